@@ -1,0 +1,58 @@
+// The landmarks u_1..u_m, in panels of 8 lanes, feature by feature: one pass over a panel takes a row
+// against eight landmarks, and every sum runs over the features in order, whatever the block.
+#pragma once
+
+#include <algorithm>
+
+#include "buffer.hpp"
+#include "vec.hpp"
+
+namespace nolana {
+
+class Landmarks {
+  public:
+    Landmarks(std::size_t capacity, std::size_t features)
+        : capacity_(capacity), features_(features), panels_(padded(capacity, panel_lanes) * features),
+          norms_(padded(capacity, panel_lanes)), counts_(capacity) {}
+
+    std::size_t size() const { return size_; }
+    std::size_t capacity() const { return capacity_; }
+    std::size_t features() const { return features_; }
+    bool full() const { return size_ == capacity_; }
+    std::size_t width() const { return padded(size_, panel_lanes); }  // lanes in use, padding included
+    std::size_t panel_count() const { return width() / panel_lanes; }
+    const double* panel(std::size_t p) const { return panels_.data() + p * panel_lanes * features_; }
+    const double* norms() const { return norms_.data(); }  // |u_i|^2
+    double& count(std::size_t i) { return counts_[i]; }
+    double count(std::size_t i) const { return counts_[i]; }
+    std::size_t bytes() const { return panels_.bytes() + norms_.bytes() + counts_.bytes(); }
+
+    void get(std::size_t i, double* u) const {
+        const double* p = panel(i / panel_lanes) + i % panel_lanes;
+        for (std::size_t j = 0; j < features_; ++j) u[j] = p[j * panel_lanes];
+    }
+    void set(std::size_t i, const double* u) {
+        double* p = panels_.data() + (i / panel_lanes) * panel_lanes * features_ + i % panel_lanes;
+        double norm = 0;
+        for (std::size_t j = 0; j < features_; ++j) {
+            p[j * panel_lanes] = u[j];
+            norm = fma(u[j], u[j], norm);
+        }
+        norms_[i] = norm;
+    }
+    void append(const double* u, double count) {
+        set(size_, u);
+        counts_[size_++] = count;
+    }
+    void clear() {
+        size_ = 0;
+        panels_.clear();
+        norms_.clear();
+    }
+
+  private:
+    std::size_t capacity_, features_, size_ = 0;
+    Buffer panels_, norms_, counts_;
+};
+
+}  // namespace nolana

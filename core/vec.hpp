@@ -1,0 +1,197 @@
+// Four doubles at a time, with every operation's rounding written out.
+//
+// The same source is compiled for the plain target and, on x86-64, for AVX2 + FMA. fma(a, b, c) is
+// fused where the target fuses and two roundings where it does not, and never left to the compiler
+// (the build passes -ffp-contract=off): a row is summed alike however the block around it was cut.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#define NOLANA_AVX2 1
+#endif
+
+namespace nolana {
+
+constexpr std::size_t lanes = 4;        // doubles in a Vec
+constexpr std::size_t panel_lanes = 8;  // landmarks in a panel
+constexpr std::size_t group = 4;        // rows that are taken together
+
+constexpr std::size_t padded(std::size_t n, std::size_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+inline double fma(double a, double b, double c) {
+#if defined(NOLANA_AVX2) || defined(__FP_FAST_FMA)
+    return std::fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+#ifdef NOLANA_AVX2
+
+struct Vec {
+    __m256d v;
+    static Vec zero() { return {_mm256_setzero_pd()}; }
+    static Vec all(double a) { return {_mm256_set1_pd(a)}; }
+    static Vec load(const double* p) { return {_mm256_loadu_pd(p)}; }
+    void store(double* p) const { _mm256_storeu_pd(p, v); }
+};
+inline Vec operator+(Vec a, Vec b) { return {_mm256_add_pd(a.v, b.v)}; }
+inline Vec operator-(Vec a, Vec b) { return {_mm256_sub_pd(a.v, b.v)}; }
+inline Vec operator*(Vec a, Vec b) { return {_mm256_mul_pd(a.v, b.v)}; }
+inline Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_pd(a.v, b.v, c.v)}; }
+inline Vec max(Vec a, Vec b) { return {_mm256_max_pd(a.v, b.v)}; }
+inline Vec abs(Vec a) { return {_mm256_andnot_pd(_mm256_set1_pd(-0.0), a.v)}; }
+
+// 2^n for four integers n in [-1022, 1023] that are stored in the low bits of `shifted`.
+inline Vec power_of_two(Vec shifted) {
+    const __m256i n = _mm256_castpd_si256(shifted.v);
+    const __m256i biased = _mm256_add_epi64(n, _mm256_set1_epi64x(1023));
+    return {_mm256_castsi256_pd(_mm256_slli_epi64(biased, 52))};
+}
+inline Vec zero_where_below(Vec a, Vec x, double bound) {
+    return {_mm256_and_pd(a.v, _mm256_cmp_pd(x.v, _mm256_set1_pd(bound), _CMP_GE_OQ))};
+}
+
+// The sums of four vectors, in one vector.
+inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
+    const __m256d ab = _mm256_hadd_pd(a.v, b.v), cd = _mm256_hadd_pd(c.v, d.v);
+    return {_mm256_add_pd(_mm256_permute2f128_pd(ab, cd, 0x20), _mm256_permute2f128_pd(ab, cd, 0x31))};
+}
+
+// Mirrors a 4 x 4 square about its diagonal.
+inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
+    const __m256d ab0 = _mm256_unpacklo_pd(a.v, b.v), ab1 = _mm256_unpackhi_pd(a.v, b.v);
+    const __m256d cd0 = _mm256_unpacklo_pd(c.v, d.v), cd1 = _mm256_unpackhi_pd(c.v, d.v);
+    a.v = _mm256_permute2f128_pd(ab0, cd0, 0x20);
+    b.v = _mm256_permute2f128_pd(ab1, cd1, 0x20);
+    c.v = _mm256_permute2f128_pd(ab0, cd0, 0x31);
+    d.v = _mm256_permute2f128_pd(ab1, cd1, 0x31);
+}
+// The first N lanes of a, the others of b.
+template <int N> inline Vec first(Vec a, Vec b) { return {_mm256_blend_pd(b.v, a.v, (1 << N) - 1)}; }
+
+// Keeps a loaded value in its register, where the compiler would rather load it once for each use.
+inline Vec keep(Vec a) {
+#ifdef __GNUC__
+    __asm__("" : "+x"(a.v));
+#endif
+    return a;
+}
+
+#else
+
+#ifdef __GNUC__
+using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
+#else
+struct Lanes {
+    double v[lanes];
+    double& operator[](std::size_t i) { return v[i]; }
+    double operator[](std::size_t i) const { return v[i]; }
+};
+#endif
+
+struct Vec {
+    Lanes v;
+    static Vec zero() { return all(0); }
+    static Vec all(double a) { return {Lanes{a, a, a, a}}; }
+    static Vec load(const double* p) { return {Lanes{p[0], p[1], p[2], p[3]}}; }
+    void store(double* p) const {
+        for (std::size_t i = 0; i < lanes; ++i) p[i] = v[i];
+    }
+};
+template <class F> inline Vec lanewise(F f) { return {Lanes{f(0), f(1), f(2), f(3)}}; }
+#ifdef __GNUC__
+inline Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
+inline Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
+inline Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
+#else
+inline Vec operator+(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] + b.v[i]; }); }
+inline Vec operator-(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] - b.v[i]; }); }
+inline Vec operator*(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] * b.v[i]; }); }
+#endif
+inline Vec fma(Vec a, Vec b, Vec c) {
+#ifdef __FP_FAST_FMA
+    return lanewise([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); });
+#else
+    return a * b + c;
+#endif
+}
+inline Vec max(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
+inline Vec abs(Vec a) { return lanewise([&](int i) { return std::fabs(a.v[i]); }); }
+inline Vec power_of_two(Vec shifted) {
+    return lanewise([&](int i) {
+        return std::bit_cast<double>((std::bit_cast<std::uint64_t>(static_cast<double>(shifted.v[i])) + 1023) << 52);
+    });
+}
+inline Vec zero_where_below(Vec a, Vec x, double bound) {
+    return lanewise([&](int i) { return x.v[i] >= bound ? a.v[i] : 0.0; });
+}
+inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
+    const auto total = [](Vec x) { return (x.v[0] + x.v[1]) + (x.v[2] + x.v[3]); };
+    return {Lanes{total(a), total(b), total(c), total(d)}};
+}
+inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
+    const Vec p = a, q = b, r = c, s = d;
+    a = {Lanes{p.v[0], q.v[0], r.v[0], s.v[0]}};
+    b = {Lanes{p.v[1], q.v[1], r.v[1], s.v[1]}};
+    c = {Lanes{p.v[2], q.v[2], r.v[2], s.v[2]}};
+    d = {Lanes{p.v[3], q.v[3], r.v[3], s.v[3]}};
+}
+template <int N> inline Vec first(Vec a, Vec b) {
+    return lanewise([&](int i) { return i < N ? a.v[i] : b.v[i]; });
+}
+inline Vec keep(Vec a) { return a; }
+
+#endif
+
+inline double sum(Vec a) {
+    double p[lanes];
+    a.store(p);
+    return (p[0] + p[1]) + (p[2] + p[3]);
+}
+
+// 2^x for x <= 0, to about one unit in the last place; 0 below -1021, and 2^0 is exactly 1.
+//
+// x = n + r with n an integer and |r| <= 1/2; 2^r = 1 + r q(r), q of degree 10 through the Chebyshev nodes
+// (relative error 8.0e-18 before rounding).
+inline Vec exp2_of_negative(Vec x) {
+    const Vec clamped = max(x, Vec::all(-1021.0));
+    const Vec magic = Vec::all(0x1.8p52);  // adding it rounds to an integer, kept in the low bits
+    const Vec shifted = clamped + magic;
+    const Vec r = clamped - (shifted - magic);
+
+    const auto line = [&](double a, double b) { return fma(Vec::all(b), r, Vec::all(a)); };
+    const Vec r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
+    const Vec p01 = line(1.0, 0x1.62e42fefa39efp-1), p23 = line(0x1.ebfbdff82c598p-3, 0x1.c6b08d704a0c2p-5);
+    const Vec p45 = line(0x1.3b2ab6fba1ddap-7, 0x1.5d87fe78a5276p-10), p67 = line(0x1.430913096fd9fp-13, 0x1.ffcbfc670dcd4p-17);
+    const Vec p89 = line(0x1.62bfd47773353p-20, 0x1.b524fae627834p-24), pab = line(0x1.e6063f7217bc6p-28, 0x1.e9d3fe3952179p-32);
+    const Vec low = fma(fma(p67, r2, p45), r4, fma(p23, r2, p01));
+    return zero_where_below(fma(fma(pab, r2, p89), r8, low) * power_of_two(shifted), x, -1021.0);
+}
+
+// a.b over n numbers, n a multiple of 4, in one fixed order.
+inline double dot(const double* a, const double* b, std::size_t n) {
+    Vec even = Vec::zero(), odd = Vec::zero();
+    std::size_t i = 0;
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        even = fma(Vec::load(a + i), Vec::load(b + i), even);
+        odd = fma(Vec::load(a + i + lanes), Vec::load(b + i + lanes), odd);
+    }
+    if (i < n) even = fma(Vec::load(a + i), Vec::load(b + i), even);
+    return sum(even + odd);
+}
+
+// y += a x over n numbers, n a multiple of 4.
+inline void add_scaled(double a, const double* x, double* y, std::size_t n) {
+    const Vec av = Vec::all(a);
+    for (std::size_t i = 0; i < n; i += lanes) fma(av, Vec::load(x + i), Vec::load(y + i)).store(y + i);
+}
+
+}  // namespace nolana

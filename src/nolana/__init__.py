@@ -1,0 +1,47 @@
+"""nolana: nonlinear learning on streams, in fixed memory.
+
+``import nolana`` loads NumPy and nothing heavier; everything else comes when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as _numpy  # noqa: F401  (the one thing that is loaded at once)
+
+if TYPE_CHECKING:
+    from nolana import errors, evaluate
+    from nolana._backend import backend_name, build_name
+    from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "NolanaClassifier",
+    "NolanaRegressor",
+    "OnlineNystroem",
+    "__version__",
+    "backend_name",
+    "build_name",
+    "errors",
+    "evaluate",
+]
+
+_HOMES = {
+    "NolanaClassifier": "nolana.estimators",
+    "NolanaRegressor": "nolana.estimators",
+    "OnlineNystroem": "nolana.estimators",
+    "backend_name": "nolana._backend",
+    "build_name": "nolana._backend",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in __all__:
+        return importlib.import_module(f"nolana.{name}")
+    raise AttributeError(f"module 'nolana' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,129 @@
+"""What the estimators share: their parameters, and the verbs that do not depend on the kind of target."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from nolana.estimators.edge import blocks, check_features, dense
+from nolana.estimators.parameters import settings_of
+from nolana.learners.nolana import Nolana
+
+Array = NDArray[np.float64]
+
+
+class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
+    """Parameters and reading of an estimator that holds a `Nolana` learner in ``_learner``."""
+
+    _learner: Nolana
+    n_landmarks: int
+    max_iter: int
+    shuffle: bool
+    random_state: Any
+
+    def _new_learner(self, n_features: int, losses: tuple[str, ...], regression: bool, outputs: int) -> Nolana:
+        return Nolana(settings_of(self, n_features, losses, regression), n_features, outputs)
+
+    def _largest(self) -> float:
+        """Feature values beyond this are refused."""
+        from nolana.estimators.parameters import kernel_of
+
+        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
+
+    def _forget(self) -> None:
+        """Back to before the first row."""
+        for name in [n for n in vars(self) if n == "_learner" or (n.endswith("_") and not n.startswith("__"))]:
+            delattr(self, name)
+
+    def _epochs(self, rows: int) -> list[NDArray[np.intp]]:
+        """The order of the rows in each epoch of fit."""
+        rng = check_random_state(self.random_state)
+        order = np.arange(rows)
+        return [rng.permutation(rows) if self.shuffle else order for _ in range(self.max_iter)]
+
+    def _scores(self, x: Any) -> Array:
+        """Scores (n, c) of checked rows; the caller holds no lock."""
+        checked = check_features(self, x, self._largest(), reset=False)
+        parts = []
+        for rows in blocks(checked):
+            with self._learner.lock:
+                parts.append(self._learner.scores(dense(checked, rows)))
+        return np.concatenate(parts)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        learner = state.pop("_learner", None)
+        if learner is not None:
+            with learner.lock:
+                state["_learned"] = (learner.state(), learner.outputs)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        learned = state.pop("_learned", None)
+        super().__setstate__(state)
+        if learned is not None:
+            arrays, outputs = learned
+            self._learner = self._make_learner(self.n_features_in_, outputs)
+            self._learner.restore(arrays)
+
+    def _make_learner(self, n_features: int, outputs: int) -> Nolana:
+        raise NotImplementedError
+
+    def _read(self) -> Nolana:
+        check_is_fitted(self)
+        return self._learner
+
+    @property
+    def n_rows_(self) -> int:
+        """Rows learned."""
+        return self._read().rows
+
+    @property
+    def n_moves_(self) -> int:
+        """Landmark moves so far."""
+        return self._read().moves
+
+    @property
+    def landmarks_(self) -> Array:
+        """The landmarks in use, (at most n_landmarks, n_features), in the units of X."""
+        learner = self._read()
+        with learner.lock:
+            return learner.landmarks()
+
+    @property
+    def counts_(self) -> Array:
+        """Rows counted into each landmark."""
+        learner = self._read()
+        with learner.lock:
+            return learner.counts()
+
+    @property
+    def gamma_(self) -> float:
+        """The kernel width in use."""
+        return self._read().gamma
+
+    @property
+    def threshold_(self) -> float:
+        """The squared distance from which a row moves its landmark; infinite while the landmarks fill up."""
+        return self._read().threshold
+
+    @property
+    def memory_bytes_(self) -> int:
+        """Bytes of state and scratch."""
+        return self._read().memory_bytes
+
+    def __copy__(self) -> Self:
+        copied = type(self).__new__(type(self))
+        copied.__setstate__(self.__getstate__())
+        return copied

@@ -1,0 +1,332 @@
+"""NolanaClassifier: nonlinear classification of a stream in fixed memory."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.edge import blocks, check_any_weight, check_features, check_weights, dense, is_plain
+from nolana.estimators.labels import Labels, check_labels, widened
+from nolana.estimators.parameters import settings_of
+from nolana.learners.nolana import Nolana
+from nolana.losses import CLASSIFICATION
+
+Array = NDArray[np.float64]
+
+
+class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
+    """Classify a stream with a kernel model of fixed size whose landmarks follow the data.
+
+    f_o(x) = sum_i alpha_oi k(x, u_i) over m landmarks u_i, learned row by row; two classes share one output,
+    more have one each over the same landmarks.
+
+    Parameters
+    ----------
+    n_landmarks : m; memory is about 8 (m d + m (m + 1)) bytes for ``newton``.
+    kernel : "rbf", "laplacian", "polynomial", "cosine", "linear", or a callable ``block(X, Z) -> K``.
+    gamma : kernel width, or "median": 1 / median squared distance of the landmarks, re-estimated at
+        2, 4, 8, ... rows until they are full.
+    degree, coef0 : of the polynomial kernel.
+    threshold : squared distance to the nearest landmark from which a row moves it: 0 moves at every row,
+        ``inf`` never; "median": the median distance at which landmarks were added.
+    landmarks : "kmeans", "fixed", or an object with ``propose``.
+    initial_landmarks : (m, d) array to start from; otherwise the first rows that are new enough.
+    novelty : share of k(x, x) that a row must add to what the landmarks explain to become one.
+    loss : "squared_hinge", "logistic", "squared" or (sgd only) "hinge"; None: squared_hinge for newton,
+        hinge for sgd.
+    optimizer : "newton" (second order, no learning rate) or "sgd".
+    solver : "inverse" (one product per landmark move), or the paper's "exact", "rank2", "randomized".
+    rank : of the decomposition, a whole number or a fraction of m; not with "inverse".
+    power_iterations : of "randomized".
+    refit : what becomes of the weights when a landmark moves: "carry", "paper" or "none".
+    refit_penalty : theta of ``refit="paper"``; None: 1e-3.
+    learning_rate, schedule : of sgd; schedules are "constant", "sqrt", "inverse".
+    regularization : lambda for sgd; noise over prior variance for newton.
+    move_noise : process noise that newton adds for every landmark move.
+    ridge : added to the diagonal of the landmarks' kernel matrix, relative to its mean; None: 1e-3.
+    scale : standardise the features online.
+    max_iter, shuffle : epochs of ``fit`` and whether each is shuffled.
+    random_state : of the shuffles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana import NolanaClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (4000, 2))
+    >>> y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
+    >>> model = NolanaClassifier(n_landmarks=50)
+    >>> scores = model.learn(X, y)  # what each row scored before it was learned
+    >>> bool((model.classes_[np.nanargmax(scores[1:], axis=1)] == y[1:]).mean() > 0.95)
+    True
+
+    References
+    ----------
+    Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation".
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int = 100,
+        kernel: Any = "rbf",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        threshold: float | str = "median",
+        landmarks: Any = "kmeans",
+        initial_landmarks: Any = None,
+        novelty: float = 0.02,
+        loss: str | None = None,
+        optimizer: str = "newton",
+        solver: str = "inverse",
+        rank: float | None = None,
+        power_iterations: int = 2,
+        refit: str = "carry",
+        refit_penalty: float | None = None,
+        learning_rate: float | None = None,
+        schedule: str = "constant",
+        regularization: float | None = None,
+        move_noise: float = 0.0,
+        ridge: float | None = None,
+        scale: bool = False,
+        max_iter: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.threshold = threshold
+        self.landmarks = landmarks
+        self.initial_landmarks = initial_landmarks
+        self.novelty = novelty
+        self.loss = loss
+        self.optimizer = optimizer
+        self.solver = solver
+        self.rank = rank
+        self.power_iterations = power_iterations
+        self.refit = refit
+        self.refit_penalty = refit_penalty
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.regularization = regularization
+        self.move_noise = move_noise
+        self.ridge = ridge
+        self.scale = scale
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
+        """The paper to the letter: sgd, the warm-started randomized SVD, rank 0.8 m, its stage two, no ridge."""
+        preset: dict[str, Any] = {
+            "optimizer": "sgd",
+            "solver": "randomized",
+            "rank": 0.8,
+            "refit": "paper",
+            "ridge": 0.0,
+        }
+        return cls(n_landmarks=n_landmarks, threshold=threshold, **(preset | parameters))
+
+    # Learning
+
+    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Score each row, then learn it; returns the scores (n, classes known at the end).
+
+        NaN where a class was not yet known at that row. For two classes the columns are -f and f.
+        """
+        if classes is None and sample_weight is None:
+            scores = self._learn_one(X, y)
+            if scores is not None:
+                return scores
+        first = not hasattr(self, "_learner")
+        labels = Labels() if first else self._labels
+        x = check_features(self, X, self._largest(), reset=first)
+        targets = check_labels(y, x.shape[0], labels.classes)
+        weights = check_weights(sample_weight, x.shape[0])
+        announced = None
+        if classes is not None:
+            announced = check_labels(np.unique(np.asarray(classes)), len(np.unique(np.asarray(classes))), labels.classes)
+            outside = np.setdiff1d(targets, np.concatenate([announced, *([] if first else [labels.classes])]))
+            if len(outside):
+                raise ValueError(f"y holds labels {outside[:5].tolist()} that are not in classes")
+        if first:
+            learner = self._make_learner(x.shape[1], 1)
+            self._learner, self._labels = learner, labels
+        return self._learn_checked(x, targets, announced, weights)
+
+    def _learn_one(self, x: Any, y: Any) -> Array | None:
+        """The fast path: one row of float64 whose label is known. None where it does not apply."""
+        if not is_plain(x) or len(x) != 1 or "_learner" not in self.__dict__ or "feature_names_in_" in self.__dict__:
+            return None
+        try:
+            (label,) = y
+            target = self._targets[label]
+        except (TypeError, ValueError, KeyError):
+            return None
+        if x.shape[1] != self.n_features_in_:
+            return None
+        check_features(self, x, self._limit, reset=False)
+        with self._learner.lock:
+            f = self._learner.learn(x, target)
+            if len(self._two) == 2:
+                value = f[0, 0]
+                return np.array(((value * self._two[0], value * self._two[1]),))
+            return self._labels.by_column(f, np.nan)
+
+    def _learn_checked(
+        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
+    ) -> Array:
+        """The general path; nothing can be refused any more."""
+        learner, known = self._learner, self._labels
+        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        with learner.lock:
+            if announced is not None:
+                known.announce(announced)
+            known.announce(distinct[np.argsort(first, kind="stable")])
+            self._publish()
+        parts = []
+        for rows in blocks(x):
+            part, weight = dense(x, rows), None if weights is None else weights[rows]
+            with learner.lock:
+                parts.append(self._learn_block(part, distinct.tolist(), codes[rows], weight))
+        return widened(parts, np.nan)
+
+    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], weight: Array | None) -> Array:
+        """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]]."""
+        learner, known = self._learner, self._labels
+        assert known.classes is not None
+        out = np.empty((len(x), len(known.classes)))
+        taught = codes if weight is None else np.where(weight > 0, codes, -1)
+        new_at = {
+            int(np.argmax(taught == code)): label
+            for code, label in enumerate(distinct)
+            if label not in known.position and (taught == code).any()
+        }
+        cuts = sorted({0, *new_at, len(x)})
+        for start, stop in zip(cuts, cuts[1:], strict=False):
+            if start in new_at:
+                matrix = known.see(new_at[start])
+                if matrix is not None:
+                    learner.mix_outputs(matrix)
+                self._publish()
+            rows = slice(start, stop)
+            positions = np.array([known.position.get(label, 0) for label in distinct], dtype=np.intp)[codes[rows]]
+            f = learner.learn(x[rows], known.targets(positions), None if weight is None else weight[rows])
+            out[rows] = known.by_column(f, np.nan)
+            if start in new_at:
+                out[start, known.column[new_at[start]]] = np.nan
+        return out
+
+    def _publish(self) -> None:
+        """What the fast path and the user read, made anew when a class becomes known."""
+        known = self._labels
+        assert known.classes is not None
+        self.classes_ = known.classes
+        self._limit = self._largest()
+        ready = known.seen == len(known.classes)
+        targets = known.targets(np.arange(known.seen)) if ready else np.zeros((0, 1))
+        self._targets = {label: targets[i : i + 1] for label, i in known.position.items()} if ready else {}
+        two = known.seen == 2 and len(known.classes) == 2
+        self._two = known.by_column(np.ones((1, 1)), np.nan)[0].tolist() if two else []
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn rows; `classes` announces labels that may come."""
+        self.learn(X, y, classes=classes, sample_weight=sample_weight)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows `max_iter` times."""
+        settings_of(self, 1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1],
+                    CLASSIFICATION, regression=False)
+        self._forget()
+        x = check_features(self, X, self._largest(), reset=True)
+        labels = check_labels(y, x.shape[0], None)
+        weights = check_weights(sample_weight, x.shape[0])
+        check_any_weight(weights)
+        self._learner, self._labels = self._make_learner(x.shape[1], 1), Labels()
+        for order in self._epochs(x.shape[0]):
+            self._learn_checked(x[order], labels[order], np.unique(labels), None if weights is None else weights[order])
+        self.n_iter_ = self.max_iter
+        return self
+
+    # Reading
+
+    def _column_scores(self, X: Any) -> Array:
+        """(n, classes), -inf for classes that were announced but never seen."""
+        check_is_fitted(self)
+        x = check_features(self, X, self._largest(), reset=False)
+        parts = []
+        for rows in blocks(x):
+            part = dense(x, rows)
+            with self._learner.lock:
+                parts.append(self._labels.by_column(self._learner.scores(part), -np.inf))
+        return widened(parts, -np.inf)
+
+    def decision_function(self, X: Any) -> Array:
+        """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
+        scores = self._column_scores(X)
+        if scores.shape[1] > 2:
+            return scores
+        if scores.shape[1] == 1 or np.isinf(scores).any():  # one class seen: its side of the line
+            side = 1.0 if scores.shape[1] == 1 or np.isinf(scores[0, 0]) else -1.0
+            return np.full(len(scores), side)
+        return np.ascontiguousarray(scores[:, 1])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of the largest score."""
+        scores = self._column_scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _is_probabilistic(self) -> bool:
+        return bool(self.loss == "logistic")
+
+    @available_if(_is_probabilistic)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities (n, classes), with the logistic loss only; 1 where one class alone was seen."""
+        scores = self._column_scores(X)
+        known = np.isfinite(scores).any(axis=0)
+        if known.sum() <= 1:
+            return np.where(known, 1.0, 0.0) * np.ones((len(scores), 1))
+        odds = np.where(known, 0.5 * (1 + np.tanh(0.5 * np.where(np.isfinite(scores), scores, 0.0))), 0.0)
+        total = odds.sum(axis=1, keepdims=True)
+        even = known / known.sum()
+        return np.where(total > 0, odds / np.where(total > 0, total, 1.0), even)
+
+    @available_if(_is_probabilistic)
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    # State
+
+    def _make_learner(self, n_features: int, outputs: int) -> Nolana:
+        return self._new_learner(n_features, CLASSIFICATION, False, outputs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        for name in ("_labels", "_targets", "_two", "_limit"):
+            if name in state:
+                del state[name]
+        if "_labels" in self.__dict__:
+            state["_known"] = self._labels.state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        known = state.pop("_known", None)
+        super().__setstate__(state)
+        if known is not None:
+            self._labels = Labels()
+            self._labels.restore(known)
+            self._publish()

@@ -1,0 +1,99 @@
+"""The edge: what comes in is checked here, once, before anything changes; inside everything is trusted."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, validate_data
+
+from nolana._backend import engine
+from nolana.learners.nolana import ROWS_PER_LOCK
+
+Array = NDArray[np.float64]
+
+
+def is_plain(x: Any) -> bool:
+    """A float64, C-contiguous matrix: nothing to convert."""
+    return type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 2 and x.flags.c_contiguous
+
+
+def check_features(estimator: Any, x: Any, largest: float, *, reset: bool) -> Any:
+    """X as float64, dense or CSR, finite and within range, of the width that was learned."""
+    if not reset and is_plain(x) and x.shape[1] == estimator.n_features_in_ and len(x) > 0:
+        if not hasattr(estimator, "feature_names_in_"):
+            check_values(x, largest)
+            return x
+    checked = validate_data(
+        estimator, x, reset=reset, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False
+    )
+    if isinstance(checked, np.ndarray):
+        checked = np.ascontiguousarray(checked)
+        check_values(checked, largest)
+    else:
+        checked.sum_duplicates()
+        check_sparse_values(checked, largest)
+    return checked
+
+
+def check_values(x: Array, largest: float) -> None:
+    """No NaN, no infinity, nothing that overflows in the kernel; names the first bad place."""
+    bad = engine().first_beyond(x, largest)
+    if bad >= 0:
+        refuse(float(x.flat[bad]), bad // x.shape[1], bad % x.shape[1], largest)
+
+
+def check_sparse_values(x: Any, largest: float) -> None:
+    """The same for the stored values of a CSR matrix."""
+    bad = engine().first_beyond(x.data, largest)
+    if bad >= 0:
+        row = int(np.searchsorted(x.indptr, bad, side="right")) - 1
+        refuse(float(x.data[bad]), row, int(x.indices[bad]), largest)
+
+
+def refuse(value: float, row: int, column: int, largest: float) -> None:
+    """The error for one bad value."""
+    if np.isfinite(value):
+        raise ValueError(
+            f"X is {value:g} at row {row}, column {column}, beyond {largest:g} where the kernel overflows; "
+            "nothing of this call was learned. Scale the features"
+        )
+    name = "NaN" if np.isnan(value) else "infinity"
+    raise ValueError(
+        f"X contains {name} at row {row}, column {column}; nothing of this call was learned. "
+        "Drop or impute such rows (NaN and inf are refused)"
+    )
+
+
+def check_weights(sample_weight: Any, rows: int) -> Array | None:
+    """Finite, non-negative weights (n,), or None."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(rows, weights)
+    weights = check_array(
+        weights, ensure_2d=False, dtype=np.float64, order="C", ensure_all_finite=False, input_name="sample_weight"
+    )
+    if weights.ndim != 1 or len(weights) != rows:
+        raise ValueError(f"sample_weight must have one weight for each of the {rows} rows; got shape {weights.shape}")
+    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(bad):
+        raise ValueError(f"sample_weight is {weights[bad[0]]} at row {bad[0]}; weights are finite and not negative")
+    return np.ascontiguousarray(weights)
+
+
+def check_any_weight(weights: Array | None) -> None:
+    """A fit needs a row that counts."""
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to fit")
+
+
+def blocks(x: Any) -> list[slice]:
+    """Pieces of a matrix that are learned or scored under the lock at a time."""
+    return [slice(i, min(i + ROWS_PER_LOCK, x.shape[0])) for i in range(0, x.shape[0], ROWS_PER_LOCK)]
+
+
+def dense(x: Any, rows: slice) -> Array:
+    """Rows of a dense or CSR matrix, dense and contiguous."""
+    part = x[rows]
+    return part if isinstance(part, np.ndarray) else np.ascontiguousarray(part.toarray())

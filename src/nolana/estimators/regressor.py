@@ -1,0 +1,261 @@
+"""NolanaRegressor: nonlinear regression on a stream in fixed memory."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.edge import blocks, check_any_weight, check_features, check_weights, dense, is_plain
+from nolana.estimators.parameters import settings_of
+from nolana.learners.nolana import Nolana
+from nolana.losses import REGRESSION
+
+Array = NDArray[np.float64]
+
+LARGEST_TARGET = 1e100
+
+
+class Centre:
+    """The running mean mu of the targets, and how the model is read around it.
+
+    A kernel model without intercept falls to 0 away from its landmarks; around the mean it falls to the mean.
+    For the squared loss everything learned is linear in the targets, so a second output that learns the
+    constant 1 makes the centring exact for whatever mu is now: f = f_y + mu (1 - f_1) is the model of the
+    targets y - mu. For other losses the targets y - mu are learned with the mu of their row.
+    """
+
+    def __init__(self, linear: bool) -> None:
+        self.linear = linear
+        self.total = self.weight = 0.0
+
+    @property
+    def outputs(self) -> int:
+        return 2 if self.linear else 1
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.weight if self.weight > 0 else 0.0
+
+    def means(self, y: Array, weight: Array | None) -> Array:
+        """mu before each row; sums run in the order of the rows, so blocks may be cut anywhere."""
+        w = np.ones(len(y)) if weight is None else weight
+        totals = np.cumsum(np.concatenate([[self.total], w * y]))
+        weights = np.cumsum(np.concatenate([[self.weight], w]))
+        self.total, self.weight = float(totals[-1]), float(weights[-1])
+        return np.divide(totals[:-1], weights[:-1], out=np.zeros(len(y)), where=weights[:-1] > 0)
+
+    def targets(self, y: Array, means: Array) -> Array:
+        return np.column_stack([y, np.ones(len(y))]) if self.linear else np.ascontiguousarray((y - means)[:, None])
+
+    def read(self, f: Array, means: Array | float) -> Array:
+        return f[:, 0] + means * (1 - f[:, 1]) if self.linear else f[:, 0] + means
+
+
+class Uncentred(Centre):
+    """f = f_y, around 0."""
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+    def means(self, y: Array, weight: Array | None) -> Array:
+        return np.zeros(len(y))
+
+    def targets(self, y: Array, means: Array) -> Array:
+        return np.ascontiguousarray(y[:, None])
+
+    def read(self, f: Array, means: Array | float) -> Array:
+        return np.ascontiguousarray(f[:, 0])
+
+
+class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
+    """Predict a number from a stream with a kernel model of fixed size whose landmarks follow the data.
+
+    f(x) = mu + sum_i alpha_i k(x, u_i) over m landmarks u_i, mu the running mean of the targets.
+
+    Parameters are those of `NolanaClassifier`, but for
+
+    loss : "squared", or (sgd only) "epsilon_insensitive".
+    epsilon : half the width of the band without loss, in units of y.
+    center : predict around the running mean of y; False: around 0, so that ``newton`` with fixed landmarks is
+        plain ridge regression on k_x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana import NolanaRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, (2000, 1))
+    >>> y = 10 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=2000)
+    >>> model = NolanaRegressor(n_landmarks=20)
+    >>> scores = model.learn(X, y)
+    >>> bool(np.sqrt(np.mean((scores[1000:] - y[1000:]) ** 2)) < 0.12)
+    True
+
+    References
+    ----------
+    Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation".
+    """
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int = 100,
+        kernel: Any = "rbf",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        threshold: float | str = "median",
+        landmarks: Any = "kmeans",
+        initial_landmarks: Any = None,
+        novelty: float = 0.02,
+        loss: str | None = None,
+        epsilon: float = 0.1,
+        center: bool = True,
+        optimizer: str = "newton",
+        solver: str = "inverse",
+        rank: float | None = None,
+        power_iterations: int = 2,
+        refit: str = "carry",
+        refit_penalty: float | None = None,
+        learning_rate: float | None = None,
+        schedule: str = "constant",
+        regularization: float | None = None,
+        move_noise: float = 0.0,
+        ridge: float | None = None,
+        scale: bool = False,
+        max_iter: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.threshold = threshold
+        self.landmarks = landmarks
+        self.initial_landmarks = initial_landmarks
+        self.novelty = novelty
+        self.loss = loss
+        self.epsilon = epsilon
+        self.center = center
+        self.optimizer = optimizer
+        self.solver = solver
+        self.rank = rank
+        self.power_iterations = power_iterations
+        self.refit = refit
+        self.refit_penalty = refit_penalty
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.regularization = regularization
+        self.move_noise = move_noise
+        self.ridge = ridge
+        self.scale = scale
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
+        """The paper to the letter: sgd, the warm-started randomized SVD, rank 0.8 m, its stage two, no ridge."""
+        preset: dict[str, Any] = {
+            "optimizer": "sgd",
+            "solver": "randomized",
+            "rank": 0.8,
+            "refit": "paper",
+            "ridge": 0.0,
+            "center": False,
+        }
+        return cls(n_landmarks=n_landmarks, threshold=threshold, **(preset | parameters))
+
+    # Learning
+
+    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Score each row, then learn it; returns the scores (n,). `classes` has no meaning here."""
+        if classes is not None:
+            raise ValueError("classes has no meaning for a regressor; leave it None")
+        first = not hasattr(self, "_learner")
+        if not first and sample_weight is None and is_plain(X) and len(X) == 1:
+            x = check_features(self, X, self._largest(), reset=False)
+        else:
+            x = check_features(self, X, self._largest(), reset=first)
+        targets = self._check_targets(y, x.shape[0])
+        weights = check_weights(sample_weight, x.shape[0])
+        if first:
+            self._centre = self._make_centre()
+            self._learner = self._make_learner(x.shape[1], self._centre.outputs)
+        return self._learn_checked(x, targets, weights)
+
+    def _check_targets(self, y: Any, rows: int) -> Array:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        if type(y) is np.ndarray and y.dtype == np.float64 and y.ndim == 1:
+            targets = y
+        else:
+            array = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
+            if array.dtype.kind in "USM":
+                raise ValueError(f"y holds {array.dtype}, but a regression target must be numeric")
+            targets = np.asarray(column_or_1d(array, warn=True), dtype=np.float64)
+        if len(targets) != rows:
+            raise ValueError(f"X has {rows} rows but y has {len(targets)} targets: inconsistent numbers of samples")
+        bad = np.flatnonzero(~(np.abs(targets) <= LARGEST_TARGET))
+        if len(bad):
+            raise ValueError(f"y contains NaN, inf or a value beyond {LARGEST_TARGET:g} at row {bad[0]}: "
+                             f"{targets[bad[0]]}; nothing of this call was learned")
+        return targets
+
+    def _learn_checked(self, x: Any, y: Array, weights: Array | None) -> Array:
+        scores = np.empty(len(y))
+        for rows in blocks(x):
+            part, weight = dense(x, rows), None if weights is None else weights[rows]
+            with self._learner.lock:
+                means = self._centre.means(y[rows], weight)
+                f = self._learner.learn(part, self._centre.targets(y[rows], means), weight)
+                scores[rows] = self._centre.read(f, means)
+        return scores
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn rows."""
+        self.learn(X, y, classes=classes, sample_weight=sample_weight)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows `max_iter` times."""
+        settings_of(self, 1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1],
+                    REGRESSION, regression=True)
+        self._forget()
+        x = check_features(self, X, self._largest(), reset=True)
+        targets = self._check_targets(y, x.shape[0])
+        weights = check_weights(sample_weight, x.shape[0])
+        check_any_weight(weights)
+        self._centre = self._make_centre()
+        self._learner = self._make_learner(x.shape[1], self._centre.outputs)
+        for order in self._epochs(x.shape[0]):
+            self._learn_checked(x[order], targets[order], None if weights is None else weights[order])
+        self.n_iter_ = self.max_iter
+        return self
+
+    # Reading
+
+    def predict(self, X: Any) -> Array:
+        """The target of each row, (n,)."""
+        check_is_fitted(self)
+        x = check_features(self, X, self._largest(), reset=False)
+        parts = []
+        for rows in blocks(x):
+            part = dense(x, rows)
+            with self._learner.lock:
+                parts.append(self._centre.read(self._learner.scores(part), self._centre.mean))
+        return np.concatenate(parts)
+
+    # State
+
+    def _make_centre(self) -> Centre:
+        return (Centre if self.center else Uncentred)(linear=self.loss in (None, "squared"))
+
+    def _make_learner(self, n_features: int, outputs: int) -> Nolana:
+        return self._new_learner(n_features, REGRESSION, True, outputs)

@@ -1,0 +1,188 @@
+"""OnlineNystroem: the adaptive Nyström map alone, as a transformer."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.edge import blocks, check_features, dense
+from nolana.estimators.parameters import (
+    DEFAULT_RIDGE,
+    SMALLEST_RIDGE,
+    SOLVERS,
+    choice,
+    gamma_of,
+    initial_of,
+    integer,
+    kernel_of,
+    number,
+    policy_of,
+    rank_of,
+    threshold_of,
+)
+from nolana.learners.nolana import Decomposition, GradientSteps, Nolana, Settings
+from nolana.nystroem.refit import inverse_roots
+from nolana.nystroem.spectrum import Spectrum
+
+Array = NDArray[np.float64]
+
+
+class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineEstimator):  # type: ignore[misc]
+    """Map rows to features whose inner products approximate a kernel, with landmarks that follow the stream.
+
+    phi(x) = (S + delta)^(-1/2) U' k_x over m landmarks, E ~ U S U' their kernel matrix.
+
+    Parameters are those of `NolanaClassifier` that concern the map, but for
+
+    solver : "exact", "rank2" and "randomized" keep the decomposition current at every move, as the paper does;
+        "inverse" moves the landmarks alone and decomposes when features are asked for.
+    rank : width of the features, a whole number or a fraction of m; None: m.
+    ridge : delta relative to the mean of k(u, u); None: 1e-3, 0 for the plain Nyström map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana import OnlineNystroem
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> map = OnlineNystroem(n_landmarks=40).partial_fit(X)
+    >>> map.transform(X).shape
+    (500, 40)
+    >>> map.approximation_error(X) < 0.2
+    True
+
+    References
+    ----------
+    Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (OANA).
+    """
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int = 100,
+        kernel: Any = "rbf",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        threshold: float | str = "median",
+        landmarks: Any = "kmeans",
+        initial_landmarks: Any = None,
+        novelty: float = 0.02,
+        solver: str = "inverse",
+        rank: float | None = None,
+        power_iterations: int = 2,
+        ridge: float | None = None,
+        scale: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.threshold = threshold
+        self.landmarks = landmarks
+        self.initial_landmarks = initial_landmarks
+        self.novelty = novelty
+        self.solver = solver
+        self.rank = rank
+        self.power_iterations = power_iterations
+        self.ridge = ridge
+        self.scale = scale
+        self.random_state = random_state
+
+    def _settings(self, n_features: int) -> Settings:
+        n_landmarks = integer("n_landmarks", self.n_landmarks, 1)
+        solver = choice("solver", self.solver, SOLVERS)
+        ridge = self._ridge()
+        decomposed = solver != "inverse"
+        return Settings(
+            n_landmarks=n_landmarks,
+            kernel=kernel_of(self.kernel, self.degree, self.coef0),
+            gamma=gamma_of(self.gamma),
+            threshold=threshold_of(self.threshold),
+            policy=policy_of(self.landmarks),
+            initial_landmarks=initial_of(self.initial_landmarks, n_landmarks, n_features),
+            steps=GradientSteps("squared", 1.0, 0.0, 0.0),  # no outputs, so none is taken
+            decomposition=Decomposition(solver, self._width(), integer("power_iterations", self.power_iterations, 1))
+            if decomposed
+            else None,
+            refit="carry",
+            refit_penalty=0.0,
+            ridge=ridge if decomposed else max(ridge, SMALLEST_RIDGE),
+            scale=bool(self.scale),
+            novelty=number("novelty", self.novelty, 0.0, 1.0),
+            epsilon=0.0,
+        )
+
+    def _ridge(self) -> float:
+        return number("ridge", DEFAULT_RIDGE if self.ridge is None else self.ridge, 0.0)
+
+    def _width(self) -> int:
+        n_landmarks = integer("n_landmarks", self.n_landmarks, 1)
+        return n_landmarks if self.rank is None else rank_of(self.rank, n_landmarks)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Let the landmarks follow these rows; y is ignored."""
+        first = not hasattr(self, "_learner")
+        x = check_features(self, X, self._largest(), reset=first)
+        if first:
+            self._learner = self._make_learner(x.shape[1], 0)
+        for rows in blocks(x):
+            part = dense(x, rows)
+            with self._learner.lock:
+                self._learner.learn(part, np.zeros((len(part), 0)))
+        self._n_features_out = self._width()
+        return self
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Forget everything, then learn the rows once."""
+        self._settings(1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1])
+        self._forget()
+        return self.partial_fit(X)
+
+    def transform(self, X: Any) -> Array:
+        """phi of each row, (n, rank), zero columns while the landmarks fill up."""
+        check_is_fitted(self)
+        x = check_features(self, X, self._largest(), reset=False)
+        with self._learner.lock:
+            spectrum, roots = self._decomposition()
+            values = np.concatenate([self._learner.kernel_rows(dense(x, rows)) for rows in blocks(x)])
+        phi = np.zeros((x.shape[0], self._width()))
+        # One product for each row: what a row maps to must not depend on the rows beside it.
+        directions = np.ascontiguousarray((spectrum.vectors * roots).T)
+        for i, k in enumerate(values):
+            phi[i, : len(roots)] = directions @ k
+        return phi
+
+    def _decomposition(self) -> tuple[Spectrum, Array]:
+        """The map now: spectrum, and (S + delta)^(-1/2)."""
+        state = self._learner.state()
+        kernel, gamma = self._learner.settings.kernel, self._learner.gamma
+        places = state["landmarks"]
+        if self._learner.settings.decomposition is not None:
+            spectrum = Spectrum(state["vectors"], state["values"])
+        else:
+            spectrum = Spectrum.of(kernel.gram(places, places, gamma), min(self._width(), len(places)))
+        diagonal = kernel.diagonal(places, gamma)
+        delta = self._ridge() * (float(diagonal.mean()) if len(diagonal) else 0.0)
+        return spectrum, inverse_roots(spectrum.values, delta)
+
+    def approximation_error(self, X: Any) -> float:
+        """|G - Phi Phi'|_F / |G|_F for the kernel matrix G of these rows; O(n^2) time, O(n) memory at a time."""
+        phi = self.transform(X)
+        x = check_features(self, X, self._largest(), reset=False)
+        learner = self._learner
+        seen = learner.features(dense(x, slice(0, x.shape[0])))
+        kernel, gamma = learner.settings.kernel, learner.gamma
+        wrong = total = 0.0
+        for i, row in enumerate(seen):
+            exact = kernel.gram(row[None], seen, gamma)[0]
+            wrong += float(((exact - phi @ phi[i]) ** 2).sum())
+            total += float((exact**2).sum())
+        return float(np.sqrt(wrong / total)) if total > 0 else 0.0
+
+    def _make_learner(self, n_features: int, outputs: int) -> Nolana:
+        return Nolana(self._settings(n_features), n_features, outputs)

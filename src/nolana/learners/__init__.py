@@ -1,0 +1,1 @@
+"""Online learners: one algorithm, one file."""
