@@ -15,13 +15,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from scikit_build_core.build import build_editable as _build_editable
 from scikit_build_core.build import (
     build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
 )
-from scikit_build_core.build import build_editable as _build_editable
 from scikit_build_core.build import build_wheel as _build_wheel
 
 __all__ = [

@@ -159,12 +159,14 @@ class Learner {
         return changed;
     }
 
-    // The row becomes a landmark where it is new enough: k(x,x) - k.P k > novelty k(x,x).
+    // The row becomes a landmark where it is new enough: k(x,x) - k.P k > novelty k(x,x). Where places are
+    // still free after m rows, less and less is enough.
     std::optional<std::size_t> grow(std::size_t r, const double* x, double self) {
         const std::size_t n = landmarks.size();
         double* k = values(r).kernel;
         const double fresh = inverse.novelty(k, self, n);
-        if (!(fresh > novelty_ * self) || !(fresh > 2 * ridge)) return std::nullopt;
+        const double wanted = novelty_ * std::min(1.0, static_cast<double>(landmarks.capacity()) / counters.rows);
+        if (!(fresh > wanted * self) || !(fresh > 2 * ridge)) return std::nullopt;
         const double g = fresh + ridge;
         const double* z = inverse.grow(g, n);
         head->grow(z, g, n + 1);

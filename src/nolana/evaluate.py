@@ -132,7 +132,7 @@ def _predictions(learner: Any, scores: NDArray[np.float64]) -> tuple[NDArray[Any
     """What was predicted for each row, and whether anything could be."""
     if scores.ndim == 1:
         return scores, np.isfinite(scores)
-    known = ~np.isnan(scores).all(axis=1)
+    known: NDArray[np.bool_] = np.asarray(~np.isnan(scores).all(axis=1))
     best = np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)
     return np.asarray(learner.classes_)[best], known
 

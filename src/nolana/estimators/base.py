@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nolana.estimators.edge import blocks, check_features, dense
-from nolana.estimators.parameters import settings_of
+from nolana.estimators.parameters import kernel_of, settings_of
 from nolana.learners.nolana import Nolana
 
 Array = NDArray[np.float64]
@@ -29,9 +28,14 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _largest(self) -> float:
         """Feature values beyond this are refused."""
-        from nolana.estimators.parameters import kernel_of
-
+        if hasattr(self, "_learner"):
+            return self._learner.largest
         return kernel_of(self.kernel, self.degree, self.coef0).largest_value
+
+    def _takes_plain_rows(self, x: Array) -> bool:
+        """Whether rows like x can be learned without a look at column names or at what is not there yet."""
+        mine = self.__dict__
+        return "_learner" in mine and "feature_names_in_" not in mine and x.shape[1] == mine["n_features_in_"]
 
     def _forget(self) -> None:
         """Back to before the first row."""
@@ -43,15 +47,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         rng = check_random_state(self.random_state)
         order = np.arange(rows)
         return [rng.permutation(rows) if self.shuffle else order for _ in range(self.max_iter)]
-
-    def _scores(self, x: Any) -> Array:
-        """Scores (n, c) of checked rows; the caller holds no lock."""
-        checked = check_features(self, x, self._largest(), reset=False)
-        parts = []
-        for rows in blocks(checked):
-            with self._learner.lock:
-                parts.append(self._learner.scores(dense(checked, rows)))
-        return np.concatenate(parts)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")

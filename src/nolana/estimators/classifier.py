@@ -1,5 +1,6 @@
 """NolanaClassifier: nonlinear classification of a stream in fixed memory."""
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nolana.estimators.base import OnlineEstimator
-from nolana.estimators.edge import blocks, check_any_weight, check_features, check_weights, dense, is_plain
+from nolana.estimators.edge import (
+    blocks,
+    check_any_weight,
+    check_features,
+    check_values,
+    check_weights,
+    dense,
+    is_plain,
+)
 from nolana.estimators.labels import Labels, check_labels, widened
 from nolana.estimators.parameters import settings_of
 from nolana.learners.nolana import Nolana
@@ -35,7 +44,8 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         ``inf`` never; "median": the median distance at which landmarks were added.
     landmarks : "kmeans", "fixed", or an object with ``propose``.
     initial_landmarks : (m, d) array to start from; otherwise the first rows that are new enough.
-    novelty : share of k(x, x) that a row must add to what the landmarks explain to become one.
+    novelty : share of k(x, x) that a row must add to what the landmarks explain to become one; relaxed by
+        m / rows where places are still free after m rows.
     loss : "squared_hinge", "logistic", "squared" or (sgd only) "hinge"; None: squared_hinge for newton,
         hinge for sgd.
     optimizer : "newton" (second order, no learning rate) or "sgd".
@@ -70,6 +80,7 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    _labels: Labels
 
     def __init__(
         self,
@@ -82,7 +93,7 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         threshold: float | str = "median",
         landmarks: Any = "kmeans",
         initial_landmarks: Any = None,
-        novelty: float = 0.02,
+        novelty: float = 0.03,
         loss: str | None = None,
         optimizer: str = "newton",
         solver: str = "inverse",
@@ -93,7 +104,7 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         learning_rate: float | None = None,
         schedule: str = "constant",
         regularization: float | None = None,
-        move_noise: float = 0.0,
+        move_noise: float = 1e-3,
         ridge: float | None = None,
         scale: bool = False,
         max_iter: int = 1,
@@ -156,7 +167,9 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         weights = check_weights(sample_weight, x.shape[0])
         announced = None
         if classes is not None:
-            announced = check_labels(np.unique(np.asarray(classes)), len(np.unique(np.asarray(classes))), labels.classes)
+            announced = check_labels(
+                np.unique(np.asarray(classes)), len(np.unique(np.asarray(classes))), labels.classes
+            )
             outside = np.setdiff1d(targets, np.concatenate([announced, *([] if first else [labels.classes])]))
             if len(outside):
                 raise ValueError(f"y holds labels {outside[:5].tolist()} that are not in classes")
@@ -167,16 +180,14 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         """The fast path: one row of float64 whose label is known. None where it does not apply."""
-        if not is_plain(x) or len(x) != 1 or "_learner" not in self.__dict__ or "feature_names_in_" in self.__dict__:
+        if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
             return None
         try:
             (label,) = y
             target = self._targets[label]
         except (TypeError, ValueError, KeyError):
             return None
-        if x.shape[1] != self.n_features_in_:
-            return None
-        check_features(self, x, self._limit, reset=False)
+        check_values(x, self._learner.largest)
         with self._learner.lock:
             f = self._learner.learn(x, target)
             if len(self._two) == 2:
@@ -214,7 +225,7 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             if label not in known.position and (taught == code).any()
         }
         cuts = sorted({0, *new_at, len(x)})
-        for start, stop in zip(cuts, cuts[1:], strict=False):
+        for start, stop in pairwise(cuts):
             if start in new_at:
                 matrix = known.see(new_at[start])
                 if matrix is not None:
@@ -233,7 +244,6 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         known = self._labels
         assert known.classes is not None
         self.classes_ = known.classes
-        self._limit = self._largest()
         ready = known.seen == len(known.classes)
         targets = known.targets(np.arange(known.seen)) if ready else np.zeros((0, 1))
         self._targets = {label: targets[i : i + 1] for label, i in known.position.items()} if ready else {}
@@ -247,8 +257,12 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn the rows `max_iter` times."""
-        settings_of(self, 1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1],
-                    CLASSIFICATION, regression=False)
+        settings_of(
+            self,
+            1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1],
+            CLASSIFICATION,
+            regression=False,
+        )
         self._forget()
         x = check_features(self, X, self._largest(), reset=True)
         labels = check_labels(y, x.shape[0], None)
@@ -291,7 +305,7 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     def _is_probabilistic(self) -> bool:
         return bool(self.loss == "logistic")
 
-    @available_if(_is_probabilistic)
+    @available_if(_is_probabilistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes), with the logistic loss only; 1 where one class alone was seen."""
         scores = self._column_scores(X)
@@ -303,11 +317,11 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         even = known / known.sum()
         return np.where(total > 0, odds / np.where(total > 0, total, 1.0), even)
 
-    @available_if(_is_probabilistic)
+    @available_if(_is_probabilistic)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.asarray(np.log(self.predict_proba(X)))
 
     # State
 
@@ -316,7 +330,7 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("_labels", "_targets", "_two", "_limit"):
+        for name in ("_labels", "_targets", "_two"):
             if name in state:
                 del state[name]
         if "_labels" in self.__dict__:

@@ -19,10 +19,10 @@ def is_plain(x: Any) -> bool:
 
 def check_features(estimator: Any, x: Any, largest: float, *, reset: bool) -> Any:
     """X as float64, dense or CSR, finite and within range, of the width that was learned."""
-    if not reset and is_plain(x) and x.shape[1] == estimator.n_features_in_ and len(x) > 0:
-        if not hasattr(estimator, "feature_names_in_"):
-            check_values(x, largest)
-            return x
+    plain = not reset and is_plain(x) and len(x) > 0 and not hasattr(estimator, "feature_names_in_")
+    if plain and x.shape[1] == estimator.n_features_in_:
+        check_values(x, largest)
+        return x
     checked = validate_data(
         estimator, x, reset=reset, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False
     )

@@ -20,7 +20,7 @@ def check_labels(y: Any, rows: int, known: NDArray[Any] | None) -> NDArray[Any]:
     """One label for each row, of one kind, the kind of the classes known so far."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    labels = column_or_1d(y, warn=True)
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
     if len(labels) != rows:
         raise ValueError(f"X has {rows} rows but y has {len(labels)} labels: inconsistent numbers of samples")
     if labels.dtype == object:
@@ -38,7 +38,7 @@ def check_labels(y: Any, rows: int, known: NDArray[Any] | None) -> NDArray[Any]:
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     kinds = {type(label) for label in labels}
     if all(issubclass(kind, str) for kind in kinds):
-        return labels.astype(str)
+        return np.asarray(labels.astype(str))
     if all(issubclass(kind, int | np.integer | bool | np.bool_ | float | np.floating) for kind in kinds):
         return np.asarray(labels.tolist())
     names = ", ".join(sorted(kind.__name__ for kind in kinds))

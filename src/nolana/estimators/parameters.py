@@ -18,8 +18,8 @@ REFITS = ("carry", "paper", "none")
 
 SMALLEST_RIDGE = 1e-6  # below it the inverse loses too many digits of the 16 a double has
 DEFAULT_RIDGE = 1e-3
-DEFAULT_RATES = {"hinge": 0.5, "squared_hinge": 0.2, "logistic": 2.0, "squared": 0.2, "epsilon_insensitive": 0.5}
-DEFAULT_REGULARIZATION = {"squared_hinge": 0.1, "squared": 0.1, "logistic": 0.05}
+DEFAULT_RATES = {"hinge": 0.5, "squared_hinge": 0.15, "logistic": 2.0, "squared": 0.2, "epsilon_insensitive": 0.5}
+DEFAULT_REGULARIZATION = {"squared_hinge": 0.05, "squared": 0.05, "logistic": 0.05}
 DEFAULT_REGULARIZATION_OF_REGRESSION = 1 / 300
 
 
@@ -36,8 +36,10 @@ def number(name: str, value: Any, low: float, high: float = math.inf, *, open_lo
         raise ValueError(f"{name}={value!r} is not a number")
     x = float(value)
     if not low <= x <= high or (open_low and x == low):
-        raise ValueError(f"{name}={value!r} is out of range: {'more than' if open_low else 'at least'} {low:g}"
-                         + (f" and at most {high:g}" if high < math.inf else ""))
+        raise ValueError(
+            f"{name}={value!r} is out of range: {'more than' if open_low else 'at least'} {low:g}"
+            + (f" and at most {high:g}" if high < math.inf else "")
+        )
     return x
 
 
@@ -114,14 +116,25 @@ def steps_of(estimator: Any, legal_losses: tuple[str, ...], regression: bool) ->
     if optimizer == "newton":
         if loss not in losses.WITH_CURVATURE:
             legal = ", ".join(repr(name) for name in legal_losses if name in losses.WITH_CURVATURE)
-            raise conflict("loss", loss, "optimizer", "newton", f"Newton steps need curvature, so use {legal}, "
-                           "or optimizer='sgd'")
+            raise conflict(
+                "loss", loss, "optimizer", "newton", f"Newton steps need curvature, so use {legal}, or optimizer='sgd'"
+            )
         if estimator.learning_rate is not None:
-            raise conflict("learning_rate", estimator.learning_rate, "optimizer", "newton",
-                           "Newton steps choose their own length; leave it None or use optimizer='sgd'")
+            raise conflict(
+                "learning_rate",
+                estimator.learning_rate,
+                "optimizer",
+                "newton",
+                "Newton steps choose their own length; leave it None or use optimizer='sgd'",
+            )
         if estimator.schedule != "constant":
-            raise conflict("schedule", estimator.schedule, "optimizer", "newton",
-                           "Newton steps choose their own length; leave it 'constant' or use optimizer='sgd'")
+            raise conflict(
+                "schedule",
+                estimator.schedule,
+                "optimizer",
+                "newton",
+                "Newton steps choose their own length; leave it 'constant' or use optimizer='sgd'",
+            )
         if regularization is None:
             regularization = DEFAULT_REGULARIZATION_OF_REGRESSION if regression else DEFAULT_REGULARIZATION[loss]
         ratio = number("regularization", regularization, 0.0, open_low=True)
@@ -143,27 +156,52 @@ def settings_of(estimator: Any, n_features: int, legal_losses: tuple[str, ...], 
     steps = steps_of(estimator, legal_losses, regression)
     decomposed = solver != "inverse"
     if decomposed and isinstance(steps, NewtonSteps):
-        raise conflict("optimizer", "newton", "solver", solver,
-                       "the Newton head keeps its covariance beside the inverse, so use solver='inverse', "
-                       "or optimizer='sgd'")
+        raise conflict(
+            "optimizer",
+            "newton",
+            "solver",
+            solver,
+            "the Newton head keeps its covariance beside the inverse, so use solver='inverse', or optimizer='sgd'",
+        )
     if estimator.rank is not None and not decomposed:
-        raise conflict("rank", estimator.rank, "solver", solver,
-                       "the inverse has full rank; leave rank None, or use solver='exact', 'rank2' or 'randomized'")
+        raise conflict(
+            "rank",
+            estimator.rank,
+            "solver",
+            solver,
+            "the inverse has full rank; leave rank None, or use solver='exact', 'rank2' or 'randomized'",
+        )
     if refit == "none" and not decomposed:
-        raise conflict("refit", refit, "solver", solver,
-                       "there are no weights apart from the map to keep; use refit='carry' or 'paper', "
-                       "or solver='exact', 'rank2' or 'randomized'")
+        raise conflict(
+            "refit",
+            refit,
+            "solver",
+            solver,
+            "there are no weights apart from the map to keep; use refit='carry' or 'paper', "
+            "or solver='exact', 'rank2' or 'randomized'",
+        )
     if refit == "paper" and isinstance(steps, NewtonSteps):
-        raise conflict("refit", refit, "optimizer", "newton",
-                       "the paper's stage two has no covariance; use refit='carry', or optimizer='sgd'")
+        raise conflict(
+            "refit",
+            refit,
+            "optimizer",
+            "newton",
+            "the paper's stage two has no covariance; use refit='carry', or optimizer='sgd'",
+        )
     if estimator.refit_penalty is not None and refit != "paper":
-        raise conflict("refit_penalty", estimator.refit_penalty, "refit", refit,
-                       "only refit='paper' has a penalty; leave it None")
+        raise conflict(
+            "refit_penalty", estimator.refit_penalty, "refit", refit, "only refit='paper' has a penalty; leave it None"
+        )
     ridge = number("ridge", DEFAULT_RIDGE if estimator.ridge is None else estimator.ridge, 0.0)
     if not decomposed and ridge < SMALLEST_RIDGE:
-        raise conflict("ridge", estimator.ridge, "solver", solver,
-                       f"the inverse needs a ridge of at least {SMALLEST_RIDGE:g}; "
-                       "use solver='exact', 'rank2' or 'randomized' for less")
+        raise conflict(
+            "ridge",
+            estimator.ridge,
+            "solver",
+            solver,
+            f"the inverse needs a ridge of at least {SMALLEST_RIDGE:g}; "
+            "use solver='exact', 'rank2' or 'randomized' for less",
+        )
     rank = n_landmarks if estimator.rank is None else rank_of(estimator.rank, n_landmarks)
     iterations = integer("power_iterations", estimator.power_iterations, 1)
     return Settings(
@@ -176,7 +214,9 @@ def settings_of(estimator: Any, n_features: int, legal_losses: tuple[str, ...], 
         steps=steps,
         decomposition=Decomposition(solver, rank, iterations) if decomposed else None,
         refit=refit,
-        refit_penalty=number("refit_penalty", 1e-3 if estimator.refit_penalty is None else estimator.refit_penalty, 0.0),
+        refit_penalty=number(
+            "refit_penalty", 1e-3 if estimator.refit_penalty is None else estimator.refit_penalty, 0.0
+        ),
         ridge=ridge,
         scale=bool(estimator.scale),
         novelty=number("novelty", estimator.novelty, 0.0, 1.0),

@@ -8,7 +8,15 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from nolana.estimators.base import OnlineEstimator
-from nolana.estimators.edge import blocks, check_any_weight, check_features, check_weights, dense, is_plain
+from nolana.estimators.edge import (
+    blocks,
+    check_any_weight,
+    check_features,
+    check_values,
+    check_weights,
+    dense,
+    is_plain,
+)
 from nolana.estimators.parameters import settings_of
 from nolana.learners.nolana import Nolana
 from nolana.losses import REGRESSION
@@ -45,7 +53,13 @@ class Centre:
         totals = np.cumsum(np.concatenate([[self.total], w * y]))
         weights = np.cumsum(np.concatenate([[self.weight], w]))
         self.total, self.weight = float(totals[-1]), float(weights[-1])
-        return np.divide(totals[:-1], weights[:-1], out=np.zeros(len(y)), where=weights[:-1] > 0)
+        return np.asarray(np.divide(totals[:-1], weights[:-1], out=np.zeros(len(y)), where=weights[:-1] > 0))
+
+    def advance(self, y: float) -> float:
+        """mu before one row, which then counts: `means` for a block of one."""
+        mean = self.mean
+        self.total, self.weight = self.total + y, self.weight + 1
+        return mean
 
     def targets(self, y: Array, means: Array) -> Array:
         return np.column_stack([y, np.ones(len(y))]) if self.linear else np.ascontiguousarray((y - means)[:, None])
@@ -63,6 +77,9 @@ class Uncentred(Centre):
 
     def means(self, y: Array, weight: Array | None) -> Array:
         return np.zeros(len(y))
+
+    def advance(self, y: float) -> float:
+        return 0.0
 
     def targets(self, y: Array, means: Array) -> Array:
         return np.ascontiguousarray(y[:, None])
@@ -111,7 +128,7 @@ class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         threshold: float | str = "median",
         landmarks: Any = "kmeans",
         initial_landmarks: Any = None,
-        novelty: float = 0.02,
+        novelty: float = 0.03,
         loss: str | None = None,
         epsilon: float = 0.1,
         center: bool = True,
@@ -124,7 +141,7 @@ class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         learning_rate: float | None = None,
         schedule: str = "constant",
         regularization: float | None = None,
-        move_noise: float = 0.0,
+        move_noise: float = 1e-3,
         ridge: float | None = None,
         scale: bool = False,
         max_iter: int = 1,
@@ -178,17 +195,33 @@ class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         """Score each row, then learn it; returns the scores (n,). `classes` has no meaning here."""
         if classes is not None:
             raise ValueError("classes has no meaning for a regressor; leave it None")
+        if sample_weight is None:
+            scores = self._learn_one(X, y)
+            if scores is not None:
+                return scores
         first = not hasattr(self, "_learner")
-        if not first and sample_weight is None and is_plain(X) and len(X) == 1:
-            x = check_features(self, X, self._largest(), reset=False)
-        else:
-            x = check_features(self, X, self._largest(), reset=first)
+        x = check_features(self, X, self._largest(), reset=first)
         targets = self._check_targets(y, x.shape[0])
         weights = check_weights(sample_weight, x.shape[0])
         if first:
             self._centre = self._make_centre()
             self._learner = self._make_learner(x.shape[1], self._centre.outputs)
         return self._learn_checked(x, targets, weights)
+
+    def _learn_one(self, x: Any, y: Any) -> Array | None:
+        """The fast path: one row of float64 with a number as its target. None where it does not apply."""
+        if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
+            return None
+        if not (type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (1,)):
+            return None
+        target = float(y[0])
+        if not abs(target) <= LARGEST_TARGET:
+            return None
+        check_values(x, self._learner.largest)
+        with self._learner.lock:
+            mean = self._centre.advance(target)
+            f = self._learner.learn(x, self._centre.targets(y, np.array([mean])))
+            return self._centre.read(f, mean)
 
     def _check_targets(self, y: Any, rows: int) -> Array:
         if y is None:
@@ -204,8 +237,10 @@ class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
             raise ValueError(f"X has {rows} rows but y has {len(targets)} targets: inconsistent numbers of samples")
         bad = np.flatnonzero(~(np.abs(targets) <= LARGEST_TARGET))
         if len(bad):
-            raise ValueError(f"y contains NaN, inf or a value beyond {LARGEST_TARGET:g} at row {bad[0]}: "
-                             f"{targets[bad[0]]}; nothing of this call was learned")
+            raise ValueError(
+                f"y contains NaN, inf or a value beyond {LARGEST_TARGET:g} at row {bad[0]}: "
+                f"{targets[bad[0]]}; nothing of this call was learned"
+            )
         return targets
 
     def _learn_checked(self, x: Any, y: Array, weights: Array | None) -> Array:
@@ -225,8 +260,12 @@ class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn the rows `max_iter` times."""
-        settings_of(self, 1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1],
-                    REGRESSION, regression=True)
+        settings_of(
+            self,
+            1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1],
+            REGRESSION,
+            regression=True,
+        )
         self._forget()
         x = check_features(self, X, self._largest(), reset=True)
         targets = self._check_targets(y, x.shape[0])

@@ -69,7 +69,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineEs
         threshold: float | str = "median",
         landmarks: Any = "kmeans",
         initial_landmarks: Any = None,
-        novelty: float = 0.02,
+        novelty: float = 0.03,
         solver: str = "inverse",
         rank: float | None = None,
         power_iterations: int = 2,

@@ -23,9 +23,9 @@ from nolana.learners.lock import FairLock
 from nolana.learners.scaling import Scaling
 from nolana.nystroem import landmarks as policies
 from nolana.nystroem.map import SpectralSGD
-from nolana.nystroem.refit import Carry, KeepWeights, PaperInverseSGD, PaperRefit
+from nolana.nystroem.refit import Carry, KeepWeights, PaperInverseSGD, PaperRefit, Refit
 from nolana.nystroem.remap import remap
-from nolana.nystroem.spectrum import Exact, Randomized, Rank2, Spectrum
+from nolana.nystroem.spectrum import Exact, Randomized, Rank2, Solver, Spectrum
 from nolana.reference.heads import pack
 from nolana.reference.inverse import inverted
 from nolana.reference.kernels import squared_distances
@@ -109,12 +109,13 @@ class Settings:
             if self.refit == "paper":
                 return PaperInverseSGD(loss, penalty=self.refit_penalty, **gradient)
             return module.SGD(loss, **gradient)
-        solver = {
-            "exact": Exact,
-            "rank2": Rank2,
-            "randomized": lambda: Randomized(self.decomposition.power_iterations if self.decomposition else 2),
-        }[self.decomposition.solver]()
-        refit = {"carry": Carry, "paper": lambda: PaperRefit(self.refit_penalty), "none": KeepWeights}[self.refit]()
+        solvers: dict[str, Solver] = {
+            "exact": Exact(),
+            "rank2": Rank2(),
+            "randomized": Randomized(self.decomposition.power_iterations),
+        }
+        refits: dict[str, Refit] = {"carry": Carry(), "paper": PaperRefit(self.refit_penalty), "none": KeepWeights()}
+        solver, refit = solvers[self.decomposition.solver], refits[self.refit]
         return SpectralSGD(loss, solver=solver, rank=self.decomposition.rank, refit=refit, **gradient)
 
 
@@ -134,6 +135,7 @@ class Nolana:
             novelty=settings.novelty,
         )
         self._scaling = Scaling(features) if settings.scale else None
+        self.largest = settings.kernel.largest_value  # features beyond this overflow
         self._learner.ridge = settings.ridge
         if settings.gamma is not None:
             self._learner.gamma = settings.gamma

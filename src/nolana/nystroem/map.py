@@ -80,8 +80,10 @@ class SpectralModel:
         self, q: int, new_values: Array, old_values: Array, new_self: float, old_self: float, delta: float
     ) -> bool:
         alpha = self.alpha()
-        z = alpha @ self.gram if self.gram is not None else (alpha @ self.spectrum.vectors * self.spectrum.values) @ (
-            self.spectrum.vectors.T
+        z = (
+            alpha @ self.gram
+            if self.gram is not None
+            else (alpha @ self.spectrum.vectors * self.spectrum.values) @ (self.spectrum.vectors.T)
         )
         z[:, q] = alpha @ new_values
         column = new_values.copy()

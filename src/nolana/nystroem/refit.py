@@ -91,7 +91,7 @@ class PaperInverseModel(SGDModel):
         self.gram[q, :] = self.gram[:, q] = new_values
         self.gram[q, q] = new_self
         normal = self.gram @ self.gram + self.penalty * (self.gram + delta * np.eye(len(self.gram)))
-        self.alpha = np.linalg.solve(normal, self.gram @ z.T).T
+        self.alpha = np.ascontiguousarray(np.linalg.solve(normal, self.gram @ z.T).T, dtype=np.float64)
         return healthy
 
     def refresh(self, gram: Array, delta: float) -> float:

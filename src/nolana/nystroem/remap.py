@@ -9,7 +9,7 @@ values at the landmarks v = A alpha have mean A alpha, covariance A R A and prio
 It is positive definite and at most tau P' whatever the two kernels are.
 
 Other landmarks under the same kernel is conditioning of the Gaussian process, exact: with C = k(u'_i, u_j)
-(+ delta where a landmark stays where it is) and B = P' C,
+(+ delta where a landmark continues an old one) and B = P' C,
 
     alpha' = B alpha ,   R' = B R B' + tau (P' - B P B')
 
@@ -92,12 +92,14 @@ def rekernel(state: State, before: Array, after: Array, ridge: float, prior: flo
 
 
 def relocate(state: State, landmarks: Array, gram: Array, cross: Array, prior: float) -> State:
-    """Other landmarks (m', d) under the same kernel: gram = k(u', u') and cross = k(u'_i, u_j)."""
+    """Other landmarks (m', d) under the same kernel: gram = k(u', u') and cross = k(u'_i, u_j).
+
+    Landmark i continues the old landmark i, wherever it went; further ones are new.
+    """
     ridge = state["ridge"]
-    stays = (landmarks[:, None, :] == state["landmarks"][None, :, :]).all(axis=2)
     p_old = unpack(state["inverse"], len(state["landmarks"]))
     p, ridge = inverted(gram, ridge)
-    b = p @ (cross + ridge * stays)
+    b = p @ (cross + ridge * np.eye(len(landmarks), len(state["landmarks"])))
     covariance = None
     if "covariance" in state:
         covariance = prior * p - b @ (prior * p_old - covariance_of(state)) @ b.T

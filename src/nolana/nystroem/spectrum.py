@@ -37,7 +37,7 @@ class Spectrum:
 
     def column(self, q: int) -> Array:
         """Column q of U S U'."""
-        return self.vectors @ (self.values * self.vectors[q])
+        return np.asarray(self.vectors @ (self.values * self.vectors[q]))
 
     def aligned_with(self, before: "Spectrum") -> "Spectrum":
         """The same, each vector with the sign nearer to the one it replaces."""

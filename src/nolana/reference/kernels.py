@@ -23,7 +23,13 @@ class Kernel(Protocol):
 def squared_distances(x: Array, u: Array) -> Array:
     """|x - u_i|^2, by the differences."""
     off = u - x
-    return np.einsum("ij,ij->i", off, off)
+    return np.asarray(np.einsum("ij,ij->i", off, off))
+
+
+def decayed(gamma: float, distances: Array) -> Array:
+    """exp(-gamma distance), 0 where the product overflows."""
+    with np.errstate(over="ignore"):
+        return np.exp(-gamma * distances)
 
 
 class RBF:
@@ -31,7 +37,7 @@ class RBF:
 
     def row(self, x: Array, u: Array, gamma: float) -> tuple[Array, Array]:
         distances = squared_distances(x, u)
-        return np.exp(-gamma * distances), distances
+        return decayed(gamma, distances), distances
 
     def self(self, x: Array, gamma: float) -> float:
         return 1.0
@@ -41,7 +47,7 @@ class Laplacian:
     """exp(-gamma |x - u|_1)."""
 
     def row(self, x: Array, u: Array, gamma: float) -> tuple[Array, Array]:
-        return np.exp(-gamma * np.abs(u - x).sum(axis=1)), squared_distances(x, u)
+        return decayed(gamma, np.abs(u - x).sum(axis=1)), squared_distances(x, u)
 
     def self(self, x: Array, gamma: float) -> float:
         return 1.0
@@ -75,7 +81,7 @@ class Cosine(DotKernel):
 
     def value(self, product: Array, x_norm: Array, u_norm: Array, gamma: float) -> Array:
         scale = np.sqrt(x_norm) * np.sqrt(u_norm)
-        return np.divide(product, scale, out=np.zeros_like(product), where=scale > 0)
+        return np.asarray(np.divide(product, scale, out=np.zeros_like(product), where=scale > 0))
 
 
 class Polynomial(DotKernel):

@@ -1,6 +1,7 @@
 """Which landmark a row moves, once all places are filled."""
 
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-class Proposal(NamedTuple):
+@dataclass(frozen=True)
+class Proposal:
     """Landmark ``q`` goes to ``place`` and counts ``count`` points from now on."""
 
     q: int
@@ -29,9 +31,7 @@ class Policy(Protocol):
 class Fixed:
     """Landmarks that never move."""
 
-    def propose(
-        self, x: Array, distances: Array, landmarks: Array, counts: Array, threshold: float
-    ) -> Proposal | None:
+    def propose(self, x: Array, distances: Array, landmarks: Array, counts: Array, threshold: float) -> Proposal | None:
         return None
 
 
@@ -41,9 +41,7 @@ class KMeans:
     Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation", Algorithm 1.
     """
 
-    def propose(
-        self, x: Array, distances: Array, landmarks: Array, counts: Array, threshold: float
-    ) -> Proposal | None:
+    def propose(self, x: Array, distances: Array, landmarks: Array, counts: Array, threshold: float) -> Proposal | None:
         q = int(np.argmin(distances))
         if not distances[q] >= threshold or threshold == np.inf:
             return None

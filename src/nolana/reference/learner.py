@@ -100,11 +100,13 @@ class Learner:
         if full:
             proposal = self.policy.propose(x, distances, self.landmarks, self.counts, self.threshold)
             if proposal is not None:
-                self.move(*proposal)
+                self.move(proposal.q, proposal.place, proposal.count)
 
     def is_new(self, k: Array, self_value: float) -> bool:
+        """k(x,x) - k.P k > novelty k(x,x); where places are still free after m rows, less and less is enough."""
         fresh = self.model.novelty(k, self_value)
-        return fresh > self.fresh_enough * self_value and fresh > 2 * self.ridge
+        wanted = self.fresh_enough * min(1.0, self.capacity / self.rows)
+        return fresh > wanted * self_value and fresh > 2 * self.ridge
 
     def grow(self, x: Array, k: Array, self_value: float) -> None:
         self.landmarks = np.vstack([self.landmarks, x])
@@ -129,7 +131,8 @@ class Learner:
         gram = np.array([self.kernel.row(u, self.landmarks, self.gamma)[0] for u in self.landmarks])
         gram = gram.reshape(self.size, self.size)
         gram[np.diag_indices(self.size)] = [self.kernel.self(u, self.gamma) for u in self.landmarks]
-        return (gram + gram.T) / 2
+        symmetric: Array = (gram + gram.T) / 2
+        return symmetric
 
     def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
         """The scores of rows that are not learned."""

@@ -1,0 +1,93 @@
+"""Pictures of runs. matplotlib comes with the extra ``cli`` and is loaded when the first picture is drawn."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nolana.evaluate import Point
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["check", "running_scores"]
+
+FORMATS = (".pdf", ".png", ".svg")
+# Okabe and Ito's colours, told apart by colour-blind eyes too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Every other curve is dashed and lies on top, so that two that run together are both seen.
+STROKES = ("-", (0, (4, 3)))
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """Raise, before any work is done, where a picture cannot be written to `path`."""
+    _figure_class()
+    place = Path(path)
+    if place.suffix.lower() not in FORMATS:
+        raise ValueError(f"a picture must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; got {str(place)!r}")
+    if place.is_dir():
+        raise IsADirectoryError(f"{str(place)!r} is a directory, not a file to write")
+    if not place.parent.is_dir():
+        raise NotADirectoryError(f"there is no directory {str(place.parent)!r}; make it, or choose another place")
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise PermissionError(f"{str(place)!r} may not be written; choose another place")
+
+
+def running_scores(
+    curves: Mapping[str, Sequence[Point]], metric: str, path: str | os.PathLike[str], title: str
+) -> None:
+    """Draw a metric, over all rows so far, against the rows seen, one curve for each name.
+
+    Parameters
+    ----------
+    curves : for each name the history of a run of ``nolana.evaluate.progressive``.
+    metric : which metric of the history; accuracy is drawn in per cent.
+    path : the file, .png, .svg or .pdf; one that exists is replaced.
+    title : says what is shown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nolana.evaluate import Point
+    >>> from nolana.plot import running_scores
+    >>> history = [Point(100, {"accuracy": 0.7}, {}), Point(200, {"accuracy": 0.8}, {})]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     running_scores({"mine": history}, "accuracy", f"{folder}/mine.png", "Two points")
+    """
+    check(path)
+    if not curves:
+        raise ValueError("curves is empty; there is nothing to draw")
+    for name, history in curves.items():
+        if not history or metric not in history[-1].overall:
+            raise ValueError(f"curves[{name!r}] has no points with the metric {metric!r}")
+    factor, unit, number = (100.0, " (%)", "{:.1f} %") if metric == "accuracy" else (1.0, "", "{:.4g}")
+    figure = _figure_class()(figsize=(9, 5), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    for i, (name, history) in enumerate(curves.items()):
+        axes.plot(
+            [point.rows for point in history],
+            [factor * point.overall[metric] for point in history],
+            label=f"{name}: {number.format(factor * history[-1].overall[metric])}",
+            color=COLOURS[i % len(COLOURS)],
+            linestyle=STROKES[i % len(STROKES)],
+            zorder=2 + i % len(STROKES),
+            linewidth=2,
+        )
+    axes.set_title(title, loc="left", pad=12)
+    axes.set_xlabel("rows seen")
+    axes.set_ylabel(f"{metric} over all rows so far{unit}")
+    axes.set_xlim(0, max(history[-1].rows for history in curves.values()))
+    axes.grid(color="0.9")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure.savefig(path)
+
+
+def _figure_class() -> "type[Figure]":
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as missing:
+        raise ImportError(
+            'pictures need matplotlib, which is not installed: pip install "nolana[cli]"', name=missing.name
+        ) from missing
+    return Figure

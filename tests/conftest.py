@@ -1,0 +1,108 @@
+"""Engines to compare, and learners built alike on each of them."""
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import nolana.reference as reference
+
+settings.register_profile("nolana", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("nolana")
+
+KERNELS = ("rbf", "laplacian", "polynomial", "cosine", "linear")
+HEADS = (
+    ("sgd", "hinge"),
+    ("sgd", "squared_hinge"),
+    ("sgd", "logistic"),
+    ("sgd", "squared"),
+    ("sgd", "epsilon_insensitive"),
+    ("newton", "squared_hinge"),
+    ("newton", "logistic"),
+    ("newton", "squared"),
+)
+POLICIES = ("kmeans", "fixed")
+
+
+def core_builds() -> list[Any]:
+    """Every build of the core that this machine can run; the suite fails where there is none."""
+    baseline = importlib.import_module("nolana._core")
+    order = ["baseline", "avx2", "avx512"]
+    best = order.index(baseline.best_build())
+    return [baseline, *(importlib.import_module(f"nolana._core_{name}") for name in order[1 : best + 1])]
+
+
+def build_learner(
+    module: Any,
+    kernel: str = "rbf",
+    optimizer: str = "newton",
+    loss: str = "squared_hinge",
+    policy: str = "kmeans",
+    *,
+    capacity: int = 12,
+    features: int = 3,
+    outputs: int = 1,
+    move_noise: float = 0.01,
+    gamma: float = 0.2,
+    threshold: float = 0.0,
+    ridge: float = 1e-3,
+    novelty: float = 0.01,
+) -> Any:
+    """A bare learner of one engine."""
+    kernels = {
+        "rbf": lambda: module.RBF(),
+        "laplacian": lambda: module.Laplacian(),
+        "polynomial": lambda: module.Polynomial(3, 1.0),
+        "cosine": lambda: module.Cosine(),
+        "linear": lambda: module.Linear(),
+    }
+    losses = {
+        "hinge": lambda: module.Hinge(),
+        "squared_hinge": lambda: module.SquaredHinge(),
+        "logistic": lambda: module.Logistic(),
+        "squared": lambda: module.Squared(),
+        "epsilon_insensitive": lambda: module.EpsilonInsensitive(0.1),
+    }
+    head = (
+        module.SGD(losses[loss](), rate=0.3, power=0.5, decay=1e-3)
+        if optimizer == "sgd"
+        else module.Newton(losses[loss](), noise=0.1, prior=1.0, move_noise=move_noise)
+    )
+    learner = module.Learner(
+        capacity=capacity,
+        features=features,
+        kernel=kernels[kernel](),
+        optimizer=head,
+        policy={"kmeans": module.KMeans, "fixed": module.Fixed}[policy](),
+        novelty=novelty,
+    )
+    learner.gamma, learner.threshold, learner.ridge = gamma, threshold, ridge
+    learner.restore(learner.state() | {"weights": np.zeros((outputs, 0))})
+    return learner
+
+
+def full_covariance(state: dict[str, Any]) -> np.ndarray:
+    """The packed covariance of a state, what waits included."""
+    n = len(state["landmarks"])
+    waiting = (state["waiting_left"].T @ state["waiting_right"]).reshape(n, n)
+    return state["covariance"] + reference.heads.pack(waiting)
+
+
+def same_state(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Bit for bit."""
+    return a.keys() == b.keys() and all(np.array_equal(np.asarray(a[k]), np.asarray(b[k])) for k in a)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def stream() -> tuple[np.ndarray, np.ndarray]:
+    """A small nonlinear stream of three classes."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(600, 4))
+    return x, ((x[:, 0] * x[:, 1] > 0).astype(int) + (x[:, 2] > 1)).astype(int)
