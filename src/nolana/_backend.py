@@ -42,7 +42,7 @@ def engine() -> Any:
                 "reinstall nolana on a machine with a C++20 compiler, or choose NOLANA_BACKEND=reference"
             ) from missing
     warnings.warn(
-        "nolana was installed without its compiled core, so NumPy does the work, about 50 times slower; "
+        "nolana was installed without its compiled core, so NumPy does the work, many times slower; "
         "reinstall where a C++20 compiler works, or set NOLANA_BACKEND=reference to accept this silently",
         ReferenceBackendWarning,
         stacklevel=2,

@@ -20,8 +20,8 @@ def run() -> int:
     except NolanaError as error:
         return _refuse(str(error))
     except Exception as error:
-        # The class that typer raises for a bad argument has had several homes; its two members have not changed.
-        if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
+        # The class that typer raises for a bad argument has had several homes; this method of it is as old as typer.
+        if not hasattr(error, "format_message"):
             raise
         return _refuse(error.format_message())
     return code if isinstance(code, int) else 0

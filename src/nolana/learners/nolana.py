@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nolana import losses, reference
 from nolana._backend import engine
+from nolana._threads import one_blas_thread
 from nolana.kernels import KernelChoice
 from nolana.learners.lock import FairLock
 from nolana.learners.scaling import Scaling
@@ -290,6 +291,10 @@ class Nolana:
 
     def _reestimate(self) -> None:
         """Width, scaling and ridge from what was seen so far; the model is re-mapped."""
+        with one_blas_thread():
+            self._remap_to_what_was_seen()
+
+    def _remap_to_what_was_seen(self) -> None:
         kernel, learner = self.settings.kernel, self._learner
         state = learner.state()
         old, old_gamma = state["landmarks"], learner.gamma
