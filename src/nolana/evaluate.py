@@ -74,7 +74,8 @@ def progressive(
     metrics : names ("accuracy", "rmse", "mae") or objects; by default accuracy where the learner has
         ``classes_`` and rmse elsewhere.
     window : rows between two points of the history, each with the metrics of its own rows beside the overall
-        ones; by default one point for each block.
+        ones; by default one point for each block (on an endless stream of small blocks give a window, or the
+        history grows with them).
     callback : called after each block.
 
     A row for which no class was known yet counts as an error.

@@ -15,9 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from nolana import NolanaClassifier, plot
+from nolana._threads import one_blas_thread
 from nolana.evaluate import Point, progressive
 from nolana.evaluate import Progress as Seen
 
@@ -103,7 +103,7 @@ def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
     table: list[Score] = []
     curves: dict[str, list[Point]] = {}
     # One thread: sharing out matrices this small is dearer than the work, on a busy machine by far.
-    with threadpool_limits(1), _bars() as bars:
+    with one_blas_thread(), _bars() as bars:
         for name, learner in learners.items():
             result = progressive(learner, _blocks(X, y), metrics=["accuracy"], callback=_bar(bars, name, len(y)))
             accuracy = result.metrics["accuracy"]

@@ -205,6 +205,12 @@ class Nolana:
 
     def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
         """What each row scored before it was learned."""
+        if self.settings.decomposition is None:
+            return self._learn(x, y, weight)
+        with one_blas_thread():
+            return self._learn(x, y, weight)
+
+    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         if len(x) < self._due and self._scaling is None:  # nothing is re-estimated within this block
             scores: Array = self._learner.learn(x, y, weight)
             self._due -= len(x)

@@ -1,0 +1,124 @@
+"""Installs as a stranger would do them: with a compiler, without one, and with a core that does not compile."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.soak
+
+TRY_IT = """
+import warnings
+import numpy as np
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import nolana
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    y = (x[:, 0] * x[:, 1] > 0).astype(int)
+    nolana.NolanaClassifier(n_landmarks=20).fit(x, y)
+    nolana.NolanaClassifier(n_landmarks=20).fit(x, y)
+said = [w for w in caught if "compiled core" in str(w.message)]
+print(nolana.backend_name(), len(said))
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    """The files under version control (or what would be), copied."""
+    target = tmp_path / "source"
+    wanted = ["core", "build_backend", "src", "pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE"]
+    target.mkdir()
+    for name in wanted:
+        if (REPO / name).is_dir():
+            shutil.copytree(REPO / name, target / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        else:
+            shutil.copy(REPO / name, target / name)
+    return target
+
+
+def wheel(source, tmp_path, **environment):
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path / "out")]
+    return subprocess.run(
+        [*command, str(source)], capture_output=True, text=True, env=os.environ | environment, check=False
+    )
+
+
+def the_wheel(tmp_path):
+    (path,) = (tmp_path / "out").glob("nolana-*.whl")
+    return path
+
+
+def unpacked(path, tmp_path):
+    place = tmp_path / "unpacked"
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(place)
+    return place
+
+
+def tried(place):
+    environment = {k: v for k, v in os.environ.items() if k != "NOLANA_BACKEND"} | {"PYTHONPATH": str(place)}
+    run = subprocess.run([sys.executable, "-c", TRY_IT], capture_output=True, text=True, env=environment, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+def test_without_a_compiler_the_wheel_is_pure_and_numpy_serves(source, tmp_path):
+    built = wheel(source, tmp_path, CXX="/nonexistent/c++")
+    assert built.returncode == 0, built.stdout + built.stderr
+    path = the_wheel(tmp_path)
+    assert path.name.endswith("-py3-none-any.whl")
+    assert not [n for n in zipfile.ZipFile(path).namelist() if n.endswith(".so")]
+    assert tried(unpacked(path, tmp_path)) == ["reference", "1"]
+
+
+def test_with_a_compiler_the_core_is_there(source, tmp_path):
+    built = wheel(source, tmp_path)
+    assert built.returncode == 0, built.stdout + built.stderr
+    path = the_wheel(tmp_path)
+    assert "none-any" not in path.name
+    assert tried(unpacked(path, tmp_path)) == ["core", "0"]
+
+
+def test_an_error_in_the_core_fails_the_install(source, tmp_path):
+    with (source / "core" / "learner.hpp").open("a") as file:
+        file.write("\nthis is not C++\n")
+    built = wheel(source, tmp_path)
+    assert built.returncode != 0
+    assert "learner.hpp" in built.stdout + built.stderr
+    assert not list((tmp_path / "out").glob("*.whl"))
+
+
+def test_a_core_that_is_required_and_cannot_be_built_fails_the_install(source, tmp_path):
+    built = wheel(source, tmp_path, CXX="/nonexistent/c++", NOLANA_REQUIRE_CORE="1")
+    assert built.returncode != 0
+    assert "NOLANA_REQUIRE_CORE" in built.stdout + built.stderr
+
+
+def test_a_clean_environment_runs_the_demo(source, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
+    binaries = tmp_path / "env" / "bin"
+    subprocess.run([binaries / "python", "-m", "pip", "install", "-q", f"{source}[cli]"], check=True)
+    picture = tmp_path / "demo.png"
+    shown = subprocess.run(
+        [binaries / "nolana", "demo", "--out", str(picture)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "NOLANA with Newton" in shown.stdout
+    assert picture.stat().st_size > 10_000
+
+
+def test_sanitizers_find_nothing():
+    run = subprocess.run(
+        ["sh", str(REPO / "tests" / "sanitize.sh")],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHON": sys.executable},
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-5000:]
+    assert "found nothing" in run.stdout

@@ -1,0 +1,71 @@
+"""Long runs: memory that stays, models that stay sound, more examples of the contracts."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import HEADS, KERNELS, POLICIES, build_learner, core_builds, same_state
+from nolana import NolanaClassifier
+
+pytestmark = pytest.mark.soak
+REPO = Path(__file__).resolve().parents[1]
+
+
+def test_memory_after_two_million_rows_is_that_after_twenty_thousand():
+    run = subprocess.run(
+        [sys.executable, str(REPO / "benchmarks" / "memory.py")], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("head", HEADS, ids="-".join)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_million_rows_leave_a_sound_model(kernel, head):
+    """A move at every row for a long time: finite scores, a positive covariance, and still cut anywhere."""
+    rng = np.random.default_rng(0)
+    build = core_builds()[-1]
+    whole = build_learner(build, kernel, *head, "kmeans", capacity=16, features=3)
+    parts = build_learner(build, kernel, *head, "kmeans", capacity=16, features=3)
+    for _ in range(50):
+        x = rng.normal(size=(20_000, 3))
+        y = np.sign(x[:, :1] * x[:, 1:2])
+        scores = whole.learn(x, y)
+        assert np.isfinite(scores).all()
+        at = int(rng.integers(1, 20_000))
+        assert np.array_equal(np.concatenate([parts.learn(x[:at], y[:at]), parts.learn(x[at:], y[at:])]), scores)
+    assert same_state(whole.state(), parts.state())
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_cut_anywhere_again_and_again(seed):
+    rng = np.random.default_rng(seed)
+    kernel, head = KERNELS[rng.integers(5)], HEADS[rng.integers(8)]
+    policy, capacity, features = POLICIES[rng.integers(2)], int(rng.integers(1, 60)), int(rng.integers(1, 20))
+    outputs, threshold = int(rng.integers(1, 6)), float(rng.choice([0.0, 1.0, np.inf]))
+    x, y = rng.normal(size=(500, features)), np.sign(rng.normal(size=(500, outputs)))
+    shape = {"capacity": capacity, "features": features, "outputs": outputs, "threshold": threshold}
+    for build in core_builds():
+        whole = build_learner(build, kernel, *head, policy, **shape)
+        parts = build_learner(build, kernel, *head, policy, **shape)
+        cuts = np.sort(rng.integers(1, 500, 20))
+        pieces = [parts.learn(a, b) for a, b in zip(np.split(x, cuts), np.split(y, cuts), strict=True)]
+        assert np.array_equal(whole.learn(x, y), np.concatenate(pieces))
+        assert same_state(whole.state(), parts.state())
+
+
+def test_many_classes_one_after_the_other():
+    """Sixty clusters that get names of their own one after the other; before that they are all called 0."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(60, 5)) * 4
+    model = NolanaClassifier(n_landmarks=100)
+    for known in range(1, 61):
+        clusters = rng.integers(0, 60, 300)
+        model.learn(centres[clusters] + 0.3 * rng.normal(size=(300, 5)), np.where(clusters < known, clusters, 0))
+    clusters = rng.integers(0, 60, 6000)
+    x = centres[clusters] + 0.3 * rng.normal(size=(6000, 5))
+    scores = model.learn(x, clusters)
+    assert len(model.classes_) == 60
+    assert (model.classes_[scores[3000:].argmax(axis=1)] == clusters[3000:]).mean() > 0.9
