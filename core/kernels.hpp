@@ -77,7 +77,11 @@ template <class Term>
 void panels(const Landmarks& u, const double* x, std::size_t rows, std::size_t first, std::size_t last,
             double* out, std::size_t stride) {
     switch (rows) {
+#ifdef __AVX512VL__  // 32 registers
+        case 4: tiles<Term, 4, 2>(u, x, first, last, out, stride); break;
+#else
         case 4: tiles<Term, 4, 1>(u, x, first, last, out, stride); break;
+#endif
         case 3: tiles<Term, 3, 1>(u, x, first, last, out, stride); break;
         case 2: tiles<Term, 2, 2>(u, x, first, last, out, stride); break;
         default: tiles<Term, 1, 4>(u, x, first, last, out, stride);

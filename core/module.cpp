@@ -167,8 +167,16 @@ void restore(Learner& self, const nb::dict& from) {
 // Flat index of the first value that is NaN or beyond the bound, -1 where there is none.
 std::ptrdiff_t first_beyond(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>& x, double bound) {
     const double* p = x.data();
-    for (std::size_t i = 0, n = x.size(); i < n; ++i)
-        if (!(std::fabs(p[i]) <= bound)) return static_cast<std::ptrdiff_t>(i);
+    const std::size_t n = x.size(), stretch = 64;
+    const auto is_bad = [bound](double value) { return !(std::fabs(value) <= bound); };
+    for (std::size_t start = 0; start < n; start += stretch) {
+        const std::size_t end = std::min(n, start + stretch);
+        int bad = 0;
+        for (std::size_t i = start; i < end; ++i) bad |= is_bad(p[i]);
+        if (!bad) continue;
+        for (std::size_t i = start; i < end; ++i)
+            if (is_bad(p[i])) return static_cast<std::ptrdiff_t>(i);
+    }
     return -1;
 }
 

@@ -178,14 +178,12 @@ inline Vec exp2_of_negative(Vec x) {
 
 // a.b over n numbers, n a multiple of 4, in one fixed order.
 inline double dot(const double* a, const double* b, std::size_t n) {
-    Vec even = Vec::zero(), odd = Vec::zero();
+    Vec s[4] = {Vec::zero(), Vec::zero(), Vec::zero(), Vec::zero()};
     std::size_t i = 0;
-    for (; i + 2 * lanes <= n; i += 2 * lanes) {
-        even = fma(Vec::load(a + i), Vec::load(b + i), even);
-        odd = fma(Vec::load(a + i + lanes), Vec::load(b + i + lanes), odd);
-    }
-    if (i < n) even = fma(Vec::load(a + i), Vec::load(b + i), even);
-    return sum(even + odd);
+    for (; i + 4 * lanes <= n; i += 4 * lanes)
+        for (std::size_t k = 0; k < 4; ++k) s[k] = fma(Vec::load(a + i + k * lanes), Vec::load(b + i + k * lanes), s[k]);
+    for (std::size_t k = 0; i < n; i += lanes, ++k) s[k] = fma(Vec::load(a + i), Vec::load(b + i), s[k]);
+    return sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
 // y += a x over n numbers, n a multiple of 4.

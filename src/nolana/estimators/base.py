@@ -1,6 +1,6 @@
 """What the estimators share: their parameters, and the verbs that do not depend on the kind of target."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,3 +122,84 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         copied = type(self).__new__(type(self))
         copied.__setstate__(self.__getstate__())
         return copied
+
+
+class OnlineModel(OnlineEstimator):
+    """What the classifier and the regressor share: all parameters of the map and of the learning on it."""
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int = 100,
+        kernel: Any = "rbf",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        threshold: float | str = "median",
+        landmarks: Any = "kmeans",
+        initial_landmarks: Any = None,
+        novelty: float = 0.03,
+        loss: str | None = None,
+        optimizer: str = "newton",
+        solver: str = "inverse",
+        rank: float | None = None,
+        power_iterations: int = 2,
+        refit: str = "carry",
+        refit_penalty: float | None = None,
+        learning_rate: float | None = None,
+        schedule: str = "constant",
+        regularization: float | None = None,
+        move_noise: float = 1e-3,
+        ridge: float | None = None,
+        scale: bool = False,
+        max_iter: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.threshold = threshold
+        self.landmarks = landmarks
+        self.initial_landmarks = initial_landmarks
+        self.novelty = novelty
+        self.loss = loss
+        self.optimizer = optimizer
+        self.solver = solver
+        self.rank = rank
+        self.power_iterations = power_iterations
+        self.refit = refit
+        self.refit_penalty = refit_penalty
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.regularization = regularization
+        self.move_noise = move_noise
+        self.ridge = ridge
+        self.scale = scale
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
+        """The paper to the letter: sgd, the warm-started randomized SVD, rank 0.8 m, its stage two, no ridge."""
+        return cls(n_landmarks=n_landmarks, threshold=threshold, **(cls._paper_preset | parameters))
+
+    _paper_preset: ClassVar[dict[str, Any]] = {
+        "optimizer": "sgd",
+        "solver": "randomized",
+        "rank": 0.8,
+        "refit": "paper",
+        "ridge": 0.0,
+    }
+
+    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Score each row, then learn it; returns what each row scored before it was learned."""
+        raise NotImplementedError
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn rows; `classes` announces labels that may come."""
+        self.learn(X, y, classes=classes, sample_weight=sample_weight)
+        return self

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.base import OnlineModel
 from nolana.estimators.edge import (
     blocks,
     check_any_weight,
@@ -27,7 +27,7 @@ from nolana.losses import CLASSIFICATION
 Array = NDArray[np.float64]
 
 
-class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
+class NolanaClassifier(ClassifierMixin, OnlineModel):  # type: ignore[misc]
     """Classify a stream with a kernel model of fixed size whose landmarks follow the data.
 
     f_o(x) = sum_i alpha_oi k(x, u_i) over m landmarks u_i, learned row by row; two classes share one output,
@@ -81,73 +81,6 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
     _labels: Labels
-
-    def __init__(
-        self,
-        *,
-        n_landmarks: int = 100,
-        kernel: Any = "rbf",
-        gamma: float | str = "median",
-        degree: int = 3,
-        coef0: float = 1.0,
-        threshold: float | str = "median",
-        landmarks: Any = "kmeans",
-        initial_landmarks: Any = None,
-        novelty: float = 0.03,
-        loss: str | None = None,
-        optimizer: str = "newton",
-        solver: str = "inverse",
-        rank: float | None = None,
-        power_iterations: int = 2,
-        refit: str = "carry",
-        refit_penalty: float | None = None,
-        learning_rate: float | None = None,
-        schedule: str = "constant",
-        regularization: float | None = None,
-        move_noise: float = 1e-3,
-        ridge: float | None = None,
-        scale: bool = False,
-        max_iter: int = 1,
-        shuffle: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.threshold = threshold
-        self.landmarks = landmarks
-        self.initial_landmarks = initial_landmarks
-        self.novelty = novelty
-        self.loss = loss
-        self.optimizer = optimizer
-        self.solver = solver
-        self.rank = rank
-        self.power_iterations = power_iterations
-        self.refit = refit
-        self.refit_penalty = refit_penalty
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.regularization = regularization
-        self.move_noise = move_noise
-        self.ridge = ridge
-        self.scale = scale
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-
-    @classmethod
-    def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
-        """The paper to the letter: sgd, the warm-started randomized SVD, rank 0.8 m, its stage two, no ridge."""
-        preset: dict[str, Any] = {
-            "optimizer": "sgd",
-            "solver": "randomized",
-            "rank": 0.8,
-            "refit": "paper",
-            "ridge": 0.0,
-        }
-        return cls(n_landmarks=n_landmarks, threshold=threshold, **(preset | parameters))
 
     # Learning
 
@@ -249,11 +182,6 @@ class NolanaClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         self._targets = {label: targets[i : i + 1] for label, i in known.position.items()} if ready else {}
         two = known.seen == 2 and len(known.classes) == 2
         self._two = known.by_column(np.ones((1, 1)), np.nan)[0].tolist() if two else []
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn rows; `classes` announces labels that may come."""
-        self.learn(X, y, classes=classes, sample_weight=sample_weight)
-        return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn the rows `max_iter` times."""

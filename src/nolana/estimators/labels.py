@@ -102,8 +102,10 @@ class Labels:
     def by_column(self, scores: Array, missing: float) -> Array:  # (n, c) -> (n, classes)
         """Scores in the order of the columns; `missing` where a class has no output yet."""
         assert self.classes is not None
-        spread = np.full((len(scores), len(self.classes)), missing)
         columns = [self.column[label] for label in self.position]
+        if columns == list(range(len(self.classes))) and self.seen > 2:
+            return scores
+        spread = np.full((len(scores), len(self.classes)), missing)
         if self.seen > 2:
             spread[:, columns] = scores
         else:

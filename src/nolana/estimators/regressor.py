@@ -1,13 +1,13 @@
 """NolanaRegressor: nonlinear regression on a stream in fixed memory."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
-from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.base import OnlineModel
 from nolana.estimators.edge import (
     blocks,
     check_any_weight,
@@ -88,7 +88,7 @@ class Uncentred(Centre):
         return np.ascontiguousarray(f[:, 0])
 
 
-class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
+class NolanaRegressor(RegressorMixin, OnlineModel):  # type: ignore[misc]
     """Predict a number from a stream with a kernel model of fixed size whose landmarks follow the data.
 
     f(x) = mu + sum_i alpha_i k(x, u_i) over m landmarks u_i, mu the running mean of the targets.
@@ -148,46 +148,37 @@ class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.n_landmarks = n_landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.threshold = threshold
-        self.landmarks = landmarks
-        self.initial_landmarks = initial_landmarks
-        self.novelty = novelty
-        self.loss = loss
+        super().__init__(
+            n_landmarks=n_landmarks,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            threshold=threshold,
+            landmarks=landmarks,
+            initial_landmarks=initial_landmarks,
+            novelty=novelty,
+            loss=loss,
+            optimizer=optimizer,
+            solver=solver,
+            rank=rank,
+            power_iterations=power_iterations,
+            refit=refit,
+            refit_penalty=refit_penalty,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            regularization=regularization,
+            move_noise=move_noise,
+            ridge=ridge,
+            scale=scale,
+            max_iter=max_iter,
+            shuffle=shuffle,
+            random_state=random_state,
+        )
         self.epsilon = epsilon
         self.center = center
-        self.optimizer = optimizer
-        self.solver = solver
-        self.rank = rank
-        self.power_iterations = power_iterations
-        self.refit = refit
-        self.refit_penalty = refit_penalty
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.regularization = regularization
-        self.move_noise = move_noise
-        self.ridge = ridge
-        self.scale = scale
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
 
-    @classmethod
-    def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
-        """The paper to the letter: sgd, the warm-started randomized SVD, rank 0.8 m, its stage two, no ridge."""
-        preset: dict[str, Any] = {
-            "optimizer": "sgd",
-            "solver": "randomized",
-            "rank": 0.8,
-            "refit": "paper",
-            "ridge": 0.0,
-            "center": False,
-        }
-        return cls(n_landmarks=n_landmarks, threshold=threshold, **(preset | parameters))
+    _paper_preset: ClassVar[dict[str, Any]] = OnlineModel._paper_preset | {"center": False}
 
     # Learning
 
@@ -252,11 +243,6 @@ class NolanaRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
                 f = self._learner.learn(part, self._centre.targets(y[rows], means), weight)
                 scores[rows] = self._centre.read(f, means)
         return scores
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn rows."""
-        self.learn(X, y, classes=classes, sample_weight=sample_weight)
-        return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn the rows `max_iter` times."""

@@ -34,7 +34,7 @@ from nolana.reference.kernels import squared_distances
 Array = NDArray[np.float64]
 State = dict[str, Any]
 
-ROWS_PER_LOCK = 1024  # rows learned or scored before other threads get their turn
+ROWS_PER_LOCK = 4096  # rows learned or scored before other threads get their turn
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ class Spectrum:
     def of(cls, gram: Array, rank: int) -> "Spectrum":
         """From scratch."""
         n = len(gram)
-        first = max(0, n - rank)
-        values, vectors = scipy.linalg.eigh(gram, subset_by_index=(first, n - 1)) if first else np.linalg.eigh(gram)
-        return cls(np.ascontiguousarray(vectors[:, ::-1]), np.maximum(values[::-1], 0.0))
+        values, vectors = np.linalg.eigh(gram)  # all of them: divide and conquer beats a subset up to m = 1000
+        leading = slice(n - 1, n - rank - 1 if rank < n else None, -1)
+        return cls(np.ascontiguousarray(vectors[:, leading]), np.maximum(values[leading], 0.0))
 
     def column(self, q: int) -> Array:
         """Column q of U S U'."""
