@@ -25,6 +25,7 @@ SHAPES = ((256, 100), (54, 200), (22, 100))
 BOUNDS = {"sgd": (1.5, 2.0, 1.5), "newton": (1.6, 3.0, 2.2)}
 GOALS = {"sgd": (1.0, 1.2, 1.0), "newton": (1.2, 2.0, 1.5)}
 SEED = 0
+ROWS = 20_480
 
 
 def interleaved(jobs: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
@@ -67,7 +68,7 @@ def against_the_floor(repeats: int) -> None:
     print("\nTime per row over F, no moves, every row active (bound, goal)")
     print(f"{'(d, m)':>12} {'F us':>7} {'sgd':>22} {'newton':>22}")
     for i, (d, m) in enumerate(SHAPES):
-        x, y = noise(d, 1000 + 5120)
+        x, y = noise(d, 1000 + ROWS)
         jobs = {"F": floor(x[1000:], x[:m], 0.5 / d)}
         for optimizer in ("sgd", "newton"):
             estimator = model(d, m, optimizer=optimizer, threshold=np.inf)
@@ -75,7 +76,7 @@ def against_the_floor(repeats: int) -> None:
             jobs[optimizer] = learn_again(estimator, x[1000:], y[1000:])
         times = interleaved(jobs, repeats)
         cells = [f"{times[o] / times['F']:.2f} (<= {BOUNDS[o][i]}, {GOALS[o][i]})" for o in ("sgd", "newton")]
-        print(f"{(d, m)!s:>12} {1e6 * times['F'] / 5120:7.2f} {cells[0]:>22} {cells[1]:>22}")
+        print(f"{(d, m)!s:>12} {1e6 * times['F'] / ROWS:7.2f} {cells[0]:>22} {cells[1]:>22}")
 
 
 def against_the_solvers(repeats: int) -> None:

@@ -130,6 +130,35 @@ def test_the_first_call_refused_is_as_if_it_never_was():
     assert model.n_features_in_ == 6
 
 
+@pytest.mark.parametrize("kind", [NolanaClassifier, NolanaRegressor])
+def test_an_own_kernel_that_fails_halfway_changes_nothing(kind):
+    """An error out of the user's own code undoes the whole call, also where it is the first."""
+    calls = {"left": 10**9}
+
+    def moody(a, b):
+        calls["left"] -= 1
+        if calls["left"] < 0:
+            raise RuntimeError("not today")
+        return np.exp(-((a[:, None] - b[None]) ** 2).sum(-1))
+
+    y = T if kind is NolanaRegressor else Y
+    model = kind(n_landmarks=9, kernel=moody)
+    calls["left"] = 40
+    with pytest.raises(RuntimeError, match="not today"):
+        model.learn(X, y)
+    assert not hasattr(model, "_learner")
+    assert not hasattr(model, "n_features_in_")
+    calls["left"] = 10**9
+    model.learn(X[:40], y[:40])
+    before = snapshot(model)
+    calls["left"] = 40
+    with pytest.raises(RuntimeError, match="not today"):
+        model.learn(X[40:], y[40:] if kind is NolanaRegressor else y[40:] + 5)
+    calls["left"] = 10**9
+    assert unchanged(model, before)
+    assert np.isfinite(model.learn(X[40:41], y[40:41])).all()
+
+
 def test_zero_row_and_constant_rows_are_fine():
     for kernel in ("rbf", "laplacian", "polynomial", "cosine", "linear"):
         model = NolanaClassifier(kernel=kernel, n_landmarks=5)

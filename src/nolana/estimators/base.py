@@ -1,5 +1,8 @@
 """What the estimators share: their parameters, and the verbs that do not depend on the kind of target."""
 
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +39,23 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """Whether rows like x can be learned without a look at column names or at what is not there yet."""
         mine = self.__dict__
         return "_learner" in mine and "feature_names_in_" not in mine and x.shape[1] == mine["n_features_in_"]
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Where the user's own kernel or policy runs inside, an error from it undoes the whole call."""
+        settings = self._learner.settings
+        if not settings.runs_user_code:
+            yield
+            return
+        begun = self._learner.rows > 0
+        before = copy.deepcopy(self.__getstate__()) if begun else None
+        try:
+            yield
+        except BaseException:
+            self._forget()
+            if before is not None:
+                self.__setstate__(before)
+            raise
 
     def _forget(self) -> None:
         """Back to before the first row."""

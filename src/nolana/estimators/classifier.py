@@ -109,7 +109,8 @@ class NolanaClassifier(ClassifierMixin, OnlineModel):  # type: ignore[misc]
         if first:
             learner = self._make_learner(x.shape[1], 1)
             self._learner, self._labels = learner, labels
-        return self._learn_checked(x, targets, announced, weights)
+        with self._all_or_nothing():
+            return self._learn_checked(x, targets, announced, weights)
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         """The fast path: one row of float64 whose label is known. None where it does not apply."""

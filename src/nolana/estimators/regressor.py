@@ -197,7 +197,8 @@ class NolanaRegressor(RegressorMixin, OnlineModel):  # type: ignore[misc]
         if first:
             self._centre = self._make_centre()
             self._learner = self._make_learner(x.shape[1], self._centre.outputs)
-        return self._learn_checked(x, targets, weights)
+        with self._all_or_nothing():
+            return self._learn_checked(x, targets, weights)
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         """The fast path: one row of float64 with a number as its target. None where it does not apply."""

@@ -130,10 +130,11 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineEs
         x = check_features(self, X, self._largest(), reset=first)
         if first:
             self._learner = self._make_learner(x.shape[1], 0)
-        for rows in blocks(x):
-            part = dense(x, rows)
-            with self._learner.lock:
-                self._learner.learn(part, np.zeros((len(part), 0)))
+        with self._all_or_nothing():
+            for rows in blocks(x):
+                part = dense(x, rows)
+                with self._learner.lock:
+                    self._learner.learn(part, np.zeros((len(part), 0)))
         self._n_features_out = self._width()
         return self
 

@@ -90,9 +90,13 @@ class Settings:
         return self.steps.prior if isinstance(self.steps, NewtonSteps) else 1.0
 
     @property
+    def runs_user_code(self) -> bool:
+        """Whether a kernel or a policy of the user's own runs inside the loop."""
+        return self.kernel.needs_reference or not isinstance(self.policy, str)
+
+    @property
     def needs_reference(self) -> bool:
-        own_policy = not isinstance(self.policy, str)
-        return self.decomposition is not None or self.kernel.needs_reference or own_policy or self.refit == "paper"
+        return self.decomposition is not None or self.runs_user_code or self.refit == "paper"
 
     @property
     def adapts_metric(self) -> bool:
