@@ -230,6 +230,18 @@ def test_pickle_and_copy_continue_bit_for_bit(parameters, stream):
         assert same_state(twin._learner.state(), model._learner.state())
 
 
+def test_parameters_set_between_calls_wait_for_the_next_fit(stream):
+    """A learner goes on as it began, also through a pickle; the new parameters count from the next fit."""
+    x, y = stream
+    model = NolanaClassifier(n_landmarks=12).partial_fit(x[:301], y[:301])
+    before = model.decision_function(x)
+    model.set_params(n_landmarks=5, kernel="linear")
+    twin = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(twin.decision_function(x), before)
+    assert np.array_equal(twin.learn(x[301:], y[301:]), model.learn(x[301:], y[301:]))
+    assert len(model.fit(x, y).landmarks_) <= 5
+
+
 def test_fit_forgets_and_epochs_repeat(stream):
     x, y = stream
     model = NolanaClassifier(n_landmarks=15, max_iter=2).partial_fit(x, y)

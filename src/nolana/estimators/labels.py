@@ -112,15 +112,3 @@ class Labels:
             for column, sign in zip(columns, (-1.0, 1.0), strict=False):
                 spread[:, column] = sign * scores[:, 0]
         return spread
-
-    def state(self) -> dict[str, Any]:
-        """The classes, and the columns in order of appearance."""
-        return {"classes": self.classes, "seen": [self.column[label] for label in self.position]}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.__init__()  # type: ignore[misc]
-        if state["classes"] is not None:
-            self.announce(np.asarray(state["classes"]))
-            self.classes = np.asarray(state["classes"])
-            labels = list(self.column)
-            self.position = {labels[column]: i for i, column in enumerate(state["seen"])}

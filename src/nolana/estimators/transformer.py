@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.edge import blocks, check_features, dense
+from nolana.estimators.model import LandmarkEstimator
 from nolana.estimators.parameters import (
     DEFAULT_RIDGE,
     SMALLEST_RIDGE,
@@ -30,7 +30,7 @@ from nolana.nystroem.spectrum import Spectrum
 Array = NDArray[np.float64]
 
 
-class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineEstimator):  # type: ignore[misc]
+class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEstimator):  # type: ignore[misc]
     """Map rows to features whose inner products approximate a kernel, with landmarks that follow the stream.
 
     phi(x) = (S + delta)^(-1/2) U' k_x over m landmarks, E ~ U S U' their kernel matrix.
@@ -126,11 +126,10 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineEs
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Let the landmarks follow these rows; y is ignored."""
-        first = not hasattr(self, "_learner")
-        x = check_features(self, X, self._largest(), reset=first)
-        if first:
-            self._learner = self._make_learner(x.shape[1], 0)
-        with self._all_or_nothing():
+        with self._all_or_nothing() as first:
+            x = check_features(self, X, self._largest(), reset=first)
+            if first:
+                self._learner = self._make_learner(x.shape[1], 0)
             for rows in blocks(x):
                 part = dense(x, rows)
                 with self._learner.lock:
@@ -139,10 +138,11 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineEs
         return self
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything, then learn the rows once."""
-        self._settings(1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[1])
-        self._forget()
-        return self.partial_fit(X)
+        """Forget everything, then learn the rows once; a refused fit keeps the map there was."""
+        with self._all_or_nothing(replacing=True):
+            self._check_parameters()
+            self._forget()
+            return self.partial_fit(X)
 
     def transform(self, X: Any) -> Array:
         """phi of each row, (n, rank), zero columns while the landmarks fill up."""
@@ -187,3 +187,6 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineEs
 
     def _make_learner(self, n_features: int, outputs: int) -> Nolana:
         return Nolana(self._settings(n_features), n_features, outputs)
+
+    def _check_parameters(self) -> None:
+        self._settings(1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[-1])

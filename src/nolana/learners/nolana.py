@@ -128,7 +128,7 @@ class Nolana:
     """A learner of c outputs: ``learn(X, Y) -> scores``, all of it under one lock."""
 
     def __init__(self, settings: Settings, features: int, outputs: int) -> None:
-        self.settings = settings
+        self.settings, self._features = settings, features
         self.lock = FairLock()
         self._module: Any = reference if settings.needs_reference else engine()
         self._learner = self._module.Learner(
@@ -169,6 +169,10 @@ class Nolana:
     @property
     def outputs(self) -> int:
         return int(self._learner.outputs)
+
+    @property
+    def runs_user_code(self) -> bool:
+        return self.settings.runs_user_code
 
     @property
     def gamma(self) -> float:
@@ -253,6 +257,19 @@ class Nolana:
             self._scaling.restore(state)
         self._filling = not self._full
         self._due = self._rows_to_event()
+
+    def __getstate__(self) -> State:
+        with self.lock:
+            return {
+                "settings": self.settings,
+                "features": self._features,
+                "outputs": self.outputs,
+                "learned": self.state(),
+            }
+
+    def __setstate__(self, saved: State) -> None:
+        self.__init__(saved["settings"], saved["features"], saved["outputs"])  # type: ignore[misc]
+        self.restore(saved["learned"])
 
     # When things are re-estimated.
 

@@ -1,0 +1,202 @@
+"""Classification of a stream, whatever learner is inside: labels in, scores by column out."""
+
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nolana.estimators.base import OnlinePredictor
+from nolana.estimators.edge import (
+    blocks,
+    check_any_weight,
+    check_features,
+    check_values,
+    check_weights,
+    dense,
+    is_plain,
+)
+from nolana.estimators.labels import Labels, check_labels, widened
+
+Array = NDArray[np.float64]
+
+
+def is_probabilistic(estimator: Any) -> bool:
+    """Whether the loss makes scores log-odds."""
+    return bool(getattr(estimator, "loss", None) == "logistic")
+
+
+class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
+    """A classifier that learns row by row; classes may appear at any row."""
+
+    classes_: NDArray[Any]
+    _labels: Labels
+
+    # Learning
+
+    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Score each row, then learn it; returns the scores (n, classes known at the end).
+
+        NaN where a class was not yet known at that row. For two classes the columns are -f and f.
+        """
+        if classes is None and sample_weight is None:
+            scores = self._learn_one(X, y)
+            if scores is not None:
+                return scores
+        with self._all_or_nothing() as first:
+            return self._learn_many(X, y, classes, sample_weight, first)
+
+    def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Array:
+        """The general path: everything is checked, then everything is learned."""
+        labels = Labels() if first else self._labels
+        x = check_features(self, X, self._largest(), reset=first)
+        targets = check_labels(y, x.shape[0], labels.classes)
+        weights = check_weights(sample_weight, x.shape[0])
+        announced = None
+        if classes is not None:
+            named = np.unique(np.asarray(classes))
+            announced = check_labels(named, len(named), labels.classes)
+            outside = np.setdiff1d(targets, np.concatenate([announced, *([] if first else [labels.classes])]))
+            if len(outside):
+                raise ValueError(f"y holds labels {outside[:5].tolist()} that are not in classes")
+        if first:
+            learner = self._make_learner(x.shape[1], 1)
+            self._learner, self._labels = learner, labels
+        return self._learn_checked(x, targets, announced, weights)
+
+    def _learn_one(self, x: Any, y: Any) -> Array | None:
+        """The fast path: one row of float64 whose label is known. None where it does not apply."""
+        if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
+            return None
+        try:
+            (label,) = y
+            target = self._targets[label]
+        except (TypeError, ValueError, KeyError):
+            return None
+        check_values(x, self._learner.largest)
+        with self._learner.lock:
+            f = self._learner.learn(x, target)
+            if len(self._two) == 2:
+                value = f[0, 0]
+                return np.array(((value * self._two[0], value * self._two[1]),))
+            return self._labels.by_column(f, np.nan)
+
+    def _learn_checked(
+        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
+    ) -> Array:
+        """Checked rows; nothing can be refused any more."""
+        learner, known = self._learner, self._labels
+        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        with learner.lock:
+            if announced is not None:
+                known.announce(announced)
+            known.announce(distinct[np.argsort(first, kind="stable")])
+            self._publish()
+        parts = []
+        for rows in blocks(x):
+            part, weight = dense(x, rows), None if weights is None else weights[rows]
+            with learner.lock:
+                parts.append(self._learn_block(part, distinct.tolist(), codes[rows], weight))
+        return widened(parts, np.nan)
+
+    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], weight: Array | None) -> Array:
+        """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]]."""
+        learner, known = self._learner, self._labels
+        assert known.classes is not None
+        out = np.empty((len(x), len(known.classes)))
+        taught = codes if weight is None else np.where(weight > 0, codes, -1)
+        new_at = {
+            int(np.argmax(taught == code)): label
+            for code, label in enumerate(distinct)
+            if label not in known.position and (taught == code).any()
+        }
+        cuts = sorted({0, *new_at, len(x)})
+        for start, stop in pairwise(cuts):
+            if start in new_at:
+                matrix = known.see(new_at[start])
+                if matrix is not None:
+                    learner.mix_outputs(matrix)
+                self._publish()
+            rows = slice(start, stop)
+            positions = np.array([known.position.get(label, 0) for label in distinct], dtype=np.intp)[codes[rows]]
+            f = learner.learn(x[rows], known.targets(positions), None if weight is None else weight[rows])
+            out[rows] = known.by_column(f, np.nan)
+            if start in new_at:
+                out[start, known.column[new_at[start]]] = np.nan
+        return out
+
+    def _publish(self) -> None:
+        """What the fast path and the user read, made anew when a class becomes known."""
+        known = self._labels
+        assert known.classes is not None
+        self.classes_ = known.classes
+        ready = known.seen == len(known.classes)
+        targets = known.targets(np.arange(known.seen)) if ready else np.zeros((0, 1))
+        self._targets = {label: targets[i : i + 1] for label, i in known.position.items()} if ready else {}
+        two = known.seen == 2 and len(known.classes) == 2
+        self._two = known.by_column(np.ones((1, 1)), np.nan)[0].tolist() if two else []
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows `max_iter` times; a refused fit keeps the model there was."""
+        with self._all_or_nothing(replacing=True):
+            self._check_parameters()
+            self._forget()
+            x = check_features(self, X, self._largest(), reset=True)
+            labels = check_labels(y, x.shape[0], None)
+            weights = check_weights(sample_weight, x.shape[0])
+            check_any_weight(weights)
+            self._learner, self._labels = self._make_learner(x.shape[1], 1), Labels()
+            for order in self._epochs(x.shape[0]):
+                weight = None if weights is None else weights[order]
+                self._learn_checked(x[order], labels[order], np.unique(labels), weight)
+            self.n_iter_ = self.max_iter
+        return self
+
+    # Reading
+
+    def _column_scores(self, X: Any) -> Array:
+        """(n, classes), -inf for classes that were announced but never seen."""
+        check_is_fitted(self)
+        x = check_features(self, X, self._largest(), reset=False)
+        parts = []
+        for rows in blocks(x):
+            part = dense(x, rows)
+            with self._learner.lock:
+                parts.append(self._labels.by_column(self._learner.scores(part), -np.inf))
+        return widened(parts, -np.inf)
+
+    def decision_function(self, X: Any) -> Array:
+        """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
+        scores = self._column_scores(X)
+        if scores.shape[1] > 2:
+            return scores
+        if scores.shape[1] == 1 or np.isinf(scores).any():  # one class seen: its side of the line
+            side = 1.0 if scores.shape[1] == 1 or np.isinf(scores[0, 0]) else -1.0
+            return np.full(len(scores), side)
+        return np.ascontiguousarray(scores[:, 1])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of the largest score."""
+        scores = self._column_scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities (n, classes), with the logistic loss only; 1 where one class alone was seen."""
+        scores = self._column_scores(X)
+        known = np.isfinite(scores).any(axis=0)
+        if known.sum() <= 1:
+            return np.where(known, 1.0, 0.0) * np.ones((len(scores), 1))
+        odds = np.where(known, 0.5 * (1 + np.tanh(0.5 * np.where(np.isfinite(scores), scores, 0.0))), 0.0)
+        total = odds.sum(axis=1, keepdims=True)
+        even = known / known.sum()
+        return np.where(total > 0, odds / np.where(total > 0, total, 1.0), even)
+
+    @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))

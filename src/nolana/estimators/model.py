@@ -1,0 +1,137 @@
+"""What the three estimators of the paper share: landmarks to read, and parameters."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.parameters import kernel_of, settings_of
+from nolana.learners.nolana import Nolana
+
+Array = NDArray[np.float64]
+
+
+class LandmarkEstimator(OnlineEstimator):
+    """An estimator that holds a `Nolana` learner."""
+
+    kernel: Any
+    degree: int
+    coef0: float
+    initial_landmarks: Any
+
+    def _largest(self) -> float:
+        if "_learner" in self.__dict__:
+            return float(self._learner.largest)
+        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
+
+    @property
+    def n_moves_(self) -> int:
+        """Landmark moves so far."""
+        return int(self._read().moves)
+
+    @property
+    def landmarks_(self) -> Array:
+        """The landmarks in use, (at most n_landmarks, n_features), in the units of X."""
+        learner = self._read()
+        with learner.lock:
+            return np.asarray(learner.landmarks())
+
+    @property
+    def counts_(self) -> Array:
+        """Rows counted into each landmark."""
+        learner = self._read()
+        with learner.lock:
+            return np.asarray(learner.counts())
+
+    @property
+    def gamma_(self) -> float:
+        """The kernel width in use."""
+        return float(self._read().gamma)
+
+    @property
+    def threshold_(self) -> float:
+        """The squared distance from which a row moves its landmark; infinite while the landmarks fill up."""
+        return float(self._read().threshold)
+
+
+class NolanaModel(LandmarkEstimator):
+    """What the classifier and the regressor share: all parameters of the map and of the learning on it."""
+
+    _losses: ClassVar[tuple[str, ...]]
+    _regression: ClassVar[bool]
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int = 100,
+        kernel: Any = "rbf",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        threshold: float | str = "median",
+        landmarks: Any = "kmeans",
+        initial_landmarks: Any = None,
+        novelty: float = 0.03,
+        loss: str | None = None,
+        optimizer: str = "newton",
+        solver: str = "inverse",
+        rank: float | None = None,
+        power_iterations: int = 2,
+        refit: str = "carry",
+        refit_penalty: float | None = None,
+        learning_rate: float | None = None,
+        schedule: str = "constant",
+        regularization: float | None = None,
+        move_noise: float = 1e-3,
+        ridge: float | None = None,
+        scale: bool = False,
+        max_iter: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.threshold = threshold
+        self.landmarks = landmarks
+        self.initial_landmarks = initial_landmarks
+        self.novelty = novelty
+        self.loss = loss
+        self.optimizer = optimizer
+        self.solver = solver
+        self.rank = rank
+        self.power_iterations = power_iterations
+        self.refit = refit
+        self.refit_penalty = refit_penalty
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.regularization = regularization
+        self.move_noise = move_noise
+        self.ridge = ridge
+        self.scale = scale
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
+        """The paper to the letter: sgd, the warm-started randomized SVD, rank 0.8 m, its stage two, no ridge."""
+        return cls(n_landmarks=n_landmarks, threshold=threshold, **(cls._paper_preset | parameters))
+
+    _paper_preset: ClassVar[dict[str, Any]] = {
+        "optimizer": "sgd",
+        "solver": "randomized",
+        "rank": 0.8,
+        "refit": "paper",
+        "ridge": 0.0,
+    }
+
+    def _make_learner(self, n_features: int, outputs: int) -> Nolana:
+        return Nolana(settings_of(self, n_features, self._losses, self._regression), n_features, outputs)
+
+    def _check_parameters(self) -> None:
+        width = 1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[-1]
+        settings_of(self, width, self._losses, self._regression)
