@@ -174,7 +174,8 @@ class SGD final : public Head {
 
 // The Newton head: R, the covariance of alpha, starts at tau P. h = R k_x, kappa = k_x.h, and
 //     alpha_o += pull_o h,   R -= g h h' / (1 + g kappa),   g = mean of the outputs' curvatures.
-// When landmark q moves: R <- T R T' + tau (s + nu) v v', v = P'[:,q]; with nu = 0 tau P becomes tau P'.
+// When landmark q moves: R <- T R T' + tau (s + nu) v v', v = P'[:,q]; with nu = 0 tau P becomes tau P', and nu
+// stops where R_qq has reached its prior.
 //
 class Newton final : public Head {
   public:
@@ -197,11 +198,12 @@ class Newton final : public Head {
         double* a = column_.data();
         for (std::size_t i = 0; i < n; ++i) a[i] = r_.element(i, q);
         for (std::size_t i = n; i < width; ++i) a[i] = 0;
+        const double spread = prior_ * move.s + process_noise(move, a[q]);
         add_scaled(a[q] / 2, move.carry, a, width);
         r_.reserve(3, n);
         wait(move.carry, 1, a, n);
         wait(a, 1, move.carry, n);
-        wait(move.column, prior_ * (move.s + move_noise_), move.column, n);
+        wait(move.column, spread, move.column, n);
     }
 
     void grow(const double* z, double g, std::size_t n) override {
@@ -237,6 +239,14 @@ class Newton final : public Head {
         curvature /= static_cast<double>(outputs_);
         r_.reserve(1, n);
         wait(h, -curvature / (1 + curvature * kappa), h, n);
+    }
+
+    // tau nu, but never so much that R_qq passes its prior tau P'_qq: moves without end and without rows that
+    // teach must not wind the covariance up. `variance` is R_qq before the move.
+    double process_noise(const Move& move, double variance) const {
+        const double p = move.column[move.q], stretch = 1 + move.carry[move.q];
+        const double after = variance * stretch * stretch + prior_ * move.s * p * p;
+        return std::min(prior_ * move_noise_, std::max(0.0, (prior_ * p - after) / (p * p)));
     }
 
     // R += left (scale right)', when its turn comes.

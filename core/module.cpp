@@ -8,6 +8,7 @@
 #include <string>
 
 #include "learner.hpp"
+#include "text_module.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -264,4 +265,5 @@ NB_MODULE(NOLANA_MODULE, m) {
     m.def("add_moments", &add_moments, "count"_a, "mean"_a, "squares"_a, "x"_a);
     m.def("first_beyond", &first_beyond, "x"_a, "bound"_a);
     m.def("best_build", &best_build);
+    bind_text(m);
 }

@@ -115,6 +115,20 @@ def test_prior_stays_prior(engine, rng):
     assert np.allclose(full_covariance(state), state["inverse"], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("engine", [core_builds()[-1], reference], ids=["core", "reference"])
+def test_process_noise_does_not_wind_the_covariance_up(engine):
+    """Moves without end and without a row that teaches: R stays near its prior, whatever nu is."""
+    rng = np.random.default_rng(4)
+    rows = 500 if engine is reference else 20_000
+    learner = build_learner(engine, outputs=0, capacity=12, move_noise=0.5)
+    learner.learn(rng.normal(size=(rows, 3)), np.zeros((rows, 0)))
+    state = learner.state()
+    root = np.linalg.cholesky(np.linalg.inv(unpack(state["inverse"], 12)))
+    white = np.linalg.eigvalsh(root.T @ unpack(full_covariance(state), 12) @ root)
+    assert white.min() > 0
+    assert white.max() < 3
+
+
 @pytest.mark.parametrize("build", core_builds(), ids=lambda m: m.__name__.split(".")[-1])
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 40, 100])
 def test_inversion_of_the_core(build, n, rng):

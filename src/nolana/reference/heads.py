@@ -3,7 +3,8 @@
 SGD       alpha <- (1 - eta lambda) alpha - eta loss'(y, f) P k_x: the gradient step in w, written in alpha.
 Newton    R, the covariance of alpha, starts at tau P. With h = R k_x and kappa = k_x.h:
           alpha_o += pull_o h,  R -= g h h'/(1 + g kappa),  g the mean of the outputs' curvatures;
-          when landmark q moves, R <- T R T' + tau (s + nu) v v', v = P'[:,q].
+          when landmark q moves, R <- T R T' + tau (s + nu) v v', v = P'[:,q], with nu (process noise) only as
+          far as R_qq stays below its prior tau P'_qq.
 """
 
 from collections.abc import Callable
@@ -155,7 +156,9 @@ class NewtonModel(InverseModel):
         transport = np.eye(len(carry))
         transport[:, q] += carry
         v = self.inverse[:, q]
-        after = transport @ self.covariance @ transport.T + self.prior * (s + self.move_noise) * np.outer(v, v)
+        after = transport @ self.covariance @ transport.T + self.prior * s * np.outer(v, v)
+        room = max(0.0, (self.prior * v[q] - after[q, q]) / v[q] ** 2)
+        after += min(self.prior * self.move_noise, room) * np.outer(v, v)
         self.covariance = (after + after.T) / 2
 
     def state(self) -> State:
