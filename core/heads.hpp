@@ -81,6 +81,11 @@ class Covariance {
         count_ = 0;
     }
 
+    void scale(double factor, std::size_t n) {
+        settle(n);
+        matrix_.scale(factor);
+    }
+
     // h = R k of the row.
     double* respond(const Place& at, std::size_t n, Products& products) {
         if (count_ == room || !products.has(at)) {
@@ -158,7 +163,7 @@ class SGD final : public Head {
         bool asked = false;
         for (std::size_t o = 0; o < outputs_; ++o) {
             double* a = alpha(o);
-            if (decay_ > 0) add_scaled(-eta * decay_, a, a, padded(n, panel_lanes));
+            if (decay_ > 0) add_scaled(-std::min(1.0, eta * decay_), a, a, padded(n, panel_lanes));
             const double slope = loss_->slope(y[o], f[o]);
             if (slope == 0) continue;
             if (!products_.has(at)) products_.take(inverse.matrix(), nullptr, 0, at, n);
@@ -229,6 +234,12 @@ class Newton final : public Head {
             kappa = dot(k, h, padded(n, panel_lanes));
             if (!(kappa > 0)) return;
         }
+        if (kappa > most_variance * prior_ * self) {  // far beyond the prior: the kernel has outgrown it
+            r_.scale(prior_ * self / kappa, n);
+            products_.forget();
+            h = r_.respond(at, n, products_);
+            kappa = dot(k, h, padded(n, panel_lanes));
+        }
         double curvature = 0;
         for (std::size_t o = 0; o < outputs_; ++o) {
             if (!loss_->active(y[o], f[o])) continue;
@@ -268,6 +279,8 @@ class Newton final : public Head {
             for (std::size_t j = 0; j <= i; ++j)
                 r_.matrix().set(i, j, fma(e * prior_, inverse.matrix()(i, j), r_.matrix()(i, j)));
     }
+
+    static constexpr double most_variance = 4;  // times the prior's; process noise alone stays below 3
 
     double noise_, prior_, move_noise_;
     Covariance r_;

@@ -11,7 +11,7 @@
 
 namespace nolana {
 
-// Which landmark a row moves, once all places are filled.
+// Which landmark a row moves that did not become one itself.
 class Policy {
   public:
     virtual ~Policy() = default;
@@ -100,10 +100,16 @@ class Learner {
         }
     }
 
-    // P from the landmarks alone: A = E + delta I by its Cholesky factor. The ridge grows where A is not
-    // positive definite even so.
+    // P from the landmarks alone: A = E + delta I by its Cholesky factor. The ridge grows where it has become
+    // too small for the landmarks, or A is not positive definite even so.
     void refresh() {
         const std::size_t n = landmarks.size(), d = landmarks.features();
+        double total = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            landmarks.get(i, places_.data());
+            total += kernel_->self(places_.data(), d, gamma);
+        }
+        ridge = std::max(ridge, smallest_ridge * total / static_cast<double>(n));
         for (;; ridge = ridge > 0 ? 10 * ridge : 1e-12) {
             for (std::size_t i = 0; i < n; ++i) {
                 landmarks.get(i, places_.data());
@@ -129,6 +135,8 @@ class Learner {
     double gamma = 1, threshold = std::numeric_limits<double>::infinity(), ridge = 1e-3;
 
   private:
+    static constexpr double smallest_ridge = 1e-6;  // relative to the mean of k(u, u)
+
     Values values(std::size_t r) {
         return {values_.data() + r * stride_, values_.data() + (group + r) * stride_, stride_};
     }
@@ -147,13 +155,9 @@ class Learner {
         counters.rows += 1;
         const double self = kernel_->self(x, landmarks.features(), gamma);
         std::optional<std::size_t> changed;
-        if (!landmarks.full()) {
-            changed = grow(r, x, self);
-            head->learn(at, self, landmarks.size(), y, f, weight, counters.rows, inverse);
-            return changed;
-        }
+        if (!landmarks.full()) changed = grow(r, x, self);
         head->learn(at, self, landmarks.size(), y, f, weight, counters.rows, inverse);
-        if (policy_->idle(threshold)) return std::nullopt;
+        if (changed || landmarks.size() == 0 || policy_->idle(threshold)) return changed;
         changed = policy_->propose(landmarks, x, values(r).distance, threshold, places_.data());
         if (changed) move(*changed, places_.data());
         return changed;
@@ -182,13 +186,14 @@ class Learner {
         landmarks.get(q, old_place);
         kernel_->evaluate(landmarks, place, 2, 0, landmarks.panel_count(), gamma, spare());
         const Values v = spare();
-        const Move m = inverse.move(q, v.kernel, v.kernel + stride_, kernel_->self(place, d, gamma),
-                                    kernel_->self(old_place, d, gamma), ridge, n);
+        const double self = kernel_->self(place, d, gamma);
+        const Move m = inverse.move(q, v.kernel, v.kernel + stride_, self, kernel_->self(old_place, d, gamma), ridge, n);
         landmarks.set(q, place);
         head->carry(m, n);
         counters.moves += 1;
         counters.since_refresh += 1;
-        if (!inverse.trusted() || counters.since_refresh >= static_cast<double>(n)) refresh();
+        const bool outgrown = ridge < smallest_ridge * self / static_cast<double>(n);
+        if (!inverse.trusted() || outgrown || counters.since_refresh >= static_cast<double>(n)) refresh();
     }
 
     std::shared_ptr<const Kernel> kernel_;

@@ -32,6 +32,9 @@ class Symmetric {
         if (i / edge == j / edge) b[(i % edge) * edge + j % edge] = value;
     }
     void clear() { data_.clear(); }
+    void scale(double factor) {
+        for (std::size_t i = 0; i < data_.size(); ++i) data_[i] *= factor;
+    }
     std::size_t bytes() const { return data_.bytes(); }
 
     // left right', one of several whose sum is symmetric.

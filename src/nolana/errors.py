@@ -1,11 +1,13 @@
 """What can go wrong, in one tree.
 
 NolanaError
-└── BackendError            NOLANA_BACKEND asks for something that is not there
+├── BackendError            NOLANA_BACKEND asks for something that is not there
+└── StreamError             a source cannot be read, or a row of it makes no sense
 ReferenceBackendWarning     the compiled core is missing; NumPy serves
+DivergenceWarning           gradient steps were too long and the model is no longer finite
 """
 
-__all__ = ["BackendError", "NolanaError", "ReferenceBackendWarning"]
+__all__ = ["BackendError", "DivergenceWarning", "NolanaError", "ReferenceBackendWarning", "StreamError"]
 
 
 class NolanaError(Exception):
@@ -16,5 +18,25 @@ class BackendError(NolanaError, ValueError):
     """NOLANA_BACKEND names a backend that does not exist or cannot be loaded."""
 
 
+class StreamError(NolanaError, ValueError):
+    """A place in a source that cannot be read: path, line (from 1), column (from 1) and value, None where unknown."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        value: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.path, self.line, self.column, self.value = path, line, column, value
+
+
 class ReferenceBackendWarning(UserWarning):
     """The compiled core is not installed, so the NumPy reference does the work."""
+
+
+class DivergenceWarning(UserWarning):
+    """A learner's scores are no longer finite."""

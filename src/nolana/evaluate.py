@@ -101,6 +101,8 @@ def progressive(
     for block in blocks:
         x, y = (block.X, block.y) if hasattr(block, "X") else block
         truth = np.asarray(y)
+        if truth.ndim == 2 and truth.shape[1] == 1:
+            truth = truth[:, 0]
         begin = time.perf_counter()
         scores = np.asarray(learner.learn(x, y))
         result.seconds += time.perf_counter() - begin
@@ -132,7 +134,7 @@ def progressive(
 def _predictions(learner: Any, scores: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """What was predicted for each row, and whether anything could be."""
     if scores.ndim == 1:
-        return scores, np.isfinite(scores)
+        return scores, np.ones(len(scores), dtype=bool)  # a prediction that is not finite is an error like any other
     known: NDArray[np.bool_] = np.asarray(~np.isnan(scores).all(axis=1))
     best = np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)
     return np.asarray(learner.classes_)[best], known

@@ -27,6 +27,10 @@ _CLASSES = {"rbf": "RBF", "laplacian": "Laplacian", "polynomial": "Polynomial", 
 NARROWEST = 1e300
 
 
+# Squares below this are nothing: their inverses overflow.
+SMALLEST_SQUARE = 1e-200
+
+
 class CallableKernel:
     """A user's ``block(X, Z) -> K``, one row at a time; it runs in the reference engine."""
 
@@ -85,10 +89,16 @@ class KernelChoice:
         return getattr(engine, _CLASSES[self.name])(*arguments)
 
     def gram(self, x: Array, z: Array, gamma: float) -> Array:  # (n, d), (m, d) -> (n, m)
-        """The kernel matrix of two blocks, row by row (so that it does not depend on the block)."""
+        """The kernel matrix of two blocks, row by row, so that it does not depend on the block.
+
+        Symmetric to the last bit where both blocks are the same object.
+        """
         kernel = self.build(reference)
-        rows = [kernel.row(row, z, gamma)[0] for row in x]
-        return np.array(rows).reshape(len(x), len(z))
+        values = np.array([kernel.row(row, z, gamma)[0] for row in x]).reshape(len(x), len(z))
+        if x is z:
+            values = (values + values.T) / 2
+            values[np.diag_indices(len(x))] = [kernel.self(row, gamma) for row in x]
+        return values
 
     def diagonal(self, x: Array, gamma: float) -> Array:
         """k(x_i, x_i)."""
@@ -108,11 +118,11 @@ class KernelChoice:
         else:
             rows = [squared_distances(landmarks[i], landmarks[i + 1 :]) for i in range(n - 1)]
         median = float(np.median(np.concatenate(rows)))
-        return 1 / median if median > 0 else None
+        return 1 / median if median > SMALLEST_SQUARE else None
 
     def first_width(self, x: Array) -> float:
         """gamma while the first row is the only landmark."""
         if self.name != "polynomial":
             return NARROWEST if self.uses_gamma else 1.0
         norm = float(x @ x)
-        return 1 / norm if norm > 0 else 1.0
+        return 1 / norm if norm > SMALLEST_SQUARE else 1.0

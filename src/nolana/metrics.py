@@ -13,7 +13,6 @@ class Metric(Protocol):
     """A mean over rows, finished by a function."""
 
     name: str
-    larger_is_better: bool
 
     def losses(self, truth: NDArray[np.generic], predicted: NDArray[np.generic]) -> Array:
         """What each row adds to the mean."""
@@ -27,7 +26,7 @@ class Metric(Protocol):
 class Accuracy:
     """The share of rows whose label was predicted."""
 
-    name, larger_is_better = "accuracy", True
+    name = "accuracy"
 
     def losses(self, truth: NDArray[np.generic], predicted: NDArray[np.generic]) -> Array:
         return np.asarray(truth == predicted, dtype=np.float64)
@@ -39,7 +38,7 @@ class Accuracy:
 class RMSE:
     """The root of the mean squared error."""
 
-    name, larger_is_better = "rmse", False
+    name = "rmse"
 
     def losses(self, truth: NDArray[np.generic], predicted: NDArray[np.generic]) -> Array:
         return (np.asarray(truth, dtype=np.float64) - np.asarray(predicted, dtype=np.float64)) ** 2
@@ -51,7 +50,7 @@ class RMSE:
 class MAE:
     """The mean absolute error."""
 
-    name, larger_is_better = "mae", False
+    name = "mae"
 
     def losses(self, truth: NDArray[np.generic], predicted: NDArray[np.generic]) -> Array:
         return np.abs(np.asarray(truth, dtype=np.float64) - np.asarray(predicted, dtype=np.float64))

@@ -11,9 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nolana.estimators.parameters import integer
 from nolana.learners.lock import FairLock
 
 Array = NDArray[np.float64]
+
+
+IN_PLACE = ("_labels", "_centre")  # attributes of subclasses that learning changes in place
 
 
 class StreamLearner(Protocol):
@@ -32,7 +36,8 @@ class StreamLearner(Protocol):
     def runs_user_code(self) -> bool: ...
     def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array: ...
     def scores(self, x: Array) -> Array: ...
-    def mix_outputs(self, matrix: Array) -> None: ...
+    def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None: ...
+    def twin(self) -> "StreamLearner": ...
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: dict[str, Any]) -> None: ...
 
@@ -53,6 +58,9 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """Raise what `_make_learner` would raise, before anything is forgotten."""
         raise NotImplementedError
 
+    def _check_epochs(self) -> None:
+        integer("max_iter", self.max_iter, 1)
+
     def _largest(self) -> float:
         """Feature values beyond this are refused."""
         raise NotImplementedError
@@ -71,30 +79,45 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         back only where it replaces the model, or where the user's code runs inside.
         """
         first = "_learner" not in self.__dict__
-        before = dict(self.__dict__)  # enough where the model is replaced as a whole
-        if not first and not replacing and self._learner.runs_user_code:
-            before = copy.deepcopy(before)
+        user_code = not first and not replacing and self._learner.runs_user_code
+        before = self._snapshot() if user_code else dict(self.__dict__)
+        learned = self._learner.state() if user_code else None
         try:
             yield first
         except BaseException:
-            if first or replacing or self._learner.runs_user_code:
+            if first or replacing or user_code:
                 self.__dict__.clear()
                 self.__dict__.update(before)
+            if learned is not None:
+                self._learner.restore(learned)
             raise
+
+    def _snapshot(self) -> dict[str, Any]:
+        """The attributes as they are now; what changes in place is copied, but for the learner."""
+        return {name: copy.deepcopy(value) if name in IN_PLACE else value for name, value in self.__dict__.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything at one moment between two blocks, also while another thread learns."""
+        state = dict(super().__getstate__())
+        if "_learner" in self.__dict__:
+            with self._learner.lock:
+                state |= self._snapshot()
+                state["_learner"] = self._learner.twin()
+        return state
 
     def _forget(self) -> None:
         """Back to before the first row."""
         for name in [n for n in vars(self) if n == "_learner" or (n.endswith("_") and not n.startswith("__"))]:
             delattr(self, name)
 
-    def _epochs(self, rows: int) -> list[NDArray[np.intp]]:
+    def _epochs(self, rows: int) -> Iterator[NDArray[np.intp] | slice]:
         """The order of the rows in each epoch of fit."""
         rng = check_random_state(self.random_state)
-        order = np.arange(rows)
-        return [rng.permutation(rows) if self.shuffle else order for _ in range(self.max_iter)]
+        for _ in range(self.max_iter):
+            yield rng.permutation(rows) if self.shuffle else slice(None)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
+        return "_learner" in self.__dict__ and self._learner.rows > 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

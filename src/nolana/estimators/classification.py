@@ -29,6 +29,9 @@ def is_probabilistic(estimator: Any) -> bool:
     return bool(getattr(estimator, "loss", None) == "logistic")
 
 
+FAST_CLASSES = 32  # up to so many the targets of single rows are kept ready
+
+
 class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     """A classifier that learns row by row; classes may appear at any row."""
 
@@ -58,7 +61,7 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         announced = None
         if classes is not None:
             named = np.unique(np.asarray(classes))
-            announced = check_labels(named, len(named), labels.classes)
+            announced = check_labels(named, len(named), labels.classes, "classes")
             outside = np.setdiff1d(targets, np.concatenate([announced, *([] if first else [labels.classes])]))
             if len(outside):
                 raise ValueError(f"y holds labels {outside[:5].tolist()} that are not in classes")
@@ -70,6 +73,8 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         """The fast path: one row of float64 whose label is known. None where it does not apply."""
         if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
+            return None
+        if isinstance(y, str | bytes):
             return None
         try:
             (label,) = y
@@ -116,9 +121,9 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         cuts = sorted({0, *new_at, len(x)})
         for start, stop in pairwise(cuts):
             if start in new_at:
-                matrix = known.see(new_at[start])
-                if matrix is not None:
-                    learner.mix_outputs(matrix)
+                change = known.see(new_at[start])
+                if change is not None:
+                    learner.rearrange_outputs(*change)
                 self._publish()
             rows = slice(start, stop)
             positions = np.array([known.position.get(label, 0) for label in distinct], dtype=np.intp)[codes[rows]]
@@ -133,7 +138,7 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         known = self._labels
         assert known.classes is not None
         self.classes_ = known.classes
-        ready = known.seen == len(known.classes)
+        ready = known.seen == len(known.classes) <= FAST_CLASSES
         targets = known.targets(np.arange(known.seen)) if ready else np.zeros((0, 1))
         self._targets = {label: targets[i : i + 1] for label, i in known.position.items()} if ready else {}
         two = known.seen == 2 and len(known.classes) == 2
@@ -143,6 +148,7 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         """Forget everything, then learn the rows `max_iter` times; a refused fit keeps the model there was."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
+            self._check_epochs()
             self._forget()
             x = check_features(self, X, self._largest(), reset=True)
             labels = check_labels(y, x.shape[0], None)

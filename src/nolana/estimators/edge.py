@@ -11,6 +11,9 @@ from nolana.learners.nolana import ROWS_PER_LOCK
 
 Array = NDArray[np.float64]
 
+LARGEST_WEIGHT = 1e50
+DENSE_NUMBERS = 1 << 18  # of a sparse matrix made dense at a time
+
 
 def is_plain(x: Any) -> bool:
     """A float64, C-contiguous matrix: nothing to convert."""
@@ -30,7 +33,9 @@ def check_features(estimator: Any, x: Any, largest: float, *, reset: bool) -> An
         checked = np.ascontiguousarray(checked)
         check_values(checked, largest)
     else:
-        checked.sum_duplicates()
+        if not checked.has_canonical_format:
+            checked = checked.copy()  # never the caller's own
+            checked.sum_duplicates()
         check_sparse_values(checked, largest)
     return checked
 
@@ -76,9 +81,12 @@ def check_weights(sample_weight: Any, rows: int) -> Array | None:
     )
     if weights.ndim != 1 or len(weights) != rows:
         raise ValueError(f"sample_weight must have one weight for each of the {rows} rows; got shape {weights.shape}")
-    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    bad = np.flatnonzero(~((weights >= 0) & (weights <= LARGEST_WEIGHT)))
     if len(bad):
-        raise ValueError(f"sample_weight is {weights[bad[0]]} at row {bad[0]}; weights are finite and not negative")
+        raise ValueError(
+            f"sample_weight is {weights[bad[0]]} at row {bad[0]}; weights are finite, not negative and at most "
+            f"{LARGEST_WEIGHT:g}"
+        )
     return np.ascontiguousarray(weights)
 
 
@@ -90,7 +98,9 @@ def check_any_weight(weights: Array | None) -> None:
 
 def blocks(x: Any) -> list[slice]:
     """Pieces of a matrix that are learned or scored under the lock at a time."""
-    return [slice(i, min(i + ROWS_PER_LOCK, x.shape[0])) for i in range(0, x.shape[0], ROWS_PER_LOCK)]
+    sparse = not isinstance(x, np.ndarray)  # dense rows are made of these, so few at a time where they are wide
+    rows = max(1, min(ROWS_PER_LOCK, DENSE_NUMBERS // x.shape[1])) if sparse else ROWS_PER_LOCK
+    return [slice(i, min(i + rows, x.shape[0])) for i in range(0, x.shape[0], rows)]
 
 
 def dense(x: Any, rows: slice) -> Array:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import column_or_1d
 Array = NDArray[np.float64]
 
 
-def check_labels(y: Any, rows: int, known: NDArray[Any] | None) -> NDArray[Any]:
+def check_labels(y: Any, rows: int, known: NDArray[Any] | None, name: str = "y") -> NDArray[Any]:
     """One label for each row, of one kind, the kind of the classes known so far."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -25,10 +25,14 @@ def check_labels(y: Any, rows: int, known: NDArray[Any] | None) -> NDArray[Any]:
         raise ValueError(f"X has {rows} rows but y has {len(labels)} labels: inconsistent numbers of samples")
     if labels.dtype == object:
         labels = _plain(labels)
+    if labels.dtype.kind not in "iubfU":
+        raise ValueError(f"y holds {labels.dtype}; a label must be a number, a string or a bool. Unknown label type")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise ValueError(f"y contains NaN or infinity at row {row}; a label must be a number, a string or a bool")
-    if labels.dtype.kind not in "iubUS":
+        raise ValueError(
+            f"{name} contains NaN or infinity at place {row}; a label must be a number, a string or a bool"
+        )
+    if labels.dtype.kind not in "iubU":
         check_classification_targets(labels)
     if known is not None and len(known) and _kind(labels) != _kind(known):
         raise ValueError(f"y holds {_kind(labels)}, but the classes so far are {_kind(known)}: {known[:5].tolist()}")
@@ -46,7 +50,7 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _kind(labels: NDArray[Any]) -> str:
-    return "strings" if labels.dtype.kind in "US" else "numbers"
+    return "strings" if labels.dtype.kind == "U" else "numbers"
 
 
 def widened(parts: list[Array], missing: float) -> Array:
@@ -71,7 +75,7 @@ class Labels:
         for label in fresh:
             self.column[label] = len(self.column)
         if fresh or self.classes is None:
-            added = np.asarray(fresh, dtype=None if fresh else labels.dtype)
+            added = np.asarray(fresh, dtype=labels.dtype)
             self.classes = added if self.classes is None else np.concatenate([self.classes, added])
 
     @property
@@ -82,14 +86,14 @@ class Labels:
     def outputs(self) -> int:
         return max(1, self.seen) if self.seen > 2 else 1
 
-    def see(self, label: Hashable) -> Array | None:
-        """A class's first row: how the outputs change, (c', c), or None where they stay."""
+    def see(self, label: Hashable) -> tuple[list[int], list[float]] | None:
+        """A class's first row: sources and signs of the new outputs, or None where the outputs stay."""
         self.position[label] = self.seen
         if self.seen <= 2:
             return None
         if self.seen == 3:
-            return np.array([[-1.0], [1.0], [0.0]])
-        return np.eye(self.seen)[:, :-1]
+            return [0, 0, 0], [-1.0, 1.0, 0.0]
+        return [*range(self.seen - 1), 0], [1.0] * (self.seen - 1) + [0.0]
 
     def targets(self, positions: NDArray[np.intp]) -> Array:  # (n,) -> (n, c)
         """+1 for the output of the row's class, -1 for the others."""

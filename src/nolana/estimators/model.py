@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.estimators.base import OnlineEstimator
-from nolana.estimators.parameters import kernel_of, settings_of
+from nolana.estimators.parameters import kernel_of, settings_of, width_of
 from nolana.learners.nolana import Nolana
 
 Array = NDArray[np.float64]
@@ -133,5 +133,4 @@ class NolanaModel(LandmarkEstimator):
         return Nolana(settings_of(self, n_features, self._losses, self._regression), n_features, outputs)
 
     def _check_parameters(self) -> None:
-        width = 1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[-1]
-        settings_of(self, width, self._losses, self._regression)
+        settings_of(self, width_of(self.initial_landmarks), self._losses, self._regression)

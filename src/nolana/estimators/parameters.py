@@ -18,6 +18,7 @@ REFITS = ("carry", "paper", "none")
 
 SMALLEST_RIDGE = 1e-6  # below it the inverse loses too many digits of the 16 a double has
 DEFAULT_RIDGE = 1e-3
+LARGEST_RIDGE = 0.1  # beyond it no row is new enough to become a landmark
 DEFAULT_RATES = {"hinge": 0.5, "squared_hinge": 0.15, "logistic": 2.0, "squared": 0.2, "epsilon_insensitive": 0.5}
 DEFAULT_REGULARIZATION = {"squared_hinge": 0.05, "squared": 0.05, "logistic": 0.05}
 DEFAULT_REGULARIZATION_OF_REGRESSION = 1 / 300
@@ -30,12 +31,14 @@ def choice(name: str, value: Any, legal: Iterable[str]) -> str:
     return value
 
 
-def number(name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False) -> float:
+def number(
+    name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False, unbounded: bool = False
+) -> float:
     """A real number in a range."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise ValueError(f"{name}={value!r} is not a number")
     x = float(value)
-    if not low <= x <= high or (open_low and x == low):
+    if not low <= x <= high or (open_low and x == low) or (math.isinf(x) and not unbounded):
         raise ValueError(
             f"{name}={value!r} is out of range: {'more than' if open_low else 'at least'} {low:g}"
             + (f" and at most {high:g}" if high < math.inf else "")
@@ -48,6 +51,13 @@ def integer(name: str, value: Any, low: int) -> int:
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
         raise ValueError(f"{name}={value!r} is not a whole number of at least {low}")
     return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} is neither True nor False")
+    return bool(value)
 
 
 def conflict(first: str, value: Any, second: str, other: Any, legal: str) -> ValueError:
@@ -75,14 +85,22 @@ def threshold_of(threshold: Any) -> float | None:
     if isinstance(threshold, str):
         choice("threshold", threshold, ("median",))
         return None
-    return number("threshold", threshold, 0.0)
+    return number("threshold", threshold, 0.0, unbounded=True)
 
 
 def policy_of(policy: Any) -> Any:
     """A name, or an object with propose()."""
     if hasattr(policy, "propose"):
         return policy
+    if not isinstance(policy, str):
+        names = ", ".join(map(repr, policies.NAMES))
+        raise ValueError(f"landmarks={policy!r} is unknown; choose from {names}, or give an object with propose()")
     return choice("landmarks", policy, policies.NAMES)
+
+
+def ridge_of(ridge: Any) -> float:
+    """delta relative to the mean of k(u, u)."""
+    return number("ridge", DEFAULT_RIDGE if ridge is None else ridge, 0.0, LARGEST_RIDGE)
 
 
 def rank_of(rank: Any, n_landmarks: int) -> int:
@@ -96,13 +114,24 @@ def initial_of(initial: Any, n_landmarks: int, n_features: int) -> np.ndarray[An
     """The landmarks to start from (m, d), checked."""
     if initial is None:
         return None
-    places = np.array(initial, dtype=np.float64)
-    if places.shape != (n_landmarks, n_features) or not np.isfinite(places).all():
+    try:
+        places = np.array(initial, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"initial_landmarks must be an array of numbers; got {type(initial).__name__}") from error
+    if places.ndim == 2 and not np.isfinite(places).all():
+        raise ValueError(f"initial_landmarks holds NaN or infinity in row {np.argwhere(~np.isfinite(places))[0][0]}")
+    if places.shape != (n_landmarks, n_features):
         raise ValueError(
             f"initial_landmarks must be finite and of shape (n_landmarks, n_features) = {(n_landmarks, n_features)}; "
             f"got shape {places.shape}"
         )
     return np.ascontiguousarray(places)
+
+
+def width_of(initial: Any) -> int:
+    """The number of features that initial landmarks have, 1 where there are none to tell."""
+    shape: tuple[int, ...] = np.shape(initial) if initial is not None else ()
+    return shape[1] if len(shape) == 2 else 1
 
 
 def steps_of(estimator: Any, legal_losses: tuple[str, ...], regression: bool) -> GradientSteps | NewtonSteps:
@@ -192,7 +221,7 @@ def settings_of(estimator: Any, n_features: int, legal_losses: tuple[str, ...], 
         raise conflict(
             "refit_penalty", estimator.refit_penalty, "refit", refit, "only refit='paper' has a penalty; leave it None"
         )
-    ridge = number("ridge", DEFAULT_RIDGE if estimator.ridge is None else estimator.ridge, 0.0)
+    ridge = ridge_of(estimator.ridge)
     if not decomposed and ridge < SMALLEST_RIDGE:
         raise conflict(
             "ridge",
@@ -218,7 +247,7 @@ def settings_of(estimator: Any, n_features: int, legal_losses: tuple[str, ...], 
             "refit_penalty", 1e-3 if estimator.refit_penalty is None else estimator.refit_penalty, 0.0
         ),
         ridge=ridge,
-        scale=bool(estimator.scale),
+        scale=flag("scale", estimator.scale),
         novelty=number("novelty", estimator.novelty, 0.0, 1.0),
         epsilon=number("epsilon", getattr(estimator, "epsilon", 0.0), 0.0),
     )

@@ -162,6 +162,7 @@ class StreamRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         """Forget everything, then learn the rows `max_iter` times; a refused fit keeps the model there was."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
+            self._check_epochs()
             self._forget()
             x = check_features(self, X, self._largest(), reset=True)
             targets = self._check_targets(y, x.shape[0])

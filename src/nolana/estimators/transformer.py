@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.model import LandmarkEstimator
 from nolana.estimators.parameters import (
-    DEFAULT_RIDGE,
     SMALLEST_RIDGE,
     SOLVERS,
     choice,
+    flag,
     gamma_of,
     initial_of,
     integer,
@@ -21,7 +21,9 @@ from nolana.estimators.parameters import (
     number,
     policy_of,
     rank_of,
+    ridge_of,
     threshold_of,
+    width_of,
 )
 from nolana.learners.nolana import Decomposition, GradientSteps, Nolana, Settings
 from nolana.nystroem.refit import inverse_roots
@@ -112,13 +114,13 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
             refit="carry",
             refit_penalty=0.0,
             ridge=ridge if decomposed else max(ridge, SMALLEST_RIDGE),
-            scale=bool(self.scale),
+            scale=flag("scale", self.scale),
             novelty=number("novelty", self.novelty, 0.0, 1.0),
             epsilon=0.0,
         )
 
     def _ridge(self) -> float:
-        return number("ridge", DEFAULT_RIDGE if self.ridge is None else self.ridge, 0.0)
+        return ridge_of(self.ridge)
 
     def _width(self) -> int:
         n_landmarks = integer("n_landmarks", self.n_landmarks, 1)
@@ -130,11 +132,11 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
             x = check_features(self, X, self._largest(), reset=first)
             if first:
                 self._learner = self._make_learner(x.shape[1], 0)
+                self._n_features_out, self._delta = self._width(), self._ridge()
             for rows in blocks(x):
                 part = dense(x, rows)
                 with self._learner.lock:
                     self._learner.learn(part, np.zeros((len(part), 0)))
-        self._n_features_out = self._width()
         return self
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -151,7 +153,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         with self._learner.lock:
             spectrum, roots = self._decomposition()
             values = np.concatenate([self._learner.kernel_rows(dense(x, rows)) for rows in blocks(x)])
-        phi = np.zeros((x.shape[0], self._width()))
+        phi = np.zeros((x.shape[0], self._n_features_out))
         # One product for each row: what a row maps to must not depend on the rows beside it.
         directions = np.ascontiguousarray((spectrum.vectors * roots).T)
         for i, k in enumerate(values):
@@ -166,9 +168,9 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         if self._learner.settings.decomposition is not None:
             spectrum = Spectrum(state["vectors"], state["values"])
         else:
-            spectrum = Spectrum.of(kernel.gram(places, places, gamma), min(self._width(), len(places)))
+            spectrum = Spectrum.of(kernel.gram(places, places, gamma), min(self._n_features_out, len(places)))
         diagonal = kernel.diagonal(places, gamma)
-        delta = self._ridge() * (float(diagonal.mean()) if len(diagonal) else 0.0)
+        delta = self._delta * (float(diagonal.mean()) if len(diagonal) else 0.0)
         return spectrum, inverse_roots(spectrum.values, delta)
 
     def approximation_error(self, X: Any) -> float:
@@ -189,4 +191,4 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         return Nolana(self._settings(n_features), n_features, outputs)
 
     def _check_parameters(self) -> None:
-        self._settings(1 if self.initial_landmarks is None else np.shape(self.initial_landmarks)[-1])
+        self._settings(width_of(self.initial_landmarks))

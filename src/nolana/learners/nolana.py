@@ -10,6 +10,8 @@ This file decides what the engines do not: which engine, when the width, the sca
 re-estimated (at 2, 4, 8, ... rows), and who may look at the learner meanwhile.
 """
 
+import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,8 @@ from numpy.typing import NDArray
 from nolana import losses, reference
 from nolana._backend import engine
 from nolana._threads import one_blas_thread
-from nolana.kernels import KernelChoice
+from nolana.errors import DivergenceWarning
+from nolana.kernels import SMALLEST_SQUARE, KernelChoice
 from nolana.learners.lock import FairLock
 from nolana.learners.scaling import Scaling
 from nolana.nystroem import landmarks as policies
@@ -147,6 +150,7 @@ class Nolana:
         if settings.threshold is not None:
             self._learner.threshold = settings.threshold
         self._learner.restore(self._learner.state() | {"weights": np.zeros((outputs, 0))})
+        self._healthy = True
         self._filling = True  # until the landmarks are full, and what depends on that is done
         if settings.initial_landmarks is not None:
             self._start_from(settings.initial_landmarks, outputs)
@@ -222,6 +226,7 @@ class Nolana:
         if len(x) < self._due and self._scaling is None:  # nothing is re-estimated within this block
             scores: Array = self._learner.learn(x, y, weight)
             self._due -= len(x)
+            self._check_health(scores)
             return scores
         scores = np.empty(y.shape)
         start = 0
@@ -238,12 +243,24 @@ class Nolana:
             self._after(before)
             start = stop
         self._due = self._rows_to_event()
+        self._check_health(scores)
         return scores
 
-    def mix_outputs(self, matrix: Array) -> None:
-        """Replace the outputs by linear combinations of them, (c', c)."""
+    def _check_health(self, scores: Array) -> None:
+        """Say once that gradient steps were too long for these features."""
+        if self._healthy and scores.size and not math.isfinite(scores[-1, 0]):
+            self._healthy = False
+            warnings.warn(
+                "the model has diverged: its scores are no longer finite. Choose a smaller learning_rate or "
+                "regularization, scale the features (scale=True), or use optimizer='newton'",
+                DivergenceWarning,
+                stacklevel=5,
+            )
+
+    def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
+        """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
         state = self._learner.state()
-        self._learner.restore(state | {"weights": np.ascontiguousarray(matrix @ state["weights"])})
+        self._learner.restore(state | {"weights": np.array(signs)[:, None] * state["weights"][sources]})
 
     def state(self) -> State:
         """Everything that was learned, as named arrays and numbers."""
@@ -258,14 +275,19 @@ class Nolana:
         self._filling = not self._full
         self._due = self._rows_to_event()
 
+    def twin(self) -> "Nolana":
+        """A learner of its own in the same state; the caller holds the lock."""
+        copied = type(self).__new__(type(self))
+        copied.__setstate__(self.__getstate__())
+        return copied
+
     def __getstate__(self) -> State:
-        with self.lock:
-            return {
-                "settings": self.settings,
-                "features": self._features,
-                "outputs": self.outputs,
-                "learned": self.state(),
-            }
+        return {
+            "settings": self.settings,
+            "features": self._features,
+            "outputs": self.outputs,
+            "learned": self.state(),
+        }
 
     def __setstate__(self, saved: State) -> None:
         self.__init__(saved["settings"], saved["features"], saved["outputs"])  # type: ignore[misc]
@@ -280,7 +302,11 @@ class Nolana:
     @property
     def _estimates_metric(self) -> bool:
         """Whether 2, 4, 8, ... rows mean anything now."""
-        return self.settings.scale or (self._filling and self.settings.adapts_metric)
+        return (
+            self.settings.scale
+            or not self.settings.kernel.stationary
+            or (self._filling and self.settings.adapts_metric)
+        )
 
     def _rows_to_event(self) -> int:
         if self.size == 0:
@@ -301,7 +327,7 @@ class Nolana:
     def _set_ridge(self, diagonal: Array) -> float:
         """delta = ridge times the mean of k(u, u)."""
         mean = float(diagonal.mean()) if len(diagonal) else 0.0
-        ridge = self.settings.ridge * (mean if mean > 0 else 1.0)
+        ridge = self.settings.ridge * (mean if mean > SMALLEST_SQUARE else 1.0)
         self._learner.ridge = ridge
         return ridge
 
@@ -331,8 +357,12 @@ class Nolana:
             self._scaling.update()
             places = self._scaling.apply(raw)
         gamma = old_gamma
-        if self.settings.gamma is None and kernel.uses_gamma and self._filling:
-            gamma = kernel.width_of(places) or old_gamma
+        if self.settings.gamma is None and kernel.uses_gamma:
+            now, then = kernel.width_of(places), kernel.width_of(old)
+            if self._filling or not kernel.stationary:  # dot products have no other way to follow the rows' size
+                gamma = now or (old_gamma if not self._full else 1.0)
+            elif now and then:  # other units, same width
+                gamma = old_gamma * now / then
         ridge = self.settings.ridge
         if not kernel.stationary:
             ridge = self._set_ridge(kernel.diagonal(places, gamma))

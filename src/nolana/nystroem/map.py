@@ -22,6 +22,8 @@ State = dict[str, Any]
 class SpectralModel:
     """Weights on a decomposed map; plugs into the reference's loop beside the inverse models."""
 
+    needs_ridge = False
+
     def __init__(
         self, solver: Solver, rank: int, refit: Refit, loss: Loss, rate: float, power: float, decay: float
     ) -> None:
@@ -59,7 +61,7 @@ class SpectralModel:
     def learn(self, k: Array, self_value: float, y: Array, f: Array, weight: float, step: float) -> None:
         eta = self.rate * step**-self.power
         slopes = np.array([self.loss.slope(*pair) for pair in zip(y, f, strict=True)])
-        self.w = (1 - eta * self.decay) * self.w
+        self.w = max(0.0, 1 - eta * self.decay) * self.w
         if slopes.any():
             self.w -= np.outer(eta * weight * slopes, self.features(k))
 

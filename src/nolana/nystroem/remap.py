@@ -86,8 +86,13 @@ def rekernel(state: State, before: Array, after: Array, ridge: float, prior: flo
         # v = L w = L' w' gives w = L^-1 L' w'.
         onto = vectors.T @ scipy.linalg.solve_triangular(old, new, lower=True)
         precision = np.eye(n) / prior + onto.T @ (evidence[:, None] * onto)
-        half = scipy.linalg.solve_triangular(np.linalg.cholesky(precision), np.linalg.inv(new), lower=True)
-        covariance = half.T @ half
+        if np.isfinite(precision).all():
+            # At least 1/prior whatever rounding says, so the new covariance is at most the new prior.
+            values, vectors = np.linalg.eigh((precision + precision.T) / 2)
+            half = (vectors / np.sqrt(np.maximum(values, 1 / prior))).T @ np.linalg.inv(new)
+            covariance = half.T @ half
+        else:
+            covariance = prior * p
     return with_matrices(state, p, covariance) | {"weights": weights, "ridge": ridge}
 
 

@@ -187,8 +187,9 @@ def _roots(d: Array, z: Array, rho: float) -> tuple[Array, Array]:
     values, gaps = np.empty(n), np.empty((n, n))  # gaps[j, i] = d_j - lambda_i, without cancellation
     for i in range(n):
         below, root, above, info = lasd4(i, roots, z / norm, rho * norm * norm)
-        if info:
-            raise np.linalg.LinAlgError(f"the secular equation did not converge at root {i}")
+        if info:  # did not converge: a dense solver always answers
+            dense, vectors = np.linalg.eigh(np.diag(d) + rho * np.outer(z, z))
+            return dense, vectors
         values[i], gaps[:, i] = root * root, below * above
     # The weights for which these values are exact (Loewner's formula): their vectors are orthogonal.
     ratios = -gaps.copy()

@@ -10,6 +10,7 @@ from nolana.reference.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Pol
 from nolana.reference.landmarks import Fixed, KMeans
 from nolana.reference.learner import Learner
 from nolana.reference.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Squared, SquaredHinge
+from nolana.reference.text import csv_fields, csv_rows, integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
     "RBF",
@@ -30,5 +31,11 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "add_moments",
+    "csv_fields",
+    "csv_rows",
     "first_beyond",
+    "integer_fields",
+    "libsvm_extent",
+    "libsvm_rows",
+    "number_fields",
 ]

@@ -20,6 +20,9 @@ Array = NDArray[np.float64]
 State = dict[str, Any]
 
 
+MOST_VARIANCE = 4  # of a prediction, times the prior's; process noise alone stays below 3
+
+
 def pack(matrix: Array) -> Array:
     """The lower triangle, row by row."""
     return matrix[np.tril_indices(len(matrix))]
@@ -34,6 +37,8 @@ def unpack(triangle: Array, n: int) -> Array:
 
 class InverseModel:
     """The landmarks' inverse P and the outputs' alpha; learning is the subclasses'."""
+
+    needs_ridge = True
 
     def __init__(self) -> None:
         self.inverse: Array = np.zeros((0, 0))  # P (m, m)
@@ -109,7 +114,7 @@ class SGDModel(InverseModel):
     def learn(self, k: Array, self_value: float, y: Array, f: Array, weight: float, step: float) -> None:
         eta = self.rate * step**-self.power
         slopes = np.array([self.loss.slope(*pair) for pair in zip(y, f, strict=True)])
-        self.alpha = (1 - eta * self.decay) * self.alpha
+        self.alpha = max(0.0, 1 - eta * self.decay) * self.alpha
         if slopes.any():
             self.alpha -= np.outer(eta * weight * slopes, self.inverse @ k)
 
@@ -134,6 +139,10 @@ class NewtonModel(InverseModel):
             kappa = float(k @ h)
             if not kappa > 0:
                 return
+        if kappa > MOST_VARIANCE * self.prior * self_value:  # far beyond the prior: the kernel has outgrown it
+            self.covariance = self.covariance * (self.prior * self_value / kappa)
+            h = self.covariance @ k
+            kappa = float(k @ h)
         curvature = 0.0
         for o in np.flatnonzero(active):
             pull, g = self.loss.proximal(y[o], f[o], kappa, weight, self.noise)

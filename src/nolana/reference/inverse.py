@@ -69,6 +69,8 @@ def moved(
 
 def inverted(gram: Array, delta: float) -> tuple[Array, float]:
     """(E + delta I)^-1 by its Cholesky factor; delta grows where that is not positive definite, and is returned."""
+    if not np.isfinite(gram).all():
+        raise FloatingPointError("the kernel matrix of the landmarks overflowed; scale the features")
     while True:
         try:
             factor = np.linalg.cholesky(gram + delta * np.eye(len(gram)))

@@ -1,4 +1,4 @@
-"""Which landmark a row moves, once all places are filled."""
+"""Which landmark a row moves that did not become one itself."""
 
 from dataclasses import dataclass
 from typing import Protocol

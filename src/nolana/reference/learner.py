@@ -1,7 +1,7 @@
 """Rows in, scores out: the loop that every NumPy engine shares.
 
-For each row: score it; while places are free, take it as a landmark if it is new enough, then learn it;
-once they are full, learn it under the old map, then let the policy move a landmark.
+For each row: score it; while places are free, take it as a landmark if it is new enough; learn it; if it did not
+become a landmark, let the policy move one.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,13 @@ Array = NDArray[np.float64]
 State = dict[str, Any]
 
 
+SMALLEST_RIDGE = 1e-6  # relative to the mean of k(u, u)
+
+
 class Model(Protocol):
     """A map on top of the landmarks and the weights learned on it."""
+
+    needs_ridge: bool  # whether it inverts E + delta I
 
     @property
     def outputs(self) -> int: ...
@@ -92,12 +97,12 @@ class Learner:
     def learn_row(self, x: Array, k: Array, distances: Array, y: Array, f: Array, weight: float) -> None:
         self.rows += 1
         self_value = self.kernel.self(x, self.gamma)
-        full = self.size == self.capacity
-        if not full and self.is_new(k, self_value):
+        grown = self.size < self.capacity and self.is_new(k, self_value)
+        if grown:
             self.grow(x, k, self_value)
             k = np.append(k, self_value)
         self.model.learn(k, self_value, y, f, weight, self.rows)
-        if full:
+        if not grown and self.size:
             proposal = self.policy.propose(x, distances, self.landmarks, self.counts, self.threshold)
             if proposal is not None:
                 self.move(proposal.q, proposal.place, proposal.count)
@@ -114,17 +119,23 @@ class Learner:
         self.model.grow(k, self_value, self.ridge, self.gram)
 
     def move(self, q: int, place: Array, count: float) -> None:
+        if not np.isfinite(place).all():
+            raise ValueError(f"the landmark policy moved landmark {q} to a place that is not finite")
         old = self.landmarks[q].copy()
         new_values, _ = self.kernel.row(place, self.landmarks, self.gamma)
         old_values, _ = self.kernel.row(old, self.landmarks, self.gamma)
         self_values = self.kernel.self(place, self.gamma), self.kernel.self(old, self.gamma)
         self.landmarks[q], self.counts[q] = place, count
         self.moves += 1
-        if not self.model.move(q, new_values, old_values, *self_values, self.ridge):
+        outgrown = self.model.needs_ridge and self.ridge < SMALLEST_RIDGE * self_values[0] / self.size
+        if not self.model.move(q, new_values, old_values, *self_values, self.ridge) or outgrown:
             self.refresh()
 
     def refresh(self) -> None:
-        self.ridge = self.model.refresh(self.gram(), self.ridge)
+        """The map from the landmarks alone, with a ridge that is not too small for them."""
+        gram = self.gram()
+        floor = SMALLEST_RIDGE * float(np.diag(gram).mean()) if self.model.needs_ridge else 0.0
+        self.ridge = self.model.refresh(gram, max(self.ridge, floor))
 
     def gram(self) -> Array:
         """E over the landmarks, its diagonal by k(u, u)."""

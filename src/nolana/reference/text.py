@@ -1,0 +1,272 @@
+r"""Numbers and rows out of CSV and LIBSVM text.
+
+Every reader takes a stretch of bytes from ``start``, parses complete rows only (the last one needs no line end
+where ``final``), at most ``limit`` of them, and returns what it found, the end of it, the line ends passed, and
+the first problem: ``(kind, line, column, begin, end)`` or None. A problem ends it before the row it is in.
+
+CSV is RFC 4180 with blanks allowed around fields: ``a,"b ""c"", d" , 3``. A LIBSVM line is
+``label [qid:n] index:value ... [# comment]`` with ascending indices; what is not named is zero.
+"""
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Problem = tuple[str, int, int, int, int]
+Rows = tuple[Array, Integers, int, int, Problem | None]
+
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+UNBOUNDED = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+INTEGER = re.compile(rb"[+-]?[0-9]+")
+PAIR = re.compile(rb"([0-9]+):(.*)", re.DOTALL)
+LARGEST_INDEX = 2**64 - 1
+
+
+def _number(field: bytes) -> float | None:
+    return float(field) if NUMBER.fullmatch(field) or UNBOUNDED.fullmatch(field) else None
+
+
+def _integer(field: bytes) -> int | None:
+    # more than 19 digits do not fit into 64 bits, and Python refuses to convert thousands of them
+    if not INTEGER.fullmatch(field) or len(field.lstrip(b"+-").lstrip(b"0")) > 19:
+        return None
+    value = int(field.lstrip(b"+-").lstrip(b"0") or b"0") * (-1 if field[:1] == b"-" else 1)
+    return value if -(2**63) <= value < 2**63 else None
+
+
+def _feature(field: bytes) -> tuple[float, str | None]:
+    """The value of a feature and the kind of problem it has."""
+    value = _number(field)
+    if value is None:
+        return 0.0, "number" if field else "empty"
+    return value, None if np.isfinite(value) else "finite"
+
+
+def _bare(field: bytes) -> bytes:
+    """A field without its quotes and the blanks around."""
+    if len(field) >= 2 and field[:1] == b'"' and field[-1:] == b'"':
+        field = field[1:-1]
+    return field.strip(b" \t")
+
+
+def integer_fields(text: bytes, spans: Integers) -> tuple[Integers, int]:
+    """Fields as 64-bit integers, and the first that is none (-1: all are)."""
+    values = np.zeros(len(spans), dtype=np.int64)
+    for i, (begin, end, _) in enumerate(spans.tolist()):
+        value = _integer(_bare(text[begin:end]))
+        if value is None:
+            return values, i
+        values[i] = value
+    return values, -1
+
+
+def number_fields(text: bytes, spans: Integers) -> tuple[Array, int]:
+    """Fields as doubles, nan and inf included, and the first that is none (-1: all are)."""
+    values = np.zeros(len(spans))
+    for i, (begin, end, _) in enumerate(spans.tolist()):
+        value = _number(_bare(text[begin:end]))
+        if value is None:
+            return values, i
+        values[i] = value
+    return values, -1
+
+
+class _CsvGrammar:
+    """The expressions of one delimiter: a blank line, a quoted and a bare field with what ends it."""
+
+    def __init__(self, delimiter: str, final: bool) -> None:
+        mark = re.escape(delimiter.encode())
+        blank = b"[" + b" \t".replace(delimiter.encode(), b"") + b"]*"
+        stop = b"(" + mark + rb"|\r?\n" + (rb"|\r?\Z" if final else b"") + b")"
+        self.blank_line = re.compile(blank + (rb"(\r?\n|\r?\Z)" if final else rb"\r?\n"))
+        self.quoted = re.compile(blank + rb'("(?:[^"]|"")*+")' + blank + stop)
+        self.open = re.compile(blank + rb'("(?:[^"]|"")*+)\Z')
+        self.bare = re.compile(blank + rb"([^\n" + mark + rb"]*?)" + blank + stop)
+        # text behind a closing quote, up to where a bare field would end
+        self.spoilt = re.compile(blank + rb'("(?:[^"]|"")*+"[^\n' + mark + rb"]*?)" + blank + stop)
+        self.starts_quoted = re.compile(blank + b'"')
+        self.delimiter = delimiter.encode()
+
+    def row(self, text: bytes, at: int) -> tuple[list[tuple[int, int, int]], list[str | None], int, int] | None:
+        """Fields (begin, end, line) of the row at a place, their flaws, the row's end and its line ends; or None."""
+        fields: list[tuple[int, int, int]] = []
+        flaws: list[str | None] = []
+        line = 0
+        while True:
+            flaw = None
+            if self.starts_quoted.match(text, at):
+                found = self.quoted.match(text, at)
+                if found is None:
+                    found, flaw = self.spoilt.match(text, at), "quote"
+                if found is None:
+                    found, flaw = self.open.match(text, at), "open"
+            else:
+                found = self.bare.match(text, at)
+            if found is None:
+                return None
+            begin, end = found.span(1)
+            fields.append((begin, end, line))
+            flaws.append(flaw)
+            line += text.count(b"\n", begin, end)
+            at = found.end()
+            if flaw == "open" or found[2] != self.delimiter:
+                ended = flaw != "open" and found[2].endswith(b"\n")
+                return fields, flaws, at, line + ended
+
+
+def _skip_blank_lines(grammar: _CsvGrammar, text: bytes, at: int) -> tuple[int, int]:
+    lines = 0
+    while at < len(text) and (found := grammar.blank_line.match(text, at)):
+        lines += found[0].endswith(b"\n")
+        at = found.end()
+    return at, lines
+
+
+def csv_fields(text: bytes, start: int, final: bool, delimiter: str) -> tuple[Integers, int, int, Problem | None]:
+    """The fields of the next row, (fields, 3): begin, end, line; none where the text ends first."""
+    grammar = _CsvGrammar(delimiter, final)
+    at, lines = _skip_blank_lines(grammar, text, start)
+    row = grammar.row(text, at) if at < len(text) else None
+    if row is None or (not final and "open" in row[1]):
+        return np.zeros((0, 3), dtype=np.int64), at, lines, None
+    fields, flaws, end, passed = row
+    problem = _flaw(fields, flaws, lines)
+    return _spans([(begin, stop, lines + line) for begin, stop, line in fields]), end, lines + passed, problem
+
+
+def _flaw(fields: list[tuple[int, int, int]], flaws: list[str | None], lines: int) -> Problem | None:
+    for column, ((begin, end, line), flaw) in enumerate(zip(fields, flaws, strict=True), start=1):
+        if flaw:
+            return flaw, lines + line, column, begin, end
+    return None
+
+
+def csv_rows(
+    text: bytes, start: int, final: bool, limit: int, delimiter: str, places: Integers, target: int, features: int
+) -> Rows:
+    """Rows of CSV: X (n, features), labels (n, 3): begin, end, line.
+
+    places has for each column its place among the features, or -1; target is the column of the label, or -1.
+    """
+    grammar = _CsvGrammar(delimiter, final)
+    rows: list[Array] = []
+    labels: list[tuple[int, int, int]] = []
+    at, lines, problem = start, 0, None
+    while len(rows) < limit:
+        at, skipped = _skip_blank_lines(grammar, text, at)
+        lines += skipped
+        row = grammar.row(text, at) if at < len(text) else None
+        if row is None or (not final and "open" in row[1]):
+            break
+        fields, flaws, end, passed = row
+        problem = _flaw(fields, flaws, lines)
+        if problem is None and len(fields) != len(places):
+            problem = ("width", lines, len(fields), at, fields[-1][1])
+        x, label = np.zeros(features), (0, 0, lines)
+        for column, ((begin, stop, line), place) in enumerate(zip(fields, places.tolist(), strict=False)):
+            field, kind = _bare(text[begin:stop]), None
+            if place >= 0:
+                x[place], kind = _feature(field)
+            elif column == target:
+                label, kind = (begin, stop, lines + line), None if field else "empty"
+            if kind and problem is None:
+                problem = (kind, lines + line, column + 1, begin, stop)
+        if problem:
+            break
+        rows.append(x)
+        labels.append(label)
+        at, lines = end, lines + passed
+    return _gather(rows, features), _spans(labels), at, lines, problem
+
+
+def _gather(rows: list[Array], features: int) -> Array:
+    return np.array(rows, dtype=np.float64).reshape(len(rows), features)
+
+
+def _spans(labels: list[tuple[int, int, int]]) -> Integers:
+    return np.array(labels, dtype=np.int64).reshape(len(labels), 3)
+
+
+def _line(text: bytes, at: int, final: bool) -> tuple[list[tuple[int, bytes]], int] | None:
+    """Tokens of the line at a place with where they begin, comment left out, and the next line; or None."""
+    stop = text.find(b"\n", at)
+    if at >= len(text) or (stop < 0 and not final):
+        return None
+    line = text[at:] if stop < 0 else text[at:stop]
+    tokens = [(at + t.start(), t[0]) for t in re.finditer(rb"[^ \t\r]+", line.split(b"#", 1)[0])]
+    return tokens, len(text) if stop < 0 else stop + 1
+
+
+def _pair(token: bytes) -> tuple[int, bytes] | None:
+    """``index:value`` in its two parts; an index beyond 64 bits is the largest there is."""
+    found = PAIR.fullmatch(token)
+    if found is None:
+        return None
+    digits = found[1].lstrip(b"0") or b"0"
+    return min(int(digits[:21]), LARGEST_INDEX), found[2]
+
+
+def libsvm_rows(
+    text: bytes, start: int, final: bool, limit: int, places: Integers, features: int, base: int, labelled: bool
+) -> Rows:
+    """Rows of LIBSVM text: X (n, features), labels (n, 3): begin, end, line.
+
+    places has for each index (counted from base, 0 or 1) its place among the features, or -1.
+    """
+    rows: list[Array] = []
+    labels: list[tuple[int, int, int]] = []
+    at, lines = start, 0
+    while len(rows) < limit and (line := _line(text, at, final)):
+        tokens, following = line
+        if tokens:
+            begin, first = tokens[0]
+            has_label = b":" not in first
+            if labelled and not has_label:
+                problem = ("label", lines, 1, begin, begin + len(first))
+                return _gather(rows, features), _spans(labels), at, lines, problem
+            x = np.zeros(features)
+            past = int(has_label)
+            past += past < len(tokens) and tokens[past][1].startswith(b"qid:")
+            smallest = 0
+            for column, (place, token) in enumerate(tokens[past:], start=past + 1):
+                kind, index, value = _check_pair(token, base, len(places), smallest)
+                if kind:
+                    problem = (kind, lines, column, place, place + len(token))
+                    return _gather(rows, features), _spans(labels), at, lines, problem
+                smallest = index + 1
+                if places[index - base] >= 0:
+                    x[places[index - base]] = value
+            rows.append(x)
+            labels.append((begin, begin + len(first), lines))
+        at, lines = following, lines + 1
+    return _gather(rows, features), _spans(labels), at, lines, None
+
+
+def _check_pair(token: bytes, base: int, width: int, smallest: int) -> tuple[str | None, int, float]:
+    pair = _pair(token)
+    if pair is None:
+        return "pair", 0, 0.0
+    index = pair[0]
+    if index < base:
+        return "base", index, 0.0
+    if index - base >= width:
+        return "beyond", index, 0.0
+    if index < smallest:
+        return "order", index, 0.0
+    value, kind = _feature(pair[1])
+    return kind, index, value
+
+
+def libsvm_extent(text: bytes, start: int, final: bool, limit: int) -> tuple[int, int, int]:
+    """How far the indices of some rows reach: the largest plus one (0: there is none), the rows, their end."""
+    bound, rows, at = 0, 0, start
+    while rows < limit and (line := _line(text, at, final)):
+        tokens, at = line
+        rows += bool(tokens)
+        pair = _pair(tokens[-1][1]) if tokens else None
+        if pair:
+            bound = max(bound, min(pair[0] + 1, LARGEST_INDEX))
+    return bound, rows, at

@@ -1,0 +1,27 @@
+"""What a stream yields: blocks of rows, each with its position."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Block", "Position"]
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a stream has been read; enough to go on from there."""
+
+    rows: int  # read so far, this block included
+    offset: int  # bytes of uncompressed text before the next row
+    line: int  # the line that comes next, from 1
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a stream: n rows, d features."""
+
+    X: NDArray[np.float64]  # (n, d), C-contiguous
+    y: NDArray[Any] | None  # (n,) of int64, float64 or text; None where the stream has no target
+    position: Position  # after these rows
