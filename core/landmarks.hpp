@@ -44,6 +44,7 @@ class Landmarks {
         set(size_, u);
         counts_[size_++] = count;
     }
+    void shrink() { --size_; }
     void clear() {
         size_ = 0;
         panels_.clear();

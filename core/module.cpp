@@ -210,6 +210,8 @@ std::string best_build() {
 
 }  // namespace
 
+#include "rivals_module.hpp"
+
 NB_MODULE(NOLANA_MODULE, m) {
     nb::class_<Kernel>(m, "Kernel");
     nb::class_<RBF, Kernel>(m, "RBF").def(nb::init<>());
@@ -265,5 +267,8 @@ NB_MODULE(NOLANA_MODULE, m) {
     m.def("add_moments", &add_moments, "count"_a, "mean"_a, "squares"_a, "x"_a);
     m.def("first_beyond", &first_beyond, "x"_a, "bound"_a);
     m.def("best_build", &best_build);
+
+    nb::module_ rivals = m.def_submodule("rivals", "The rivals, one class for each algorithm");
+    bind_rivals(rivals);
     bind_text(m);
 }

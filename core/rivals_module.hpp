@@ -1,0 +1,108 @@
+// The Python face of the rivals; included by module.cpp after its helpers.
+#pragma once
+
+#include "bind_fourier.hpp"
+#include "bind_budget.hpp"
+#include "bind_projection.hpp"
+#include "passive_aggressive.hpp"
+#include "rival.hpp"
+
+namespace {
+
+Array rival_learn(Rival& self, const Matrix& x, const Matrix& y, const nb::object& weight) {
+    const std::size_t rows = x.shape(0), c = self.outputs();
+    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
+    expect(y.shape(0) == rows && y.shape(1) == c, "y is not (rows, outputs)");
+    const double* w = nullptr;
+    Vector weights;
+    if (!weight.is_none()) {
+        weights = nb::cast<Vector>(weight);
+        expect(weights.shape(0) == rows, "weight is not (rows,)");
+        w = weights.data();
+    }
+    Fresh out = fresh({rows, c});
+    {
+        nb::gil_scoped_release unlocked;
+        self.learn(x.data(), y.data(), w, rows, out.data);
+    }
+    return out.array;
+}
+
+Array rival_scores(Rival& self, const Matrix& x) {
+    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
+    Fresh out = fresh({x.shape(0), self.outputs()});
+    {
+        nb::gil_scoped_release unlocked;
+        self.scores(x.data(), x.shape(0), out.data);
+    }
+    return out.array;
+}
+
+nb::dict rival_state(Rival& self) {
+    nb::dict out;
+    for (const Field& field : self.fields()) {
+        Fresh array = field.shape.size() == 1 ? fresh({field.shape[0]}) : fresh({field.shape[0], field.shape[1]});
+        field.get(array.data);
+        out[field.name.c_str()] = array.array;
+    }
+    out["rows"] = self.rows;
+    out["gamma"] = self.gamma;
+    return out;
+}
+
+void rival_restore(Rival& self, const nb::dict& from) {
+    using Any = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+    expect(from.contains("weights"), "state: weights are missing");
+    self.clear(nb::cast<Any>(from["weights"]).shape(0));
+    if (from.contains("supports")) {
+        const std::size_t n = nb::cast<Any>(from["supports"]).shape(0);
+        expect(n <= self.most_supports(), "state: more support vectors than the budget");
+        self.resize(n);
+    }
+    for (const Field& field : self.fields()) {
+        expect(from.contains(field.name.c_str()), "state: an array is missing");
+        const auto array = nb::cast<Any>(from[field.name.c_str()]);
+        expect(array.ndim() == field.shape.size(), "state: an array has the wrong number of dimensions");
+        for (std::size_t i = 0; i < field.shape.size(); ++i)
+            expect(array.shape(i) == field.shape[i], "state: an array does not fit");
+        field.set(array.data());
+    }
+    self.rows = nb::cast<double>(from["rows"]);
+    self.gamma = nb::cast<double>(from["gamma"]);
+}
+
+// Projections (D, d) that were drawn outside, as panels.
+[[maybe_unused]] Landmarks panels_of(const Matrix& draws) {
+    Landmarks panels(draws.shape(0), draws.shape(1));
+    for (std::size_t i = 0; i < draws.shape(0); ++i) panels.append(draws.data() + i * draws.shape(1), 1);
+    return panels;
+}
+
+void bind_passive_aggressive(nb::module_& m) {
+    nb::class_<Aggressiveness>(m, "Aggressiveness");
+    nb::class_<Unbounded, Aggressiveness>(m, "Unbounded").def(nb::init<>());
+    nb::class_<Capped, Aggressiveness>(m, "Capped").def(nb::init<double>(), "c"_a);
+    nb::class_<Softened, Aggressiveness>(m, "Softened").def(nb::init<double>(), "c"_a);
+    nb::class_<PassiveAggressive, Rival>(m, "PassiveAggressive")
+        .def(nb::init<std::size_t, std::shared_ptr<const Aggressiveness>, double, bool>(), "features"_a, "how"_a,
+             "epsilon"_a, "regression"_a);
+}
+
+void bind_rivals(nb::module_& m) {
+    nb::class_<Rival>(m, "Rival")
+        .def("learn", &rival_learn, "x"_a, "y"_a, "weight"_a = nb::none())
+        .def("scores", &rival_scores, "x"_a)
+        .def("state", &rival_state)
+        .def("restore", &rival_restore, "state"_a)
+        .def("clear", &Rival::clear, "outputs"_a)
+        .def_rw("gamma", &Rival::gamma)
+        .def_prop_ro("rows", [](const Rival& self) { return static_cast<std::uint64_t>(self.rows); })
+        .def_prop_ro("outputs", &Rival::outputs)
+        .def_prop_ro("memory_bytes", &Rival::bytes);
+    bind_passive_aggressive(m);
+    bind_fourier(m);
+    bind_budget(m);
+    bind_projection(m);
+}
+
+}  // namespace

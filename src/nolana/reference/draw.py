@@ -1,0 +1,25 @@
+"""Random choices inside learning: a hash of (seed, rows learned), the same as core/draw.hpp.
+
+Neither a saved state nor the way a block is cut can change what is drawn.
+Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014 (splitmix64).
+"""
+
+GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio
+WORD = (1 << 64) - 1
+
+
+def mixed(z: int) -> int:
+    """splitmix64's output function on 64 bits."""
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    return z ^ (z >> 31)
+
+
+def draw(seed: int, row: int) -> int:
+    """64 bits for step `row` of the stream `seed`; hashing the seed first keeps neighbouring seeds apart."""
+    return mixed((mixed((seed + GOLDEN) & WORD) + row * GOLDEN) & WORD)
+
+
+def draw_below(seed: int, row: int, n: int) -> int:
+    """Uniform in [0, n), n < 2^32."""
+    return ((draw(seed, row) >> 32) * n) >> 32

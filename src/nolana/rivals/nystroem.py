@@ -1,0 +1,105 @@
+"""The rival whose landmarks never move: NOGD."""
+
+from typing import Any
+
+import numpy as np
+
+from nolana.estimators.parameters import gamma_of, integer, kernel_of, number, rank_of
+from nolana.kernels import KernelChoice
+from nolana.learners.nogd import NOGD
+from nolana.learners.nolana import GradientSteps, Settings
+from nolana.rivals.base import RivalClassifier, RivalParameters, RivalRegressor
+
+RIDGE = 1e-6  # while the landmarks come in; the map of rank r has none
+
+
+class NOGDParameters(RivalParameters):
+    """Parameters of both forms."""
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int = 100,
+        rank: float = 0.8,
+        kernel: Any = "rbf",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        loss: str | None = None,
+        epsilon: float = 0.1,
+        center: bool = True,
+        learning_rate: float = 0.2,
+        regularization: float = 0.0,
+        max_iter: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.rank = rank
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.epsilon = epsilon
+        self.center = center
+        self.learning_rate = learning_rate
+        self.regularization = regularization
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _settings(self) -> Settings:
+        loss = self.loss or ("squared" if self._regression else "hinge")
+        self._loss("hinge")
+        kernel: KernelChoice = kernel_of(self.kernel, self.degree, self.coef0)
+        steps = GradientSteps(
+            loss,
+            number("learning_rate", self.learning_rate, 0.0, open_low=True),
+            0.0,
+            number("regularization", self.regularization, 0.0),
+        )
+        return Settings(
+            n_landmarks=integer("n_landmarks", self.n_landmarks, 1),
+            kernel=kernel,
+            gamma=gamma_of(self.gamma),
+            threshold=np.inf,
+            policy="fixed",
+            initial_landmarks=None,
+            steps=steps,
+            decomposition=None,
+            refit="carry",
+            refit_penalty=0.0,
+            ridge=RIDGE,
+            scale=False,
+            novelty=0.0,
+            epsilon=self._epsilon(),
+        )
+
+    def _make_learner(self, n_features: int, outputs: int) -> NOGD:
+        settings = self._settings()
+        return NOGD(settings, n_features, outputs, rank_of(self.rank, settings.n_landmarks))
+
+    def _check_parameters(self) -> None:
+        rank_of(self.rank, self._settings().n_landmarks)
+
+    def _largest(self) -> float:
+        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
+
+
+class NOGDClassifier(RivalClassifier, NOGDParameters):
+    """Nyström online gradient descent: the first m rows are the landmarks, for ever (Lu et al. 2016).
+
+    Parameters
+    ----------
+    n_landmarks, rank : m, and the rank of the map as a whole number or a fraction of m.
+    kernel, gamma, degree, coef0 : as in `nolana.NolanaClassifier`.
+    loss : "hinge" (default), "squared_hinge", "logistic", "squared"; "squared", "epsilon_insensitive" to regress.
+    epsilon, center : of the regressor.
+    learning_rate, regularization : eta and lambda.
+    max_iter, shuffle, random_state : of ``fit``.
+    """
+
+
+class NOGDRegressor(RivalRegressor, NOGDParameters):
+    """Nyström online gradient descent for a number; parameters as in `NOGDClassifier`."""
