@@ -61,6 +61,9 @@ class Learner {
           kernel_(std::move(kernel)), policy_(std::move(policy)), novelty_(novelty),
           stride_(padded(capacity, panel_lanes)), values_(4 * group * stride_), places_(2 * features) {}
 
+    std::size_t features() const { return landmarks.features(); }
+    std::size_t outputs() const { return head->outputs(); }
+
     // x (rows, features), y and scores (rows, outputs), weight (rows) or null.
     void learn(const double* x, const double* y, const double* weight, std::size_t rows, double* scores) {
         const std::size_t d = landmarks.features(), c = head->outputs();

@@ -53,9 +53,9 @@ void expect(bool holds, const char* what) {
     if (!holds) throw nb::value_error(what);
 }
 
-Array learn(Learner& self, const Matrix& x, const Matrix& y, const nb::object& weight) {
-    const std::size_t rows = x.shape(0), c = self.head->outputs();
-    expect(x.shape(1) == self.landmarks.features(), "x has another number of features than the learner");
+template <class Any> Array learn(Any& self, const Matrix& x, const Matrix& y, const nb::object& weight) {
+    const std::size_t rows = x.shape(0), c = self.outputs();
+    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
     expect(y.shape(0) == rows && y.shape(1) == c, "y is not (rows, outputs)");
     const double* w = nullptr;
     Vector weights;
@@ -72,9 +72,9 @@ Array learn(Learner& self, const Matrix& x, const Matrix& y, const nb::object& w
     return out.array;
 }
 
-Array scores(Learner& self, const Matrix& x) {
-    expect(x.shape(1) == self.landmarks.features(), "x has another number of features than the learner");
-    Fresh out = fresh({x.shape(0), self.head->outputs()});
+template <class Any> Array scores(Any& self, const Matrix& x) {
+    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
+    Fresh out = fresh({x.shape(0), self.outputs()});
     {
         nb::gil_scoped_release unlocked;
         self.scores(x.data(), x.shape(0), out.data);
@@ -249,8 +249,8 @@ NB_MODULE(NOLANA_MODULE, m) {
                                    std::move(policy), novelty);
             },
             nb::kw_only(), "capacity"_a, "features"_a, "kernel"_a, "optimizer"_a, "policy"_a, "novelty"_a)
-        .def("learn", &learn, "x"_a, "y"_a, "weight"_a = nb::none())
-        .def("scores", &scores, "x"_a)
+        .def("learn", &learn<Learner>, "x"_a, "y"_a, "weight"_a = nb::none())
+        .def("scores", &scores<Learner>, "x"_a)
         .def("kernel_rows", &kernel_rows, "x"_a)
         .def("state", &state)
         .def("restore", &restore, "state"_a)

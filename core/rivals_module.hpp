@@ -9,35 +9,6 @@
 
 namespace {
 
-Array rival_learn(Rival& self, const Matrix& x, const Matrix& y, const nb::object& weight) {
-    const std::size_t rows = x.shape(0), c = self.outputs();
-    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
-    expect(y.shape(0) == rows && y.shape(1) == c, "y is not (rows, outputs)");
-    const double* w = nullptr;
-    Vector weights;
-    if (!weight.is_none()) {
-        weights = nb::cast<Vector>(weight);
-        expect(weights.shape(0) == rows, "weight is not (rows,)");
-        w = weights.data();
-    }
-    Fresh out = fresh({rows, c});
-    {
-        nb::gil_scoped_release unlocked;
-        self.learn(x.data(), y.data(), w, rows, out.data);
-    }
-    return out.array;
-}
-
-Array rival_scores(Rival& self, const Matrix& x) {
-    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
-    Fresh out = fresh({x.shape(0), self.outputs()});
-    {
-        nb::gil_scoped_release unlocked;
-        self.scores(x.data(), x.shape(0), out.data);
-    }
-    return out.array;
-}
-
 nb::dict rival_state(Rival& self) {
     nb::dict out;
     for (const Field& field : self.fields()) {
@@ -90,8 +61,8 @@ void bind_passive_aggressive(nb::module_& m) {
 
 void bind_rivals(nb::module_& m) {
     nb::class_<Rival>(m, "Rival")
-        .def("learn", &rival_learn, "x"_a, "y"_a, "weight"_a = nb::none())
-        .def("scores", &rival_scores, "x"_a)
+        .def("learn", &learn<Rival>, "x"_a, "y"_a, "weight"_a = nb::none())
+        .def("scores", &scores<Rival>, "x"_a)
         .def("state", &rival_state)
         .def("restore", &rival_restore, "state"_a)
         .def("clear", &Rival::clear, "outputs"_a)

@@ -48,15 +48,6 @@ class BPA(SupportRival):
         else:
             self.swap(x, norm, step)
 
-    def direction(self, y: Array, f: Array) -> Array:  # (c,)
-        """y for one output, e_y - e_s for several."""
-        if self.outputs == 1:
-            return y
-        own = self.label(y)
-        direction = np.zeros(self.outputs)
-        direction[own], direction[self.runner_up(f, own)] = 1, -1
-        return direction
-
     def selves(self) -> Array:
         """k(x_i, x_i)."""
         return np.array([self.self_value(support) for support in self.supports])

@@ -28,13 +28,6 @@ class Perceptron(SupportRival):
         if direction @ f <= 0:
             self.mistake(x, direction)
 
-    def direction(self, y: Array, f: Array) -> Array:
-        if self.outputs == 1:
-            return y
-        own = self.label(y)
-        unit = np.eye(self.outputs)
-        return np.asarray(unit[own] - unit[self.runner_up(f, own)])
-
     @property
     def length(self) -> int:
         """|direction|^2."""

@@ -50,15 +50,6 @@ class Projectron(SupportRival):
         elif margin < 1:
             self.margin_error(x, direction, 1 - margin)
 
-    def direction(self, y: Array, f: Array) -> Array:  # (c,)
-        """y for one output, e_y - e_s for several."""
-        if self.outputs == 1:
-            return y
-        own = self.label(y)
-        direction = np.zeros(self.outputs)
-        direction[own], direction[self.runner_up(f, own)] = 1, -1
-        return direction
-
     def projected(self, x: Array) -> tuple[Array, float]:
         """D and delta2."""
         d = self.inverse @ self.k

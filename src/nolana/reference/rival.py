@@ -64,6 +64,15 @@ class Rival:
         others[label] = -np.inf
         return int(np.argmax(others))
 
+    def direction(self, y: Array, f: Array) -> Array:  # (c,)
+        """The direction of a mistake-driven update: y for one output, e_y - e_s for several (s the runner-up)."""
+        if self.outputs == 1:
+            return y
+        own = self.label(y)
+        direction = np.zeros(self.outputs)
+        direction[own], direction[self.runner_up(f, own)] = 1, -1
+        return direction
+
     @property
     def memory_bytes(self) -> int:
         return int(sum(np.asarray(getattr(self, name)).nbytes for name in self.arrays))
