@@ -184,7 +184,7 @@ def test_width_is_taken_from_the_first_rows():
     x, y = rows(2)
     auto = rivals.FOGDClassifier(n_components=30, random_state=0)
     auto.learn(x, y)
-    assert auto.gamma_ == pytest.approx(1 / (2 * x[:64].var(axis=0).sum()))
+    assert auto.gamma_ == pytest.approx(2 / (2 * x[:64].var(axis=0).sum()))
     known = rivals.FOGDClassifier(n_components=30, random_state=0, gamma=auto.gamma_)
     known.learn(x, y)
     assert np.array_equal(auto.decision_function(x), known.decision_function(x))

@@ -3,8 +3,8 @@
 A rival is described by a `Part`: the name of its class and its arguments, some of which are parts again. The same
 part builds the compiled object or its NumPy twin.
 
-``gamma=None`` takes the width from the data: 1 / (2 sum_j var_j), one over the mean squared distance of two rows,
-re-estimated at 2, 4, ..., 64 rows. Rivals cannot be re-mapped, so until row 64 the rows are kept and learned
+``gamma=None`` takes the width from the data: `width` / (2 sum_j var_j), so many over the mean squared distance of two
+rows, re-estimated at 2, 4, ..., 64 rows. Rivals cannot be re-mapped, so until row 64 the rows are kept and learned
 again with the new width: afterwards the learner is as if the width had been known from the first row.
 """
 
@@ -74,8 +74,8 @@ class RivalLearner:
     largest = 1e60
     runs_user_code = False
 
-    def __init__(self, part: Part, features: int, outputs: int, gamma: float | None) -> None:
-        self.part, self.features, self.given_gamma = part, features, gamma
+    def __init__(self, part: Part, features: int, outputs: int, gamma: float | None, width: float = 1.0) -> None:
+        self.part, self.features, self.given_gamma, self.width = part, features, gamma, width
         self.lock = FairLock()
         self._module: Any = engine()
         self._rival = part.build(self._module)
@@ -126,7 +126,7 @@ class RivalLearner:
         total = float(x[weight > 0].var(axis=0).sum())
         if total > 0:
             self._rival.clear(y.shape[1])
-            self._rival.gamma = 1 / (2 * total)
+            self._rival.gamma = self.width / (2 * total)
             self._rival.learn(x, y, weight)
         self._first = [] if self.rows >= LAST_ESTIMATE else [(x, y, weight)]
 
@@ -171,9 +171,11 @@ class RivalLearner:
             "features": self.features,
             "outputs": self.outputs,
             "gamma": self.given_gamma,
+            "width": self.width,
             "learned": self.state(),
         }
 
     def __setstate__(self, saved: State) -> None:
-        self.__init__(saved["part"], saved["features"], saved["outputs"], saved["gamma"])  # type: ignore[misc]
+        names = ("part", "features", "outputs", "gamma", "width")
+        self.__init__(*(saved[name] for name in names))  # type: ignore[misc]
         self.restore(saved["learned"])

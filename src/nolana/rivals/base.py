@@ -31,6 +31,7 @@ class RivalParameters(OnlineEstimator):
     gamma: Any
     random_state: Any
     _regression = False
+    _width = 1.0  # gamma="variance" is this over the mean squared distance of two rows
     _poor_score = False  # whether one pass over a few hundred rows is too little for it
 
     def _part(self, n_features: int) -> Part:
@@ -38,7 +39,7 @@ class RivalParameters(OnlineEstimator):
         raise NotImplementedError
 
     def _make_learner(self, n_features: int, outputs: int) -> Any:
-        return RivalLearner(self._part(n_features), n_features, outputs, self._gamma())
+        return RivalLearner(self._part(n_features), n_features, outputs, self._gamma(), self._width)
 
     def _check_parameters(self) -> None:
         self._part(1)

@@ -30,6 +30,8 @@ def kernel_part(estimator: Any) -> Part:
 class SupportParameters(RivalParameters):
     """Parameters that every method on a support set has."""
 
+    _width = 4.0  # a few vectors that each speak for their own neighbourhood want a narrow kernel
+
     def __init__(
         self,
         *,
@@ -69,7 +71,7 @@ class RBPClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type
     ----------
     budget : support vectors at most.
     kernel, degree, coef0 : as in `nolana.NolanaClassifier`.
-    gamma : kernel width; "variance": one over the mean squared distance of the first rows.
+    gamma : kernel width; "variance": 4 over the mean squared distance of the first rows.
     max_iter, shuffle, random_state : of ``fit``; random_state also chooses who goes.
     """
 
@@ -164,6 +166,8 @@ class BOGDRegressor(RivalRegressor, BOGDParameters):
 
 class KernelOGDParameters(RivalParameters):
     """Parameters of both forms."""
+
+    _width = SupportParameters._width
 
     def __init__(
         self,

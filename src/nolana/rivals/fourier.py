@@ -16,6 +16,8 @@ FOGD_RATES = {"classification": 2e-3, "regression": 6e-4}
 class FOGDParameters(RivalParameters):
     """Parameters of both forms."""
 
+    _width = 2.0
+
     def __init__(
         self,
         *,
@@ -66,7 +68,8 @@ class FOGDClassifier(RivalClassifier, FOGDParameters):
     Parameters
     ----------
     n_components : D, the number of projections; there are 2 D features.
-    gamma : of exp(-gamma |x-x'|^2); "variance": one over the mean squared distance of the first rows.
+    gamma : of exp(-gamma |x-x'|^2); "variance": 2 (DualSGD and Doubly SGD: 1) over the mean squared distance
+        of the first rows.
     loss : "hinge" (default), "squared_hinge", "logistic", "squared"; "squared", "epsilon_insensitive" to regress.
     epsilon, center : of the regressor.
     learning_rate : None: the authors' 2e-3 (6e-4 to regress) times D.
@@ -81,6 +84,8 @@ class FOGDRegressor(RivalRegressor, FOGDParameters):
 
 class RRFParameters(RivalParameters):
     """Parameters of both forms."""
+
+    _width = 2.0
 
     def __init__(
         self,
