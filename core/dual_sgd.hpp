@@ -25,7 +25,6 @@ class DualSGD final : public Rival {
         return all;
     }
     void resize(std::size_t supports) override { set_.resize(supports); }
-    std::size_t supports() const override { return set_.size(); }
     std::size_t bytes() const override {
         return sizeof(*this) + set_.bytes() + map_.bytes() + phi_.bytes() + v_.bytes() + slopes_.bytes() + row_.bytes();
     }

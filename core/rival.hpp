@@ -76,7 +76,6 @@ class Rival {
     virtual std::vector<Field> fields() = 0;
     // Room for the state with this many support vectors (0 where the method has none).
     virtual void resize(std::size_t supports) { (void)supports; }
-    virtual std::size_t supports() const { return 0; }
     // How many support vectors a state may have.
     virtual std::size_t most_supports() const { return static_cast<std::size_t>(-1); }
     virtual std::size_t bytes() const = 0;

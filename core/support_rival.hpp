@@ -19,7 +19,6 @@ class SupportRival : public Rival {
         if (n > supports_.capacity()) throw std::invalid_argument("state: more support vectors than the budget");
         supports_.resize(n);
     }
-    std::size_t supports() const override { return supports_.size(); }
     std::size_t bytes() const override { return sizeof(*this) + supports_.bytes(); }
 
   protected:

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Block = Callable[[Array, Array], Array]  # (n, d), (m, d) -> (n, m)
 
 NAMES = ("rbf", "laplacian", "polynomial", "cosine", "linear")
-_CLASSES = {"rbf": "RBF", "laplacian": "Laplacian", "polynomial": "Polynomial", "cosine": "Cosine", "linear": "Linear"}
+CLASSES = {"rbf": "RBF", "laplacian": "Laplacian", "polynomial": "Polynomial", "cosine": "Cosine", "linear": "Linear"}
 
 # With one landmark there is no distance to take a width from: every other row counts as far away.
 NARROWEST = 1e300
@@ -86,7 +86,7 @@ class KernelChoice:
         if callable(self.name):
             return CallableKernel(self.name)
         arguments = (self.degree, self.coef0) if self.name == "polynomial" else ()
-        return getattr(engine, _CLASSES[self.name])(*arguments)
+        return getattr(engine, CLASSES[self.name])(*arguments)
 
     def gram(self, x: Array, z: Array, gamma: float) -> Array:  # (n, d), (m, d) -> (n, m)
         """The kernel matrix of two blocks, row by row, so that it does not depend on the block.

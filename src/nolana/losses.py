@@ -6,7 +6,7 @@ CLASSIFICATION = ("hinge", "squared_hinge", "logistic", "squared")
 REGRESSION = ("squared", "epsilon_insensitive")
 WITH_CURVATURE = ("squared_hinge", "logistic", "squared")
 
-_CLASSES = {
+CLASSES = {
     "hinge": "Hinge",
     "squared_hinge": "SquaredHinge",
     "logistic": "Logistic",
@@ -18,4 +18,4 @@ _CLASSES = {
 def build(name: str, engine: Any, epsilon: float) -> Any:
     """The loss object of an engine; epsilon is used by epsilon_insensitive alone."""
     arguments = (epsilon,) if name == "epsilon_insensitive" else ()
-    return getattr(engine, _CLASSES[name])(*arguments)
+    return getattr(engine, CLASSES[name])(*arguments)

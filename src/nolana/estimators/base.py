@@ -1,7 +1,7 @@
 """What every estimator on a stream shares, whatever learns inside and whatever is learned."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, Self
 
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.parameters import integer
 from nolana.learners.lock import FairLock
 
@@ -123,6 +124,17 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _read_blocks(self, X: Any, read: Callable[[Array], Array]) -> list[Array]:
+        """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
+        check_is_fitted(self)
+        x = check_features(self, X, self._largest(), reset=False)
+        parts = []
+        for rows in blocks(x):
+            part = dense(x, rows)
+            with self._learner.lock:
+                parts.append(read(self._learner.scores(part)))
+        return parts
 
     def _read(self) -> Any:
         check_is_fitted(self)

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (
@@ -165,14 +164,7 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _column_scores(self, X: Any) -> Array:
         """(n, classes), -inf for classes that were announced but never seen."""
-        check_is_fitted(self)
-        x = check_features(self, X, self._largest(), reset=False)
-        parts = []
-        for rows in blocks(x):
-            part = dense(x, rows)
-            with self._learner.lock:
-                parts.append(self._labels.by_column(self._learner.scores(part), -np.inf))
-        return widened(parts, -np.inf)
+        return widened(self._read_blocks(X, lambda f: self._labels.by_column(f, -np.inf)), -np.inf)
 
     def decision_function(self, X: Any) -> Array:
         """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""

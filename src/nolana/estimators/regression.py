@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (
@@ -179,11 +179,4 @@ class StreamRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """The target of each row, (n,)."""
-        check_is_fitted(self)
-        x = check_features(self, X, self._largest(), reset=False)
-        parts = []
-        for rows in blocks(x):
-            part = dense(x, rows)
-            with self._learner.lock:
-                parts.append(self._centre.read(self._learner.scores(part), self._centre.mean))
-        return np.concatenate(parts)
+        return np.concatenate(self._read_blocks(X, lambda f: self._centre.read(f, self._centre.mean)))

@@ -7,22 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from nolana import losses
 from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.classification import StreamClassifier
 from nolana.estimators.parameters import choice, integer, number
 from nolana.estimators.regression import Centre, StreamRegressor, Uncentred
 from nolana.learners.rival import Part, RivalLearner
-from nolana.losses import CLASSIFICATION, REGRESSION
 
 Array = NDArray[np.float64]
-
-LOSS_CLASSES = {
-    "hinge": "Hinge",
-    "squared_hinge": "SquaredHinge",
-    "logistic": "Logistic",
-    "squared": "Squared",
-    "epsilon_insensitive": "EpsilonInsensitive",
-}
 
 
 class RivalParameters(OnlineEstimator):
@@ -59,9 +51,9 @@ class RivalParameters(OnlineEstimator):
     def _loss(self, default: str, to_regress: str = "squared") -> Part:
         """The loss asked for, or the default of the method."""
         name = getattr(self, "loss", None) or (to_regress if self._regression else default)
-        choice("loss", name, REGRESSION if self._regression else CLASSIFICATION)
+        choice("loss", name, losses.REGRESSION if self._regression else losses.CLASSIFICATION)
         arguments = {"epsilon": self._epsilon()} if name == "epsilon_insensitive" else {}
-        return Part(LOSS_CLASSES[name], arguments)
+        return Part(losses.CLASSES[name], arguments)
 
     def _epsilon(self) -> float:
         return number("epsilon", getattr(self, "epsilon", 0.1), 0.0)

@@ -4,27 +4,21 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
+from nolana import kernels
 from nolana.estimators.parameters import choice, integer, kernel_of, number
 from nolana.learners.rival import Part
 from nolana.rivals.base import RivalClassifier, RivalParameters, RivalRegressor, WithoutWeights
 from nolana.schedules import POWERS
 
-KERNEL_CLASSES = {
-    "rbf": "RBF",
-    "laplacian": "Laplacian",
-    "polynomial": "Polynomial",
-    "cosine": "Cosine",
-    "linear": "Linear",
-}
 FIRST_CAPACITY = 64  # of the method without a budget
 
 
 def kernel_part(estimator: Any) -> Part:
     """The kernel that an estimator's parameters name."""
-    choice("kernel", estimator.kernel, KERNEL_CLASSES)
+    choice("kernel", estimator.kernel, kernels.CLASSES)
     choice_of = kernel_of(estimator.kernel, estimator.degree, estimator.coef0)
     shape = {"degree": choice_of.degree, "coef0": choice_of.coef0} if estimator.kernel == "polynomial" else {}
-    return Part(KERNEL_CLASSES[estimator.kernel], shape)
+    return Part(kernels.CLASSES[estimator.kernel], shape)
 
 
 class SupportParameters(RivalParameters):
