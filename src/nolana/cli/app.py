@@ -56,3 +56,37 @@ def demo(
     from nolana.cli.demo import show
 
     show(out, landmarks=landmarks, seed=seed, as_json=json)
+
+
+@app.command()
+def compare(
+    data: Annotated[Path | None, typer.Argument(help="CSV or LIBSVM text, also compressed; by default digits.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column of the label, by name or number.")] = None,
+    task: Annotated[str | None, typer.Option(help="classification or regression; by default told from labels.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Names with commas between them, or all.")] = None,
+    landmarks: Annotated[int, typer.Option(min=1, help="The budget: what NOLANA needs for so many.")] = 100,
+    shuffles: Annotated[int, typer.Option(min=1, help="Passes, each over the rows in another order.")] = 5,
+    in_order: Annotated[bool, typer.Option("--in-order", help="One pass in the order of the file.")] = False,
+    tune: Annotated[bool, typer.Option("--tune", help="Choose parameters by cross-validation on first rows.")] = False,
+    scale: Annotated[bool, typer.Option(help="Standardise the features by the rows so far.")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where to write the picture: .png, .svg or .pdf.")] = Path("compare.png"),
+    json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+) -> None:
+    """Compare NOLANA with its rivals on your own data, at equal budget, each row predicted before it is learned."""
+    from nolana.cli.compare import show
+
+    show(
+        data,
+        target=target,
+        task=task,
+        methods=methods,
+        landmarks=landmarks,
+        shuffles=shuffles,
+        in_order=in_order,
+        tuned=tune,
+        scaled=scale,
+        seed=seed,
+        out=out,
+        as_json=json,
+    )

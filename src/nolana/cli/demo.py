@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,11 +12,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
-from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 
 from nolana import NolanaClassifier, plot
 from nolana._threads import one_blas_thread
+from nolana.cli.digits import digits
+from nolana.cli.options import refusing
 from nolana.evaluate import Point, progressive
 from nolana.evaluate import Progress as Seen
 
@@ -26,7 +26,6 @@ Array = NDArray[np.float64]
 # SGDClassifier.partial_fit takes milliseconds a call, however few the rows; row by row it would be 0.1 to 0.8 points
 # more accurate and 20 times slower.
 BLOCK = 20
-LARGEST_PIXEL = 16.0
 NAME_WIDTH = 25
 
 # Newton runs on its defaults. The settings of the next two were chosen on this very stream, over three shuffles.
@@ -91,7 +90,7 @@ class Score:
 
 def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
     """Run the four learners, print the table and write the picture to `out`."""
-    with _refusing("--out"):
+    with refusing("--out"):
         plot.check(out)
     X, y = _digits(seed)
     learners: dict[str, Learner] = {
@@ -109,7 +108,7 @@ def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
             accuracy = result.metrics["accuracy"]
             table.append(Score(name, accuracy, result.microseconds_per_row, learner.memory_bytes_))
             curves[name] = result.history
-    with _refusing("--out"):
+    with refusing("--out"):
         plot.running_scores(curves, "accuracy", out, TITLE)
     if as_json:
         typer.echo(json.dumps([asdict(score) for score in table], indent=2))
@@ -119,23 +118,14 @@ def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
 
 def _digits(seed: int) -> tuple[Array, NDArray[Any]]:
     """The digits in the order of the seed: pixels from 0 to 1 (n, 64), labels (n,)."""
-    pixels, labels = load_digits(return_X_y=True)
+    pixels, labels = digits()
     order = np.random.default_rng(seed).permutation(len(labels))
-    return pixels[order] / LARGEST_PIXEL, labels[order]
+    return pixels[order], labels[order]
 
 
 def _blocks(X: Array, y: NDArray[Any]) -> Iterator[tuple[Array, NDArray[Any]]]:
     for start in range(0, len(y), BLOCK):
         yield X[start : start + BLOCK], y[start : start + BLOCK]
-
-
-@contextmanager
-def _refusing(option: str) -> Iterator[None]:
-    """A value that turns out to be impossible is the fault of `option`."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error
 
 
 def _bars() -> Progress:

@@ -69,10 +69,11 @@ class RivalParameters(OnlineEstimator):
 
     @property
     def n_supports_(self) -> int:
-        """Support vectors in use; 0 where the method has none."""
+        """Support vectors or landmarks in use; 0 where the method has none."""
         learner = self._read()
         with learner.lock:
-            return len(learner.state().get("supports", ()))
+            state = learner.state()
+            return len(state.get("supports", state.get("landmarks", ())))
 
 
 class RivalClassifier(StreamClassifier, RivalParameters):

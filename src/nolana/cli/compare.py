@@ -1,0 +1,262 @@
+"""``nolana compare``: NOLANA and its rivals on one file at equal budget, a table and a picture."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from nolana import plot, streams, trivial
+from nolana._threads import one_blas_thread
+from nolana.cli.digits import digits
+from nolana.cli.options import refusing
+from nolana.comparison import METRICS, SIGNS, Run, by_progress, kind_of, one_pass, standardised
+from nolana.contestants import TABLE, Contestant, Task, contestant, names
+from nolana.evaluate import Progress as Seen
+from nolana.tuning import Facts, Point, distance_of, tune
+
+Array = NDArray[np.float64]
+
+DEFAULT = ("NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
+FIRST_ROWS = 1000
+FEWEST_ROWS = 50
+TRIVIAL = {
+    "classification": {"majority class": trivial.MajorityClass, "last label seen": trivial.LastLabel},
+    "regression": {"mean so far": trivial.RunningMean, "last target seen": trivial.LastLabel},
+}
+SCORES = {"accuracy": ("accuracy %", 100.0, "{:.2f}"), "rmse": ("RMSE", 1.0, "{:.4g}")}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of the contest and, where parameters are chosen, the first ones that choose them."""
+
+    title: str
+    kind: str
+    scaled: bool
+    X_first: Array
+    y_first: NDArray[Any]
+    X: Array
+    y: NDArray[Any]
+
+
+@dataclass
+class Line:
+    """A line of the table."""
+
+    method: str
+    score: float
+    spread: float
+    microseconds_per_row: float
+    bytes: int
+    vectors: int | None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+def show(
+    data: Path | None,
+    *,
+    target: str | None,
+    task: str | None,
+    methods: str | None,
+    landmarks: int,
+    shuffles: int,
+    in_order: bool,
+    tuned: bool,
+    scaled: bool,
+    seed: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Run the contest, print the table and write the picture to `out`."""
+    with refusing("--out"):
+        plot.check(out)
+    rows = _rows(data, target, task, seed, in_order, scaled=scaled and data is not None, tuned=tuned)
+    with refusing("--methods"):
+        wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks))
+    seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
+    with one_blas_thread(), _bar() as bar:
+        table, curves = _contest(rows, wanted, seeds, tuned, bar)
+    metric = METRICS[rows.kind]
+    with refusing("--out"):
+        plot.running_scores(curves, metric, out, f"{rows.title}: each row predicted before it was learned")
+    if as_json:
+        typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
+    else:
+        _print(table, rows, metric, landmarks, len(seeds), tuned, in_order, out)
+
+
+def _rows(
+    data: Path | None, target: str | None, task: str | None, seed: int, in_order: bool, *, scaled: bool, tuned: bool
+) -> Rows:
+    """The rows of a file, or the digits, which have their scale already."""
+    X, y = digits() if data is None else _read(data, target)
+    kind = task or kind_of(y)
+    if kind not in METRICS:
+        raise typer.BadParameter(f"{kind!r} is unknown; choose classification or regression", param_hint="--task")
+    if kind == "regression":
+        if y.dtype.kind not in "iuf":
+            raise typer.BadParameter("regression needs numbers as targets, and these are text", param_hint="--task")
+        y = y.astype(np.float64)
+    if len(y) < FEWEST_ROWS:
+        raise typer.BadParameter(f"{len(y)} rows are too few to compare on; at least {FEWEST_ROWS} are needed")
+    if not in_order:
+        order = np.random.default_rng(seed).permutation(len(y))
+        X, y = X[order], y[order]
+    first = min(FIRST_ROWS, len(y) // 5) if tuned else 0
+    title = "scikit-learn's digits" if data is None else data.name
+    return Rows(title, kind, scaled, X[:first], y[:first], X[first:], y[first:])
+
+
+def _read(data: Path, target: str | None) -> tuple[Array, NDArray[Any]]:
+    column: str | int | None = int(target) if target is not None and target.lstrip("-").isdigit() else target
+    try:
+        X, y = streams.read(data, target=column)
+    except OSError as error:
+        raise typer.BadParameter(f"{data}: {error.strerror or error}", param_hint="DATA") from error
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="DATA") from error
+    assert y is not None
+    return X, y
+
+
+def _wanted(methods: str | None, task: Task) -> list[Contestant]:
+    if methods is None:
+        chosen = [name for name in DEFAULT if name in names(task.kind)]
+    elif methods.strip().lower() == "all":
+        chosen = list(names(task.kind))
+    else:
+        chosen = [name.strip() for name in methods.split(",") if name.strip()]
+    if not chosen:
+        raise ValueError("no method was named")
+    return list({c.name: c for c in (contestant(name, task) for name in chosen)}.values())
+
+
+def _contest(
+    rows: Rows, wanted: list[Contestant], seeds: Sequence[int | None], tuned: bool, bar: Progress
+) -> tuple[list[Line], dict[str, Any]]:
+    metric = METRICS[rows.kind]
+    todo = (len(wanted) + len(TRIVIAL[rows.kind])) * len(seeds) * len(rows.y)
+    task = bar.add_task("", total=todo, doing="")
+    lines: list[Line] = []
+    curves: dict[str, Any] = {}
+
+    def passes(name: str, make: Callable[[int], Any]) -> list[Run]:
+        runs = []
+        for number, seed in enumerate(seeds):
+            done = bar.tasks[task].completed
+            bar.update(task, doing=f"{name}, pass {number + 1} of {len(seeds)}")
+            X, y = _shuffled(rows, seed)
+            step = partial(_advance, bar, task, done)
+            runs.append(one_pass(make(seed or 0), X, y, metric=metric, callback=step))
+        return runs
+
+    first = standardised(rows.X_first) if rows.scaled else rows.X_first
+    for entry in wanted:
+        point: Point = {}
+        if tuned:
+            bar.update(task, doing=f"{entry.name}, choosing parameters")
+            point = tune(entry, first, rows.y_first, judge=by_progress(metric)).point
+        facts = Facts(distance_of(first), len(rows.y))
+        runs = passes(entry.name, partial(entry.estimator, point, facts))
+        lines.append(_line(entry.name, runs, entry.parameters(point, facts)))
+        curves[entry.name] = runs[0].history
+    lines.sort(key=lambda line: -SIGNS[metric] * line.score)
+    for name, make in TRIVIAL[rows.kind].items():
+        lines.append(_line(name, passes(name, partial(_drawing_nothing, make)), {}))
+    return lines, {line.method: curves[line.method] for line in lines if line.method in curves}
+
+
+def _advance(bar: Progress, task: TaskID, done: float, seen: Seen) -> None:
+    bar.update(task, completed=done + seen.rows)
+
+
+def _drawing_nothing(make: Any, _: int) -> Any:
+    return make()
+
+
+def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, NDArray[Any]]:
+    """The rows of one pass: in the order of the seed, and standardised from the first rows on."""
+    order = np.arange(len(rows.y)) if seed is None else np.random.default_rng(seed).permutation(len(rows.y))
+    return _scaled(rows, rows.X[order]), rows.y[order]
+
+
+def _scaled(rows: Rows, X: Array) -> Array:
+    return standardised(np.concatenate([rows.X_first, X]))[len(rows.X_first) :] if rows.scaled else X
+
+
+def _line(name: str, runs: list[Run], parameters: dict[str, Any]) -> Line:
+    scores = [run.score for run in runs]
+    return Line(
+        method=name,
+        score=float(np.mean(scores)),
+        spread=float(np.std(scores)),
+        microseconds_per_row=float(np.median([run.microseconds_per_row for run in runs])),
+        bytes=max(run.bytes for run in runs),
+        vectors=runs[-1].vectors,
+        parameters=parameters,
+    )
+
+
+def _bar() -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[doing]}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def _print(
+    table: list[Line],
+    rows: Rows,
+    metric: str,
+    landmarks: int,
+    passes: int,
+    tuned: bool,
+    in_order: bool,
+    out: Path,
+) -> None:
+    heading, factor, number = SCORES[metric]
+    order = "in the order of the file" if in_order else f"mean and spread of {passes} shuffles"
+    grid = Table()
+    grid.add_column("method", no_wrap=True)
+    for column in (heading, "us per row", "bytes", "vectors"):
+        grid.add_column(column, justify="right", no_wrap=True)
+    for i, line in enumerate(table):
+        if line.method in TRIVIAL[rows.kind] and table[i - 1].method not in TRIVIAL[rows.kind]:
+            grid.add_section()
+        shown = number.format(factor * line.score)
+        spread = f" ± {number.format(factor * line.spread)}" if passes > 1 else ""
+        vectors = "-" if line.vectors is None else f"{line.vectors:,}"
+        grid.add_row(line.method, shown + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
+    console.print(f"Each method has the memory of {landmarks} landmarks; {order}.")
+    console.print(grid)
+    if rows.scaled:
+        console.print("Features are standardised by the rows up to each row (--no-scale: as they are).")
+    if tuned:
+        console.print(f"The first {len(rows.y_first):,} rows chose the parameters and are not part of the contest.")
+    console.print("Times are of learning alone, on one thread.")
+    if tuned:
+        for line in table:
+            if line.method not in TRIVIAL[rows.kind]:
+                console.print(f"  {line.method}: {_shown(line.parameters) or 'its defaults'}")
+    console.print(f"\nThe running score is drawn in {out}")
+
+
+def _shown(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in parameters.items())

@@ -1,0 +1,139 @@
+"""One pass of a learner over rows that are all in memory, measured: what a comparison is made of."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana import evaluate
+from nolana.evaluate import Point, Progress
+from nolana.tuning import Judge
+
+__all__ = ["METRICS", "SIGNS", "Run", "by_held_out", "by_progress", "kind_of", "one_pass", "score", "standardised"]
+
+Array = NDArray[np.float64]
+
+BLOCK = 1000
+MOST_CLASSES = 30  # whole numbers of more values than this are amounts, not names
+METRICS = {"classification": "accuracy", "regression": "rmse"}
+SIGNS = {"accuracy": 1.0, "rmse": -1.0}  # times the metric: larger is better
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one pass came to."""
+
+    score: float  # each row predicted before it was learned
+    held_out: float | None  # rows not yet learned, by the model of that moment
+    history: list[Point]
+    microseconds_per_row: float  # of learning
+    bytes: int
+    vectors: int | None  # landmarks or support vectors; None where the method has none
+    moves: int | None  # of landmarks; None where there are none
+
+
+def kind_of(y: NDArray[Any]) -> str:
+    """ "regression" for fractions and for whole numbers of many values, "classification" for all other labels."""
+    if y.dtype.kind == "f" and bool((y != np.floor(y)).any()):
+        return "regression"
+    return "regression" if y.dtype.kind in "iuf" and len(np.unique(y)) > MOST_CLASSES else "classification"
+
+
+def standardised(X: Array) -> Array:
+    """(x - mean)/deviation of every row, with the moments of the rows up to it and of no later one."""
+    count = np.arange(1.0, len(X) + 1)[:, None]
+    shifted = X - X[:1]  # the moments of far-off numbers would cancel
+    mean = np.cumsum(shifted, axis=0) / count
+    variance = np.maximum(np.cumsum(shifted**2, axis=0) / count - mean**2, 0.0)
+    varies = variance > 1e-12 * np.maximum(mean**2, 1e-300)
+    return np.asarray(np.divide(shifted - mean, np.sqrt(variance), out=np.zeros_like(X), where=varies))
+
+
+def score(metric: str, learner: Any, X: Array, y: NDArray[Any]) -> float:
+    """Accuracy or RMSE of a learner on rows, without learning them."""
+    predicted = learner.predict(X)
+    if metric == "accuracy":
+        return float(np.mean(predicted == y))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.sqrt(np.mean((predicted - y) ** 2)))
+
+
+def by_held_out(metric: str) -> Judge:
+    """Judges by rows that were not learned."""
+
+    def judge(learner: Any, X: Array, y: NDArray[Any], X_fold: Array, y_fold: NDArray[Any]) -> float:
+        learner.partial_fit(X, y)
+        return SIGNS[metric] * score(metric, learner, X_fold, y_fold)
+
+    return judge
+
+
+def by_progress(metric: str) -> Judge:
+    """Judges by all rows, each predicted before it was learned, the fold at the end."""
+
+    def judge(learner: Any, X: Array, y: NDArray[Any], X_fold: Array, y_fold: NDArray[Any]) -> float:
+        run = one_pass(learner, np.concatenate([X, X_fold]), np.concatenate([y, y_fold]), metric=metric)
+        return SIGNS[metric] * run.score
+
+    return judge
+
+
+def one_pass(
+    learner: Any,
+    X: Array,
+    y: NDArray[Any],
+    *,
+    metric: str,
+    points: int = 60,
+    hold_out: float = 0.0,
+    callback: Callable[[Progress], None] | None = None,
+) -> Run:
+    """Predict, then learn, every row once.
+
+    Parameters
+    ----------
+    learner : has ``learn`` and ``memory_bytes_``, and ``predict`` where rows are held out.
+    X, y : the rows, in the order of the pass.
+    metric : "accuracy" or "rmse".
+    points : how many the history has.
+    hold_out : share of the rows, the last ones, that are also scored by the model as it is before the first of them
+        is learned; then the pass goes on through them.
+    callback : told after each block.
+    """
+    cut = len(y) - round(hold_out * len(y))
+    held_out: float | None = None
+
+    def watch(progress: Progress) -> None:
+        nonlocal held_out
+        if progress.rows == cut < len(y):
+            held_out = score(metric, learner, X[cut:], y[cut:])
+        if callback is not None:
+            callback(progress)
+
+    window = max(1, len(y) // points)
+    result = evaluate.progressive(learner, _blocks(X, y, cut), metrics=[metric], window=window, callback=watch)
+    return Run(
+        score=result.metrics[metric],
+        held_out=held_out,
+        history=result.history,
+        microseconds_per_row=result.microseconds_per_row,
+        bytes=learner.memory_bytes_,
+        vectors=_vectors(learner),
+        moves=getattr(learner, "n_moves_", None),
+    )
+
+
+def _blocks(X: Array, y: NDArray[Any], cut: int) -> Iterator[tuple[Array, NDArray[Any]]]:
+    """Blocks of which none goes across the cut."""
+    for start, stop in ((0, cut), (cut, len(y))):
+        for i in range(start, stop, BLOCK):
+            rows = slice(i, min(i + BLOCK, stop))
+            yield X[rows], y[rows]
+
+
+def _vectors(learner: Any) -> int | None:
+    if hasattr(learner, "landmarks_"):
+        return len(learner.landmarks_)
+    return getattr(learner, "n_supports_", 0) or None

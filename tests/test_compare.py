@@ -1,0 +1,206 @@
+"""``nolana compare`` and what it is made of: contestants, tuning, one measured pass."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from nolana import NolanaClassifier, rivals
+from nolana.cli.app import app
+from nolana.comparison import by_held_out, by_progress, kind_of, one_pass, score, standardised
+from nolana.contestants import TABLE, Task, contestant, names
+from nolana.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
+
+
+def rings(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (rows, 2))
+    return X, np.where(np.sin(6 * (X**2).sum(axis=1)) > 0, "in", "out")
+
+
+def numbers(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(1).uniform(-1, 1, (rows, 2))
+    return X, 10 + np.sin(3 * X[:, 0]) + X[:, 1] ** 2
+
+
+@pytest.mark.parametrize("name", names("classification"))
+def test_every_contestant_learns_with_defaults_and_with_a_point(name):
+    X, y = rings(300)
+    entry = contestant(name, Task("classification", 2, 20))
+    facts = Facts(distance_of(X), len(y))
+    for point in ({}, {axis.name: 0.5 for axis in entry.axes()}):
+        run = one_pass(entry.estimator(point, facts, 0), X, y, metric="accuracy")
+        assert 0.4 < run.score <= 1.0
+        assert run.bytes > 0
+
+
+@pytest.mark.parametrize("name", names("regression"))
+def test_every_contestant_regresses(name):
+    X, y = numbers(300)
+    entry = contestant(name, Task("regression", 2, 20))
+    for point in ({}, {axis.name: 0.5 for axis in entry.axes()}):
+        run = one_pass(entry.estimator(point, Facts(distance_of(X), len(y)), 0), X, y, metric="rmse")
+        assert np.isfinite(run.score)
+
+
+def test_contestants_have_the_budget_of_the_paper():
+    entry = contestant("fogd", Task("classification", 22, 100, "logistic")).build({}, 3)
+    expected = rivals.at_equal_budget("FOGD", n_landmarks=100, n_features=22, loss="logistic", random_state=3)
+    assert entry.get_params() == expected.get_params()
+
+
+def test_names_are_those_of_the_catalogue():
+    everything = {"PA" if name == "PassiveAggressive" else name for name in rivals.catalogue()}
+    assert set(names("classification")) == everything | {"NOLANA", "NOLANA-SGD", "NOLANA-paper"}
+    assert set(TABLE) < set(names("regression"))
+    assert "BSGD" not in names("regression")
+    assert contestant("passiveaggressive", Task("regression", 2, 20)).name == "PA"
+    with pytest.raises(ValueError, match=r"BSGD.*is not a method for regression; choose from NOLANA"):
+        contestant("BSGD", Task("regression", 2, 20))
+
+
+class Counting:
+    """A method that notes what it was asked to learn."""
+
+    def __init__(self, axes):
+        self._axes, self.learned, self.seeds = axes, 0, set()
+
+    def axes(self):
+        return self._axes
+
+    def estimator(self, point, facts, seed):
+        self.seeds.add(seed)
+        return self, {axis.name: axis.value(point[axis.name], facts) for axis in self._axes if point}
+
+
+def test_tuning_takes_the_same_effort_for_any_number_of_axes():
+    X, y = rings(100)
+    efforts = set()
+    for count in (1, 2, 4):
+        method = Counting([Axis(f"a{i}", 0.1, 10.0) for i in range(count)])
+
+        def judge(entry, _, y, __, y_fold):
+            method, parameters = entry
+            method.learned += len(y)
+            assert len(y_fold) == 20
+            assert all(0.1 <= v <= 10.0 for v in parameters.values())
+            return -sum((np.log(v) - np.log(2.0)) ** 2 for v in parameters.values()) if parameters else -100.0
+
+        found = tune(method, X, y, judge=judge)
+        efforts.add(method.learned)
+        assert len(method.seeds) == 5
+        assert found.candidates == CANDIDATES + 1
+        facts = Facts(1.0, 1)
+        for axis in method.axes():
+            assert 0.5 < axis.value(found.point[axis.name], facts) < 8.0
+    assert len(efforts) == 1
+
+
+def test_a_candidate_that_diverges_or_is_worse_than_the_defaults_is_not_taken():
+    X, y = rings(60)
+    method = Counting([Axis("a", 0.1, 10.0), Choice("b", ("x", "y"))])
+
+    def judge(entry, *_):
+        return float("nan") if entry[1] else 0.5
+
+    found = tune(method, X, y, judge=judge)
+    assert found.point == {}
+    assert found.score == 0.5
+
+
+def test_units_follow_the_data():
+    entry = contestant("DualSGD", Task("classification", 2, 20))
+    point = {axis.name: 0.5 for axis in entry.axes()}
+    one, other = (entry.parameters(point, Facts(distance, rows)) for distance, rows in ((1.0, 100), (4.0, 300)))
+    assert one["gamma"] == pytest.approx(4 * other["gamma"])
+    assert one["regularization"] == pytest.approx(3 * other["regularization"])
+
+
+def test_tuning_improves_on_a_bad_default():
+    X, y = rings(600)
+    entry = contestant("FOGD", Task("classification", 2, 20))
+    judge = by_held_out("accuracy")
+    assert tune(entry, X, y, judge=judge).score >= judge(
+        entry.estimator({}, Facts(distance_of(X), 480), 0), X[:480], y[:480], X[480:], y[480:]
+    )
+
+
+def test_one_pass_scores_held_out_rows_by_the_model_of_that_moment_and_changes_nothing():
+    X, y = rings(1000)
+    plain = one_pass(NolanaClassifier(n_landmarks=20), X, y, metric="accuracy")
+    held = one_pass(NolanaClassifier(n_landmarks=20), X, y, metric="accuracy", hold_out=0.2)
+    assert plain.score == held.score
+    assert plain.held_out is None
+    model = NolanaClassifier(n_landmarks=20).partial_fit(X[:800], y[:800])
+    assert held.held_out == score("accuracy", model, X[800:], y[800:])
+    judged = by_progress("accuracy")(NolanaClassifier(n_landmarks=20), X[:800], y[:800], X[800:], y[800:])
+    assert judged == plain.score
+
+
+def test_standardised_rows_know_no_later_row():
+    X = np.random.default_rng(0).normal(3e6, 2.0, (500, 3))
+    X[:, 2] = 7.0
+    whole = standardised(X)
+    assert np.array_equal(whole[:200], standardised(X[:200]))
+    last = (X[-1, :2] - X[:, :2].mean(axis=0)) / X[:, :2].std(axis=0)
+    assert np.allclose(whole[-1, :2], last, atol=1e-6)
+    assert not whole[:, 2].any()
+
+
+def test_the_kind_of_task_is_told_from_the_labels():
+    assert kind_of(np.array(["a", "b"])) == "classification"
+    assert kind_of(np.arange(20)) == "classification"
+    assert kind_of(np.arange(200)) == "regression"
+    assert kind_of(np.array([0.0, 1.0, 1.0])) == "classification"
+    assert kind_of(np.array([0.5, 1.0])) == "regression"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    X, y = rings(400)
+    path = tmp_path / "rings.csv"
+    lines = [f"{kind},{a:.6f},{b:.6f}" for (a, b), kind in zip(X, y, strict=True)]
+    path.write_text("kind,a,b\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_the_command_on_a_file(table, tmp_path):
+    out = tmp_path / "picture.svg"
+    base = ["compare", str(table), "--target", "kind", "--landmarks", "20", "--shuffles", "2", "--out", str(out)]
+    done = CliRunner().invoke(app, [*base, "--methods", "nolana,PA,bsgd"])
+    assert done.exit_code == 0, done.output
+    for word in ("NOLANA", "PA", "BSGD", "majority class", "last label seen", "accuracy %", "400 rows", "±", str(out)):
+        assert word in done.output
+    assert out.read_text().count("<svg") == 1
+
+    done = CliRunner().invoke(app, [*base, "--methods", "NOLANA,PA", "--tune", "--json"])
+    lines = {line["method"]: line for line in json.loads(done.stdout)}
+    assert lines["NOLANA"]["score"] > lines["majority class"]["score"]
+    assert set(lines["PA"]) >= {"score", "spread", "microseconds_per_row", "bytes", "vectors", "parameters", "metric"}
+
+
+def test_the_command_in_order_is_one_pass(table, tmp_path):
+    done = CliRunner().invoke(
+        app,
+        ["compare", str(table), "--target", "0", "--in-order", "--methods", "PA", "--out", str(tmp_path / "p.png")],
+    )
+    assert done.exit_code == 0, done.output
+    assert "in the order of the file" in done.output
+    assert "±" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--target", "colour"], "no column is named 'colour'"),
+        (["--target", "kind", "--methods", "magic"], "'magic' is not a method"),
+        (["--target", "kind", "--task", "regression"], "regression needs numbers"),
+        (["--target", "kind", "--out", "picture.txt"], "must end in"),
+    ],
+)
+def test_the_command_refuses(table, arguments, said):
+    done = CliRunner().invoke(app, ["compare", str(table), *arguments])
+    assert done.exit_code != 0
+    assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
