@@ -54,7 +54,8 @@ class BPA : public Rival {
     }
     void update(const double* x, const double* y, double, const double* f) final {
         const bool several = outputs_ > 1;
-        const std::size_t own = several ? label(y) : 0, other = several ? runner_up(f, own) : 0;
+        const std::size_t own = several ? own_class(y, outputs_) : 0;
+        const std::size_t other = several ? runner_up(f, own, outputs_) : 0;
         const double loss = 1 - (several ? (f[own] - f[other]) / 2 : y[0] * f[0]), norm = supports_.self(x, gamma);
         if (!(loss > 0 && norm > 0)) return;
         const double tau = std::min(c_, loss / norm);

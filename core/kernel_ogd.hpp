@@ -1,38 +1,32 @@
 // Kernel online gradient descent without a budget, and NORMA (Kivinen et al. 2004): the unbounded reference.
 //     eta_t = rate t^-power;   alpha *= 1 - eta_t decay;   where any slope is nonzero, add (x, -eta_t slope weight)
-// decay > 0 is NORMA's; it drops the oldest terms once they are below 1e-8 of the largest. `budget` is the room at the
-// start, and doubles when it is used up. Several outputs: the loss of each one, on one support set.
+// decay > 0 is NORMA's; it drops the oldest terms once they are below 1e-8 of the largest. Several outputs: the loss of
+// each one, on one support set.
 #pragma once
 
-#include "support_rival.hpp"
+#include "growing_rival.hpp"
 
 namespace nolana {
 
-class KernelOGD final : public SupportRival {
+class KernelOGD final : public GrowingRival {
   public:
     KernelOGD(std::size_t features, std::size_t budget, std::shared_ptr<const Kernel> kernel,
               std::shared_ptr<const Loss> loss, double rate, double power, double decay)
-        : SupportRival(features, budget, kernel), budget_(budget), kernel_(std::move(kernel)), slopes_(std::move(loss)),
-          rate_(rate), power_(power), decay_(decay) {}
+        : GrowingRival(features, budget, std::move(kernel)), slopes_(std::move(loss)), rate_(rate), power_(power),
+          decay_(decay) {}
 
-    void resize(std::size_t n) override {
-        while (supports_.capacity() < n) grow();
-        supports_.resize(n);
-    }
-    std::size_t bytes() const override { return SupportRival::bytes() + slopes_.bytes(); }
+    std::size_t bytes() const override { return GrowingRival::bytes() + slopes_.bytes(); }
 
   private:
     void reset() override {
-        supports_ = Supports(budget_, features_, kernel_);
-        supports_.clear(outputs_);
+        GrowingRival::reset();
         slopes_.clear(outputs_);
     }
     void update(const double* x, const double* y, double weight, const double* f) override {
         const double eta = rate_ * std::pow(rows, -power_);
         if (decay_ > 0) supports_.scale(1 - eta * decay_);
         if (!slopes_.evaluate(y, f, weight)) return;
-        if (supports_.full()) grow();
-        add(x, -eta, slopes_.data());
+        append(x, -eta, slopes_.data());
         if (decay_ > 0) forget();
     }
     // The decay keeps all ratios, so only a new term can make an old one negligible.
@@ -42,24 +36,8 @@ class KernelOGD final : public SupportRival {
         for (std::size_t i = supports_.oldest(); supports_.weight(i) < negligible * largest; i = supports_.oldest())
             supports_.remove(i);
     }
-    void grow() {
-        Supports wider(2 * supports_.capacity(), features_, kernel_);
-        wider.clear(outputs_);
-        wider.resize(supports_.size());
-        const std::vector<Field> from = supports_.fields(), to = wider.fields();
-        for (std::size_t i = 0; i < from.size(); ++i) {
-            std::size_t count = 1;
-            for (const std::size_t side : from[i].shape) count *= side;
-            Buffer copy(count);
-            from[i].get(copy.data());
-            to[i].set(copy.data());
-        }
-        supports_ = std::move(wider);
-    }
 
     static constexpr double negligible = 1e-8;
-    std::size_t budget_;
-    std::shared_ptr<const Kernel> kernel_;
     Slopes slopes_;
     double rate_, power_, decay_;
 };

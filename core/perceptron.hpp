@@ -35,7 +35,7 @@ class Perceptron : public SupportRival {
             direction_[0] = y[0];
             margin = y[0] * f[0];
         } else {
-            const std::size_t own = label(y), other = runner_up(f, own);
+            const std::size_t own = own_class(y, outputs_), other = runner_up(f, own, outputs_);
             direction_[own] = 1;
             direction_[other] = -1;
             margin = f[own] - f[other];

@@ -73,7 +73,8 @@ class Projectron : public Rival {
         Direction to{0, 0, y[0]};
         double margin = y[0] * f[0];
         if (outputs_ > 1) {
-            to = {label(y), runner_up(f, label(y)), 1};
+            const std::size_t own = own_class(y, outputs_);
+            to = {own, runner_up(f, own, outputs_), 1};
             margin = (f[to.own] - f[to.other]) / 2;
         }
         if (margin <= 0)

@@ -39,6 +39,18 @@ struct Field {
     }
 };
 
+// The class of a row from its targets, one for each of several outputs.
+inline std::size_t own_class(const double* y, std::size_t outputs) {
+    return static_cast<std::size_t>(std::max_element(y, y + outputs) - y);
+}
+// The best-scored output other than `own`.
+inline std::size_t runner_up(const double* f, std::size_t own, std::size_t outputs) {
+    std::size_t best = own == 0 ? 1 : 0;
+    for (std::size_t o = 0; o < outputs; ++o)
+        if (o != own && f[o] > f[best]) best = o;
+    return best;
+}
+
 class Rival {
   public:
     explicit Rival(std::size_t features) : features_(features) {}
@@ -87,19 +99,6 @@ class Rival {
     virtual void score(const double* x, double* f) = 0;
     // Learn the row that was just scored.
     virtual void update(const double* x, const double* y, double weight, const double* f) = 0;
-
-    // The class of a row (binary: 0 or 1) from its targets.
-    std::size_t label(const double* y) const {
-        if (outputs_ == 1) return y[0] > 0 ? 1 : 0;
-        return static_cast<std::size_t>(std::max_element(y, y + outputs_) - y);
-    }
-    // The best-scored output other than `label`.
-    std::size_t runner_up(const double* f, std::size_t label) const {
-        std::size_t best = label == 0 ? 1 : 0;
-        for (std::size_t o = 0; o < outputs_; ++o)
-            if (o != label && f[o] > f[best]) best = o;
-        return best;
-    }
 
     std::size_t features_, outputs_ = 1;
 };

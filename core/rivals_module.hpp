@@ -4,6 +4,7 @@
 #include "bind_fourier.hpp"
 #include "bind_budget.hpp"
 #include "bind_projection.hpp"
+#include "kernel_passive_aggressive.hpp"
 #include "passive_aggressive.hpp"
 #include "rival.hpp"
 
@@ -54,9 +55,16 @@ void bind_passive_aggressive(nb::module_& m) {
     nb::class_<Unbounded, Aggressiveness>(m, "Unbounded").def(nb::init<>());
     nb::class_<Capped, Aggressiveness>(m, "Capped").def(nb::init<double>(), "c"_a);
     nb::class_<Softened, Aggressiveness>(m, "Softened").def(nb::init<double>(), "c"_a);
+    nb::class_<Demand>(m, "Demand");
+    nb::class_<Margin, Demand>(m, "Margin").def(nb::init<>());
+    nb::class_<Band, Demand>(m, "Band").def(nb::init<double>(), "epsilon"_a);
+    using DemandArgument = std::shared_ptr<const Demand>;
+    using HowArgument = std::shared_ptr<const Aggressiveness>;
     nb::class_<PassiveAggressive, Rival>(m, "PassiveAggressive")
-        .def(nb::init<std::size_t, std::shared_ptr<const Aggressiveness>, double, bool>(), "features"_a, "how"_a,
-             "epsilon"_a, "regression"_a);
+        .def(nb::init<std::size_t, DemandArgument, HowArgument>(), "features"_a, "demand"_a, "how"_a);
+    nb::class_<KernelPassiveAggressive, Rival>(m, "KernelPassiveAggressive")
+        .def(nb::init<std::size_t, std::size_t, std::shared_ptr<const Kernel>, DemandArgument, HowArgument>(),
+             "features"_a, "budget"_a, "kernel"_a, "demand"_a, "how"_a);
 }
 
 void bind_rivals(nb::module_& m) {

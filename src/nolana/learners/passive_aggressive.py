@@ -1,9 +1,11 @@
-"""Passive-Aggressive, linear: w moves just as far as the row's margin asks.
+"""Passive-Aggressive, linear and in a kernel's space: the model moves just as far as the row's margin asks.
 
-    tau = l/|x|^2 (PA), min(C, l/|x|^2) (PA-I), l/(|x|^2 + 1/(2C)) (PA-II);   w += tau y x
+    margin  l = 1 - y f, s = y;   several classes: l = 1 - f_y + f_r, s = e_y - e_r, r the best-scored wrong one
+    band    l = |y - f| - epsilon, s = sign(y - f), to regress
+    tau = l/n (PA), min(C, l/n) (PA-I), l/(n + 1/(2C)) (PA-II), with n = |s|^2 |x|^2;   where l > 0: w_o += tau s_o x
 
-Several classes: s the best wrong one, l = max(0, 1 - f_y + f_s), |x|^2 becomes 2|x|^2, w_y += tau x,
-w_s -= tau x. Regression: l = max(0, |y-f| - epsilon), w += sign(y-f) tau x. A zero row changes nothing.
+In a kernel's space w is sum_i alpha_i phi(x_i): |x|^2 is k(x, x), and a row that is learned joins the support set with
+alpha = tau s, without a bound on the set. A row of length zero changes nothing.
 
 Crammer, Dekel, Keshet, Shalev-Shwartz, Singer, "Online Passive-Aggressive Algorithms", JMLR 2006.
 """
@@ -13,7 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.reference.kernels import Kernel
 from nolana.reference.rival import Rival
+from nolana.supports import SupportRival
 
 Array = NDArray[np.float64]
 
@@ -51,12 +55,50 @@ class Softened:
         return loss / (norm + 1 / (2 * self.c))
 
 
+class Demand(Protocol):
+    """What a row asks for: its loss, and the direction (c,) that lowers it."""
+
+    def of(self, y: Array, f: Array) -> tuple[float, Array]: ...
+
+
+class Margin:
+    """The row's own class before the best other one by 1."""
+
+    def of(self, y: Array, f: Array) -> tuple[float, Array]:
+        direction = Rival.direction(y, f)
+        return 1 - float(direction @ f), direction
+
+
+class Band:
+    """A number, to within epsilon."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = epsilon
+
+    def of(self, y: Array, f: Array) -> tuple[float, Array]:
+        return float(abs(y[0] - f[0])) - self.epsilon, np.sign(y - f)
+
+
+class Aggression:
+    """The step tau s of a row, in any feature space."""
+
+    def __init__(self, demand: Demand, how: Aggressiveness) -> None:
+        self.demand, self.how = demand, how
+
+    def step(self, y: Array, f: Array, norm: float) -> Array | None:  # (c,), (c,) -> (c,)
+        """None where the row asks for nothing."""
+        loss, direction = self.demand.of(y, f)
+        if loss <= 0 or norm <= 0:
+            return None
+        return self.how.step(loss, float(direction @ direction) * norm) * direction
+
+
 class PassiveAggressive(Rival):
     """weights (c, d)."""
 
-    def __init__(self, features: int, how: Aggressiveness, epsilon: float, regression: bool) -> None:
+    def __init__(self, features: int, demand: Demand, how: Aggressiveness) -> None:
         super().__init__(features)
-        self.how, self.epsilon, self.regression = how, epsilon, regression
+        self.aggression = Aggression(demand, how)
         self.reset()
 
     def reset(self) -> None:
@@ -66,22 +108,19 @@ class PassiveAggressive(Rival):
         return self.weights @ x
 
     def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
-        norm = float(x @ x)
-        if norm == 0:
-            return
-        if self.regression:
-            loss = abs(y[0] - f[0]) - self.epsilon
-            if loss > 0:
-                self.weights[0] += np.sign(y[0] - f[0]) * self.how.step(loss, norm) * x
-        elif self.outputs == 1:
-            loss = 1 - y[0] * f[0]
-            if loss > 0:
-                self.weights[0] += y[0] * self.how.step(loss, norm) * x
-        else:
-            own = self.label(y)
-            other = self.runner_up(f, own)
-            loss = 1 - f[own] + f[other]
-            if loss > 0:
-                tau = self.how.step(loss, 2 * norm)
-                self.weights[own] += tau * x
-                self.weights[other] -= tau * x
+        step = self.aggression.step(y, f, float(x @ x))
+        if step is not None:
+            self.weights += np.outer(step, x)
+
+
+class KernelPassiveAggressive(SupportRival):
+    """supports (n, d), weights (c, n), ages (n), arrivals (1), with no bound on n (`budget` is the first room)."""
+
+    def __init__(self, features: int, budget: int, kernel: Kernel, demand: Demand, how: Aggressiveness) -> None:
+        super().__init__(features, budget, kernel)
+        self.aggression = Aggression(demand, how)
+
+    def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
+        step = self.aggression.step(y, f, self.self_value(x))
+        if step is not None:
+            self.add(x, step)

@@ -54,23 +54,16 @@ class Rival:
     def scores(self, x: Array) -> Array:
         return np.array([self.score(row) for row in x]).reshape(len(x), self.outputs)
 
-    def label(self, y: Array) -> int:
-        """The class of a row (binary: 0 or 1) from its targets."""
-        return int(y[0] > 0) if self.outputs == 1 else int(np.argmax(y))
-
-    def runner_up(self, f: Array, label: int) -> int:
-        """The best-scored output other than `label`."""
-        others = f.copy()
-        others[label] = -np.inf
-        return int(np.argmax(others))
-
-    def direction(self, y: Array, f: Array) -> Array:  # (c,)
-        """The direction of a mistake-driven update: y for one output, e_y - e_s for several (s the runner-up)."""
-        if self.outputs == 1:
+    @staticmethod
+    def direction(y: Array, f: Array) -> Array:  # (c,), (c,) -> (c,)
+        """Where a row pulls: y for one output; e_y - e_s for several, y its class and s the best-scored other one."""
+        if len(y) == 1:
             return y
-        own = self.label(y)
-        direction = np.zeros(self.outputs)
-        direction[own], direction[self.runner_up(f, own)] = 1, -1
+        own = int(np.argmax(y))
+        others = f.copy()
+        others[own] = -np.inf
+        direction = np.zeros(len(y))
+        direction[own], direction[np.argmax(others)] = 1, -1
         return direction
 
     @property

@@ -34,8 +34,8 @@ from nolana.rivals.fourier import (
     RRFClassifier,
     RRFRegressor,
 )
-from nolana.rivals.linear import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from nolana.rivals.nystroem import NOGDClassifier, NOGDRegressor
+from nolana.rivals.passive_aggressive import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
 __all__ = [
     "BOGDClassifier",

@@ -4,27 +4,15 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from nolana import kernels
-from nolana.estimators.parameters import choice, integer, kernel_of, number
+from nolana.estimators.parameters import choice, integer, number
 from nolana.learners.rival import Part
-from nolana.rivals.base import RivalClassifier, RivalParameters, RivalRegressor, WithoutWeights
+from nolana.rivals.base import RivalClassifier, RivalRegressor, WithoutWeights
+from nolana.rivals.expansion import FIRST_CAPACITY, ExpansionParameters
 from nolana.schedules import POWERS
 
-FIRST_CAPACITY = 64  # of the method without a budget
 
-
-def kernel_part(estimator: Any) -> Part:
-    """The kernel that an estimator's parameters name."""
-    choice("kernel", estimator.kernel, kernels.CLASSES)
-    choice_of = kernel_of(estimator.kernel, estimator.degree, estimator.coef0)
-    shape = {"degree": choice_of.degree, "coef0": choice_of.coef0} if estimator.kernel == "polynomial" else {}
-    return Part(kernels.CLASSES[estimator.kernel], shape)
-
-
-class SupportParameters(RivalParameters):
+class SupportParameters(ExpansionParameters):
     """Parameters that every method on a support set has."""
-
-    _width = 4.0  # a few vectors that each speak for their own neighbourhood want a narrow kernel
 
     def __init__(
         self,
@@ -47,12 +35,9 @@ class SupportParameters(RivalParameters):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _largest(self) -> float:
-        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
-
     def _support(self, n_features: int) -> dict[str, Any]:
         """The arguments that all of them take."""
-        return {"features": n_features, "budget": integer("budget", self.budget, 1), "kernel": kernel_part(self)}
+        return {"features": n_features, "budget": integer("budget", self.budget, 1), "kernel": self._kernel()}
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -158,10 +143,8 @@ class BOGDRegressor(RivalRegressor, BOGDParameters):
     _poor_score = True  # what it learned before goes at random
 
 
-class KernelOGDParameters(RivalParameters):
+class KernelOGDParameters(ExpansionParameters):
     """Parameters of both forms."""
-
-    _width = SupportParameters._width
 
     def __init__(
         self,
@@ -194,16 +177,13 @@ class KernelOGDParameters(RivalParameters):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _largest(self) -> float:
-        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
-
     def _part(self, n_features: int) -> Part:
         return Part(
             "KernelOGD",
             {
                 "features": n_features,
                 "budget": FIRST_CAPACITY,
-                "kernel": kernel_part(self),
+                "kernel": self._kernel(),
                 "loss": self._loss("hinge"),
                 "rate": number("learning_rate", self.learning_rate, 0.0, open_low=True),
                 "power": POWERS[choice("schedule", self.schedule, POWERS)],
