@@ -106,25 +106,55 @@ def test_examples_in_the_documentation_run(name):
     assert failures == 0
 
 
-@pytest.mark.parametrize("module", ["nolana._core", f"nolana._core_{nolana.build_name()}"])
-def test_stubs_of_the_core_are_true(module):
-    """Every name of the core and every member of its classes stands in the stub, and nothing more."""
+def argument_names(compiled):
+    """Of a nanobind function, from its own signature."""
+    ((signature, *_),) = compiled.__nb_signature__
+    inside, depth, names = signature[signature.index("(") + 1 : signature.rindex(") ->")], 0, [""]
+    for letter in inside:
+        depth += (letter in "([") - (letter in ")]")
+        names = [*names, ""] if letter == "," and depth == 0 else [*names[:-1], names[-1] + letter]
+    return [name.split(":")[0].strip() for name in names if name.strip() not in ("", "*")]
+
+
+def stub_arguments(node):
+    return [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
+
+
+@pytest.mark.parametrize("build", ["nolana._core", f"nolana._core_{nolana.build_name()}"])
+@pytest.mark.parametrize(("stub", "part"), [("_core.pyi", None), ("_core_rivals.pyi", "rivals")])
+def test_stubs_of_the_core_are_true(build, stub, part):
+    """Every name of the core, every member of its classes and every argument stands in the stub, and nothing more."""
     import ast
 
-    real = importlib.import_module(module if "baseline" not in module else "nolana._core")
-    tree = ast.parse((PACKAGE / "_core.pyi").read_text())
-    stub = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
+    real = importlib.import_module(build if "baseline" not in build else "nolana._core")
+    real = real if part is None else getattr(real, part)
+    tree = ast.parse((PACKAGE / stub).read_text())
+    stubs = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
     names = {n for n in dir(real) if not n.startswith("_") and not inspect.ismodule(getattr(real, n))}
-    assert names == set(stub)
-    for name, node in stub.items():
-        if isinstance(node, ast.ClassDef):
-            members = {
-                (m.name if isinstance(m, ast.FunctionDef) else m.target.id)
-                for m in node.body
-                if isinstance(m, ast.FunctionDef | ast.AnnAssign)
-            } - {"__init__"}
-            theirs = {m for m in vars(getattr(real, name)) if not m.startswith("_")}
-            assert members == theirs, name
+    assert names == set(stubs)
+    for name, node in stubs.items():
+        compiled = getattr(real, name)
+        if isinstance(node, ast.FunctionDef):
+            assert stub_arguments(node) == argument_names(compiled), name
+            continue
+        assert [base.id for base in node.bases] == [b.__name__ for b in compiled.__bases__ if b is not object], name
+        members = {
+            (m.name if isinstance(m, ast.FunctionDef) else m.target.id): m
+            for m in node.body
+            if isinstance(m, ast.FunctionDef | ast.AnnAssign)
+        }
+        assert set(members) - {"__init__"} == {m for m in vars(compiled) if not m.startswith("_")}, name
+        for member, definition in members.items():
+            if hasattr(getattr(compiled, member), "__nb_signature__"):
+                assert stub_arguments(definition) == argument_names(getattr(compiled, member)), (name, member)
+
+
+def test_submodules_of_the_core_have_stubs():
+    import nolana._core as core
+
+    submodules = {n for n in dir(core) if inspect.ismodule(getattr(core, n))}
+    assert submodules == {"rivals"}
+    assert "\nrivals = _core_rivals " in (PACKAGE / "_core.pyi").read_text()
 
 
 def test_reference_has_every_name_of_the_core():

@@ -5,10 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana import _core_rivals
+
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]  # (columns,): place among the features, -1 where a column is none
 Spans = NDArray[np.int64]  # (n, 3): begin, end, line of fields
 Problem = tuple[str, int, int, int, int]  # kind, line, column, begin, end
+
+rivals = _core_rivals  # a submodule
 
 class Kernel: ...
 
