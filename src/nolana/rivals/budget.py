@@ -128,6 +128,8 @@ class BOGDParameters(GradientSupportParameters):
 class BOGDClassifier(RivalClassifier, BOGDParameters):
     """Bounded online gradient descent: a random vector goes, the rest is scaled up (Zhao et al. 2012).
 
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
+
     Parameters
     ----------
     budget, kernel, gamma, degree, coef0, max_iter, shuffle, random_state : as in `RBPClassifier`.
@@ -138,7 +140,10 @@ class BOGDClassifier(RivalClassifier, BOGDParameters):
 
 
 class BOGDRegressor(RivalRegressor, BOGDParameters):
-    """Bounded online gradient descent for a number; parameters as in `BOGDClassifier`."""
+    """Bounded online gradient descent for a number; parameters as in `BOGDClassifier`.
+
+    A sample weight multiplies the row's loss, and the row's part in the running mean.
+    """
 
     _poor_score = True  # what it learned before goes at random
 
@@ -195,13 +200,18 @@ class KernelOGDParameters(ExpansionParameters):
 class KernelOGDClassifier(RivalClassifier, KernelOGDParameters):
     """Kernel online gradient descent without a budget; with ``regularization`` NORMA (Kivinen et al. 2004).
 
-    It grows with the stream: the reference that the budgeted methods approximate. Parameters are those of
-    `BOGDClassifier` without the budget, and ``schedule``.
+    It grows with the stream: the reference that the budgeted methods approximate. A sample weight multiplies the
+    row's loss; a row of weight 0 is scored and not learned.
+
+    Parameters are those of `BOGDClassifier` without the budget, and ``schedule``.
     """
 
 
 class KernelOGDRegressor(RivalRegressor, KernelOGDParameters):
-    """Kernel online gradient descent for a number; parameters as in `KernelOGDClassifier`."""
+    """Kernel online gradient descent for a number; parameters as in `KernelOGDClassifier`.
+
+    A sample weight multiplies the row's loss, and the row's part in the running mean.
+    """
 
 
 class ProjectronParameters(SupportParameters):
@@ -304,6 +314,8 @@ class BPAClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type
 
 class BSGDClassifier(RivalClassifier, SupportParameters):
     """Budgeted stochastic gradient descent: Pegasos on a set that removes, projects or merges (Wang et al. 2012).
+
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
 
     Parameters
     ----------

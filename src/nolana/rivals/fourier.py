@@ -65,6 +65,8 @@ class FOGDParameters(RivalParameters):
 class FOGDClassifier(RivalClassifier, FOGDParameters):
     """Fourier online gradient descent: gradient steps on random Fourier features (Lu et al. 2016).
 
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
+
     Parameters
     ----------
     n_components : D, the number of projections; there are 2 D features.
@@ -79,7 +81,10 @@ class FOGDClassifier(RivalClassifier, FOGDParameters):
 
 
 class FOGDRegressor(RivalRegressor, FOGDParameters):
-    """Fourier online gradient descent for a number; parameters as in `FOGDClassifier`."""
+    """Fourier online gradient descent for a number; parameters as in `FOGDClassifier`.
+
+    A sample weight multiplies the row's loss, and the row's part in the running mean.
+    """
 
 
 class RRFParameters(RivalParameters):
@@ -135,6 +140,8 @@ class RRFParameters(RivalParameters):
 class RRFClassifier(RivalClassifier, RRFParameters):
     """Reparameterised random features: the widths of the kernel are learned too (Nguyen et al. 2017).
 
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
+
     Parameters
     ----------
     n_components : D, the number of projections; there are 2 D features.
@@ -147,7 +154,10 @@ class RRFClassifier(RivalClassifier, RRFParameters):
 
 
 class RRFRegressor(RivalRegressor, RRFParameters):
-    """Reparameterised random features for a number; parameters as in `RRFClassifier`."""
+    """Reparameterised random features for a number; parameters as in `RRFClassifier`.
+
+    A sample weight multiplies the row's loss, and the row's part in the running mean.
+    """
 
 
 class DualSGDParameters(RivalParameters):
@@ -203,6 +213,8 @@ class DualSGDParameters(RivalParameters):
 class DualSGDClassifier(RivalClassifier, DualSGDParameters):
     """Dual space gradient descent: a support set whose least vectors move into Fourier features (Le et al. 2016).
 
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
+
     Parameters
     ----------
     budget, merged : support vectors, and how many of them are merged when the set is full.
@@ -214,7 +226,10 @@ class DualSGDClassifier(RivalClassifier, DualSGDParameters):
 
 
 class DualSGDRegressor(RivalRegressor, DualSGDParameters):
-    """Dual space gradient descent for a number; parameters as in `DualSGDClassifier`."""
+    """Dual space gradient descent for a number; parameters as in `DualSGDClassifier`.
+
+    A sample weight multiplies the row's loss, and the row's part in the running mean.
+    """
 
     _poor_score = True  # steps of 1/(lambda t) take long to settle for the squared loss
 
@@ -264,6 +279,8 @@ class DoublySGDParameters(RivalParameters):
 class DoublySGDClassifier(RivalClassifier, DoublySGDParameters):
     """Doubly stochastic gradients: every row brings its own random feature (Dai et al. 2014).
 
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
+
     Parameters
     ----------
     n_components : features kept at most; then steps go round over them.
@@ -275,6 +292,9 @@ class DoublySGDClassifier(RivalClassifier, DoublySGDParameters):
 
 
 class DoublySGDRegressor(RivalRegressor, DoublySGDParameters):
-    """Doubly stochastic gradients for a number; parameters as in `DoublySGDClassifier`."""
+    """Doubly stochastic gradients for a number; parameters as in `DoublySGDClassifier`.
+
+    A sample weight multiplies the row's loss, and the row's part in the running mean.
+    """
 
     _poor_score = True  # every row adds one random feature

@@ -90,6 +90,8 @@ class NOGDParameters(RivalParameters):
 class NOGDClassifier(RivalClassifier, NOGDParameters):
     """Nyström online gradient descent: the first m rows are the landmarks, for ever (Lu et al. 2016).
 
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
+
     Parameters
     ----------
     n_landmarks, rank : m, and the rank of the map as a whole number or a fraction of m.
@@ -102,4 +104,7 @@ class NOGDClassifier(RivalClassifier, NOGDParameters):
 
 
 class NOGDRegressor(RivalRegressor, NOGDParameters):
-    """Nyström online gradient descent for a number; parameters as in `NOGDClassifier`."""
+    """Nyström online gradient descent for a number; parameters as in `NOGDClassifier`.
+
+    A sample weight multiplies the row's loss, and the row's part in the running mean.
+    """
