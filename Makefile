@@ -24,12 +24,15 @@ soak: $(VENV)/tested
 
 bench: $(VENV)/benched
 	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/rivals.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/readers.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/memory.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/peers.py
 
 # The accuracy table of the README; needs the data of benchmarks/streams.py.
 accuracy: $(VENV)/tested
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/bsgd.py
 
 # The core under AddressSanitizer and UBSan.
 sanitize: $(VENV)/tested
