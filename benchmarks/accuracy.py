@@ -24,7 +24,6 @@ from streams import STREAMS, Stream, print_setting, shuffled
 SHUFFLES = range(5)
 TUNING_SEED = 100
 TUNING_ROWS = 20_000
-LOSSES = {"cpusmall": "squared", "usps": "hinge", "usps_halves": "hinge", "ijcnn1": "hinge", "covtype": "logistic"}
 WIDTHS = (0.25, 1.0, 4.0)  # times 1 / median squared distance of the landmarks
 THRESHOLDS = (0.5, 1.0)  # times the median distance at which landmarks were added
 RATES = {"squared": (0.05, 0.2), "hinge": (0.2, 0.8, 3.0), "logistic": (0.2, 0.8, 3.0)}
@@ -58,7 +57,7 @@ def tuned(stream: Stream, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     x, y = x[:TUNING_ROWS], y[:TUNING_ROWS]
     probe = make(stream)
     probe.learn(x[:2000], y[:2000])
-    loss = LOSSES[stream.name]
+    loss = stream.record.paper.loss
     candidates = []
     for width, threshold, rate in itertools.product(WIDTHS, THRESHOLDS, RATES[loss]):
         parameters = {
@@ -94,7 +93,7 @@ def five(stream: Stream, x: np.ndarray, y: np.ndarray, **parameters: Any) -> dic
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--streams", default=",".join(LOSSES))
+    parser.add_argument("--streams", default=",".join(BOUNDS))
     names = parser.parse_args().streams.split(",")
     print(__doc__)
     print_setting(seed=TUNING_SEED)

@@ -1,85 +1,28 @@
 """The streams of the experiments, from files that are not part of the package.
 
 Unfair to compare with the paper on: usps, whose training rows were rebuilt from the original images, and whose
-split into two halves is our reading of the paper's task; elec2 and insects, which the paper does not have.
+split into two halves is our reading of the paper's task; those that drift, which the paper does not have.
 
-Run as a script, it loads every stream and prints its shape.
+Run as a script, it loads every stream that is on this machine and prints its shape.
 """
 
 import importlib.metadata
 import os
 import platform
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
 
 import nolana
+from nolana import datasets
+from nolana.errors import DataError
 
 Array = NDArray[np.float64]
 Rows = tuple[Array, NDArray[np.generic]]  # X (n, d), y (n,)
 
-NEIGHBOUR = Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
-def path_of(name: str) -> Path:
-    directory = Path(os.environ.get("NOLANA_DATA") or NEIGHBOUR)
-    path = directory / name
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{name} is not in {directory}; set the environment variable NOLANA_DATA to the directory that holds it"
-        )
-    return path
-
-
-def libsvm(*names: str, n_features: int) -> tuple[Array, Array]:
-    """The rows of the files, one after the other."""
-    parts = [load_svmlight_file(path_of(name), n_features=n_features, dtype=np.float64) for name in names]
-    return np.concatenate([x.toarray() for x, _ in parts]), np.concatenate([y for _, y in parts])
-
-
-def labelled_csv(name: str) -> Rows:
-    """Features, and whole-numbered labels in the last column."""
-    table = np.loadtxt(path_of(name), delimiter=",", skiprows=1)
-    return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(int)
-
-
-def cpusmall() -> Rows:
-    return libsvm("cpusmall_scale.bz2", n_features=12)
-
-
-def usps() -> Rows:
-    """Ten classes; label = digit + 1."""
-    X, y = libsvm("usps.bz2", "usps.t.bz2", n_features=256)
-    return X, y.astype(int)
-
-
-def usps_halves() -> Rows:
-    """-1 for the digits 0 to 4, +1 for 5 to 9."""
-    X, y = usps()
-    return X, np.where(y > 5, 1, -1)
-
-
-def ijcnn1() -> Rows:
-    X, y = libsvm("ijcnn1.bz2", "ijcnn1.t.bz2", n_features=22)
-    return X, y.astype(int)
-
-
-def covtype() -> Rows:
-    X, y = libsvm("covtype.binary.scale01.bz2", n_features=54)
-    return X, y.astype(int)
-
-
-def elec2() -> Rows:
-    return labelled_csv("elec2.csv.gz")
-
-
-def insects() -> Rows:
-    return labelled_csv("insects_gradual_balanced.csv.gz")
+NEIGHBOUR = Path(__file__).resolve().parents[2] / "shared" / "data"  # where to look if nobody says where
 
 
 def shuffled(X: Array, y: NDArray[np.generic], seed: int) -> Rows:
@@ -89,25 +32,27 @@ def shuffled(X: Array, y: NDArray[np.generic], seed: int) -> Rows:
 
 @dataclass(frozen=True)
 class Stream:
-    name: str
-    load: Callable[[], Rows]  # in source order
-    n_landmarks: int  # the paper's m; 100 where the paper does not have the stream
-    task: Literal["classification", "regression"]
-    drifts: bool = False  # then the order is part of the data: do not shuffle
+    record: datasets.DataSet
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def task(self) -> str:
+        return self.record.task
+
+    @property
+    def n_landmarks(self) -> int:
+        """The paper's m; 100 where the paper does not have the stream."""
+        return self.record.paper.n_landmarks if self.record.paper else 100
+
+    def load(self) -> Rows:
+        """In source order; a stream whose record says that it drifts must keep it."""
+        return datasets.load(self.record, None if os.environ.get("NOLANA_DATA") else NEIGHBOUR)
 
 
-STREAMS = {
-    stream.name: stream
-    for stream in (
-        Stream("cpusmall", cpusmall, 20, "regression"),
-        Stream("usps", usps, 100, "classification"),
-        Stream("usps_halves", usps_halves, 100, "classification"),
-        Stream("ijcnn1", ijcnn1, 100, "classification"),
-        Stream("covtype", covtype, 200, "classification"),
-        Stream("elec2", elec2, 100, "classification", drifts=True),
-        Stream("insects", insects, 100, "classification", drifts=True),
-    )
-}
+STREAMS = {name: Stream(record) for name, record in datasets.catalogue().items()}
 
 
 def cpu_name() -> str:
@@ -139,15 +84,19 @@ def print_setting(seed: int | None) -> None:
 def main() -> None:
     print(__doc__)
     print_setting(seed=None)
-    print(f"\n{'stream':<12} {'rows':>8} {'features':>8} {'m':>4}  target")
+    print(f"\n{'stream':<17} {'rows':>8} {'features':>8} {'m':>4}  target")
     for stream in STREAMS.values():
-        X, y = stream.load()
+        try:
+            X, y = stream.load()
+        except DataError as missing:
+            print(f"{stream.name:<17} {missing}")
+            continue
         if stream.task == "regression":
             target = f"{y.min():g} to {y.max():g}"
         else:
             labels, counts = np.unique(y, return_counts=True)
             target = ", ".join(f"{label}: {count}" for label, count in zip(labels, counts, strict=True))
-        print(f"{stream.name:<12} {len(X):>8} {X.shape[1]:>8} {stream.n_landmarks:>4}  {target}")
+        print(f"{stream.name:<17} {len(X):>8} {X.shape[1]:>8} {stream.n_landmarks:>4}  {target}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as _numpy  # noqa: F401  (the one thing that is loaded at once)
 
 if TYPE_CHECKING:
-    from nolana import errors, evaluate, rivals, streams, trivial
+    from nolana import datasets, errors, evaluate, rivals, streams, trivial
     from nolana._backend import backend_name, build_name
     from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem
 
@@ -22,6 +22,7 @@ __all__ = [
     "__version__",
     "backend_name",
     "build_name",
+    "datasets",
     "errors",
     "evaluate",
     "rivals",

@@ -2,12 +2,13 @@
 
 NolanaError
 ├── BackendError            NOLANA_BACKEND asks for something that is not there
+├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
 └── StreamError             a source cannot be read, or a row of it makes no sense
 ReferenceBackendWarning     the compiled core is missing; NumPy serves
 DivergenceWarning           gradient steps were too long and the model is no longer finite
 """
 
-__all__ = ["BackendError", "DivergenceWarning", "NolanaError", "ReferenceBackendWarning", "StreamError"]
+__all__ = ["BackendError", "DataError", "DivergenceWarning", "NolanaError", "ReferenceBackendWarning", "StreamError"]
 
 
 class NolanaError(Exception):
@@ -16,6 +17,10 @@ class NolanaError(Exception):
 
 class BackendError(NolanaError, ValueError):
     """NOLANA_BACKEND names a backend that does not exist or cannot be loaded."""
+
+
+class DataError(NolanaError):
+    """A data set that is missing, cannot be downloaded, or is not what the catalogue says."""
 
 
 class StreamError(NolanaError, ValueError):

@@ -9,6 +9,11 @@ import nolana
 from nolana.errors import NolanaError
 
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False)
+data = typer.Typer()
+app.add_typer(data, name="data")
+
+Name = Annotated[str, typer.Argument(help="A data set, as `nolana data list` names it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def run() -> int:
@@ -90,3 +95,48 @@ def compare(
         out=out,
         as_json=json,
     )
+
+
+@data.callback(invoke_without_command=True)
+def data_sets(context: typer.Context) -> None:
+    """The data sets of the paper, and some that drift: which there are, where they stand, how to get them."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@data.command("list")
+def list_data(
+    directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
+    json: Json = False,
+) -> None:
+    """List the data sets, and where those stand that are on this machine."""
+    from nolana.cli.data import show_all
+
+    show_all(directory, as_json=json)
+
+
+@data.command("where")
+def where_data(
+    name: Name,
+    directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
+    json: Json = False,
+) -> None:
+    """Print the files of a data set; an error says where to get it if it is missing."""
+    from nolana.cli.data import show_place
+
+    show_place(name, directory, as_json=json)
+
+
+@data.command("get")
+def get_data(
+    name: Name,
+    directory: Annotated[
+        Path | None, typer.Option("--data", help="Where to put it; by default to your data directory.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="A mirror of the LIBSVM collection.")] = None,
+    json: Json = False,
+) -> None:
+    """Download a data set, going on where an earlier attempt broke off, and check it."""
+    from nolana.cli.data import fetch
+
+    fetch(name, directory, url=url, as_json=json)

@@ -1,0 +1,68 @@
+"""Downloads that are checked before they count: partial file, reading it through, its final name."""
+
+import contextlib
+from pathlib import Path
+
+from nolana.datasets.collection import base_url as collection_at
+from nolana.datasets.collection import record_of
+from nolana.datasets.places import Directory, Look, explain_missing, find, user_directory
+from nolana.datasets.reading import check
+from nolana.datasets.records import DataSet, File
+from nolana.datasets.transfer import Progress, discard, settle, transfer
+from nolana.errors import DataError, StreamError
+
+__all__ = ["get"]
+
+
+def get(
+    which: str | DataSet,
+    directory: Directory | None = None,
+    *,
+    base_url: str | None = None,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Downloads the files of a data set that are not here yet, and returns the paths of all of them.
+
+    A file is written as ``NAME.part``, read through, and gets its name only if it has the rows and features of the
+    catalogue. A transfer that breaks off leaves the part, and the next call goes on from there; a file that turns out
+    to be another one is removed, since going on from it could not help.
+
+    Parameters
+    ----------
+    which : a name of the catalogue, or a record.
+    directory : where the files go; by default, where the data set is not on this machine, to ``nolana`` in
+        XDG_DATA_HOME or ~/.local/share.
+    base_url : a mirror of the collection; by default NOLANA_DATA_URL, else the LIBSVM site.
+    progress : is called with the name of a file, the bytes of it that are here, and its length or None.
+
+    Raises ``nolana.errors.DataError``, which says what went wrong and where.
+    """
+    record = record_of(which)
+    if directory is None:
+        with contextlib.suppress(DataError):
+            return find(record)
+    target = user_directory() if directory is None else Path(directory).expanduser()
+    if target is None:
+        raise DataError("there is no home directory to download to; say where with directory= or --data")
+    here = Look.at(target, record)
+    if any(file.folder is None for file, path in zip(record.files, here.paths, strict=True) if path is None):
+        raise DataError(explain_missing(record, [here]))
+    return [
+        path or _fetch(record, file, target, collection_at(base_url), progress)
+        for file, path in zip(record.files, here.paths, strict=True)
+    ]
+
+
+def _fetch(record: DataSet, file: File, directory: Path, base: str, progress: Progress | None) -> Path:
+    path, url = directory / file.name, str(file.url(base))
+    part = path.with_name(path.name + ".part")
+    transfer(url, part, file.name, progress)
+    try:
+        check(record, file, part)
+    except (DataError, StreamError) as error:
+        discard(part)
+        raise DataError(
+            f"what {url} sent is not {file.name} of the data set {record.name}, and is removed: {error}"
+        ) from error
+    settle(part, path)
+    return path
