@@ -12,7 +12,7 @@ app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=
 data = typer.Typer()
 app.add_typer(data, name="data")
 
-Name = Annotated[str, typer.Argument(help="A data set, as `nolana data list` names it.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `nolana data list` names it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
