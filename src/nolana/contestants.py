@@ -17,7 +17,7 @@ LONG_NAMES = {"PA": "PassiveAggressive"}
 
 WIDTH = Axis("gamma", 0.2, 40.0, lambda facts: 1 / facts.distance)
 RATE = Axis("learning_rate", 0.01, 10.0)
-MOVE = Axis("threshold", 0.05, 2.0, lambda facts: facts.distance)
+MOVE = Axis("threshold", 0.05, 1.0, lambda facts: facts.distance)
 PENALTY = Axis("regularization", 0.01, 1000.0, lambda facts: 1 / facts.rows)
 DECAY = Axis("regularization", 1e-5, 0.3)
 

@@ -1,16 +1,20 @@
 """Pictures of runs. matplotlib comes with the extra ``cli`` and is loaded when the first picture is drawn."""
 
+import io
+import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nolana.evaluate import Point
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["check", "running_scores"]
+__all__ = ["Panel", "check", "running_scores", "svg"]
 
 FORMATS = (".pdf", ".png", ".svg")
 # Okabe and Ito's colours, told apart by colour-blind eyes too.
@@ -81,6 +85,104 @@ def running_scores(
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     figure.savefig(path)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over one pair of axes: for each name the places and the values.
+
+    Parameters
+    ----------
+    title : above the panel.
+    curves : xs and ys by name; a name has the same colour in every panel of a drawing.
+    x, y : what the axes show.
+    log_x, log_y : whether they are logarithmic.
+    clip : share of all values, at the worse end of each side, that may lie outside of the axes.
+    points : whether the values are marked, where there are few.
+    """
+
+    title: str
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    x: str
+    y: str
+    log_x: bool = False
+    log_y: bool = False
+    clip: float = 0.0
+    points: bool = False
+
+
+def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, height: float = 3.4) -> str:
+    """Panels side by side over one legend, as the text of an SVG.
+
+    Parameters
+    ----------
+    panels : in the order of reading.
+    columns : how many stand side by side.
+    width, height : of the drawing, and of each row of panels, in inches.
+
+    Examples
+    --------
+    >>> from nolana.plot import Panel, svg
+    >>> drawing = svg([Panel("two points", {"mine": ([1, 2], [3, 4])}, "x", "y")])
+    >>> "<svg" in drawing
+    True
+    """
+    if not panels:
+        raise ValueError("panels is empty; there is nothing to draw")
+    figure_class = _figure_class()
+    import matplotlib
+
+    names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
+    lines = -(-len(panels) // columns)
+    # Text stays text, and the same drawing is the same bytes.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "nolana", "font.size": 10}):
+        figure = figure_class(figsize=(width, height * lines + 0.3 * -(-len(names) // 4)), layout="constrained")
+        handles = {}
+        for i, panel in enumerate(panels):
+            axes = figure.add_subplot(lines, columns, i + 1)
+            for name, (xs, ys) in panel.curves.items():
+                k = names.index(name)
+                (handles[name],) = axes.plot(
+                    xs,
+                    ys,
+                    color=COLOURS[k % len(COLOURS)],
+                    linestyle=STROKES[k % len(STROKES)],
+                    zorder=2 + k % len(STROKES),
+                    linewidth=1.8,
+                    marker="o" if panel.points else None,
+                    markersize=4,
+                )
+            axes.set_title(panel.title, loc="left", fontsize=11)
+            axes.set_xlabel(panel.x)
+            axes.set_ylabel(panel.y)
+            if panel.log_x:
+                axes.set_xscale("log")
+            if panel.log_y:
+                axes.set_yscale("log")
+            _clip(axes, panel)
+            axes.grid(color="0.9")
+            axes.spines[["top", "right"]].set_visible(False)
+        shown = [name for name in names if name in handles]
+        figure.legend(
+            [handles[name] for name in shown],
+            shown,
+            loc="outside lower center",
+            ncols=min(4, len(shown)),
+            frameon=False,
+        )
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
+def _clip(axes: "Axes", panel: Panel) -> None:
+    values = sorted(float(v) for _, ys in panel.curves.values() for v in ys if math.isfinite(v))
+    if not panel.clip or len(values) < 3:
+        return
+    cut = int(panel.clip * len(values))
+    low, high = values[cut], values[-1 - cut]
+    margin = 0.05 * (high - low) or 1.0
+    axes.set_ylim(low - margin, high + margin)
 
 
 def _figure_class() -> "type[Figure]":

@@ -140,3 +140,17 @@ def get_data(
     from nolana.cli.data import fetch
 
     fetch(name, directory, url=url, as_json=json)
+
+
+@app.command()
+def paper(
+    experiment: Annotated[str, typer.Argument(help="all, or one of its tables and figures.")] = "all",
+    directory: Annotated[Path | None, typer.Option("--data", help="A directory to search for data first.")] = None,
+    out: Annotated[Path, typer.Option(help="Directory for report.html and the CSV files.")] = Path("paper"),
+    quick: Annotated[bool, typer.Option("--quick", help="Few rows and two shuffles: minutes, not hours.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; by default as many as cores.")] = None,
+) -> None:
+    """Re-run the experiments of the paper and write the report; an interrupted run goes on where it stopped."""
+    from nolana.cli.paper import show
+
+    show(experiment, data=directory, out=out, quick=quick, jobs=jobs)

@@ -1,0 +1,94 @@
+"""``nolana paper``: runs the experiments of the paper and writes the report."""
+
+import csv
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from nolana.cli.options import refusing
+from nolana.paper.catalogue import EXPERIMENTS, experiments
+from nolana.paper.experiment import FULL, QUICK, Source
+from nolana.paper.machine import facts
+from nolana.paper.rows import Directory
+from nolana.paper.runner import Kept, run
+from nolana.report import page
+
+TITLE = "Nonlinear Online Learning with Adaptive Nyström Approximation, re-run"
+LEAD = (
+    "Every table and figure of the paper by Si, Kumar and Li, from the code of nolana on real data, beside the "
+    "published numbers: what agrees, what does not, and why."
+)
+
+
+def show(which: str, *, data: Path | None, out: Path, quick: bool, jobs: int | None) -> None:
+    """Run one experiment or all, and write report.html and the CSV files to `out`."""
+    with refusing("EXPERIMENT"):
+        chosen_names = names_of(which)
+    source = Directory(None if data is None else str(data))
+    write(chosen_names, source, out, quick=quick, jobs=jobs or os.cpu_count() or 1)
+
+
+def names_of(which: str) -> list[str]:
+    """The experiments that are meant by one word."""
+    if which == "all":
+        return list(EXPERIMENTS)
+    if which not in EXPERIMENTS:
+        raise ValueError(f"{which!r} is no experiment; choose all, {', '.join(EXPERIMENTS)}")
+    return [which]
+
+
+def write(names: Sequence[str], source: Source, out: Path, *, quick: bool, jobs: int) -> None:
+    """Run the cells, or take those that are there, and write everything."""
+    scale = QUICK if quick else FULL
+    chosen = experiments(names, source, scale)
+    cells = list({cell.key: cell for experiment in chosen for cell in experiment.plan()}.values())
+    if not cells:
+        raise typer.BadParameter("none of the data sets was found; see `nolana data list`", param_hint="--data")
+    with refusing("--out"):
+        kept = Kept(out)
+    console = Console(stderr=True)
+    try:
+        with _bar(console) as bar:
+            task = bar.add_task("", total=sum(cell.cost for cell in cells), doing="starting", done=0, of=len(cells))
+            results = run(
+                cells, source, kept, jobs=jobs, label=str(source), progress=lambda k, c: _advance(bar, task, k, c)
+            )
+    except KeyboardInterrupt:
+        console.print(f"Interrupted. What is finished is kept in {out}: the same command goes on from there.")
+        raise typer.Exit(130) from None
+    for experiment in chosen:
+        _write_csv(out / f"{experiment.name}.csv", experiment.lines(results))
+    report = out / "report.html"
+    how = facts(command=shlex.join(["nolana", *sys.argv[1:]]), scale=scale, jobs=jobs)
+    report.write_text(page(TITLE, LEAD, how, [e.section(results) for e in chosen]), encoding="utf-8")
+    Console(highlight=False, soft_wrap=True).print(f"{report}: {report.stat().st_size:,} bytes", markup=False)
+
+
+def _write_csv(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    columns = list(dict.fromkeys(name for line in lines for name in line))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:3.0f} %, {task.fields[done]} of {task.fields[of]},"),
+        TimeRemainingColumn(),
+        TextColumn("left; {task.fields[doing]}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
+def _advance(bar: Progress, task: TaskID, key: str, cost: float) -> None:
+    bar.update(task, advance=cost, doing=f"{key} is done", done=bar.tasks[task].fields["done"] + 1)

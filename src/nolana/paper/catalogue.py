@@ -1,0 +1,19 @@
+"""The experiments by the names of the command line, in the order of the report."""
+
+from collections.abc import Callable, Sequence
+
+from nolana.paper.curves import Curves
+from nolana.paper.experiment import Experiment, Scale, Source
+from nolana.paper.table1 import Table1
+
+__all__ = ["EXPERIMENTS", "experiments"]
+
+EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
+    "table1": Table1,
+    "curves": Curves,
+}
+
+
+def experiments(names: Sequence[str], source: Source, scale: Scale) -> list[Experiment]:
+    """The experiments of some names."""
+    return [EXPERIMENTS[name](source, scale) for name in names]

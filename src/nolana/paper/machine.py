@@ -1,0 +1,47 @@
+"""Where and with what a run was made."""
+
+import importlib.metadata
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+
+import nolana
+from nolana.paper.experiment import Scale
+from nolana.paper.rows import TUNING_SEED
+
+__all__ = ["cpu_name", "facts", "version_of"]
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+def cpu_name() -> str:
+    """The processor, as the system calls it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def version_of(distribution: str) -> str:
+    """The version of an installed package."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def facts(*, command: str, scale: Scale, jobs: int) -> list[tuple[str, str]]:
+    """What the report says about its own making."""
+    rows = "all rows of the paper" if scale.rows is None else f"at most {scale.rows:,} rows of each data set"
+    return [
+        ("command", command),
+        ("scale", f"{scale.name}: {rows}, {scale.shuffles} shuffles, {scale.tuning_rows:,} rows to choose parameters"),
+        ("seeds", f"shuffles 0 to {scale.shuffles - 1}, also of what methods draw; {TUNING_SEED} to choose parameters"),
+        ("machine", f"{cpu_name()}, {os.cpu_count()} cores, {platform.system()}; {jobs} jobs, BLAS on one thread each"),
+        ("versions", f"python {platform.python_version()}, " + ", ".join(f"{n} {version_of(n)}" for n in PACKAGES)),
+        ("nolana", f"{nolana.__version__}, backend {nolana.backend_name()}, build {nolana.build_name()}"),
+        ("date", datetime.now(UTC).strftime("%Y-%m-%d")),
+    ]

@@ -1,0 +1,130 @@
+"""A report as one HTML file that needs nothing beside it: text, tables, and figures as inline SVG."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+__all__ = ["Block", "Figure", "Grid", "Section", "Text", "page"]
+
+STYLE = """
+:root { color-scheme: light; --ink: #1c2024; --soft: #5b6570; --line: #d9dee3; --tint: #f5f7f9; --mark: #e8f1fa; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.5rem 1.5rem 5rem; max-width: 68rem; color: var(--ink); background: #fff;
+  font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .3rem; }
+h2 { font-size: 1.4rem; margin: 3.2rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--line); }
+p { max-width: 46rem; }
+nav ul { list-style: none; padding: 0; columns: 2; max-width: 46rem; }
+a { color: #0b5cad; text-decoration: none; } a:hover { text-decoration: underline; }
+.lead { color: var(--soft); font-size: 1.08rem; }
+.scroll { overflow-x: auto; margin: 1.2rem 0; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+th, td { padding: .3rem .75rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { font-weight: 600; background: var(--tint); }
+th:first-child, td:first-child { text-align: left; }
+td.text { text-align: left; white-space: normal; min-width: 16rem; }
+td.mark { background: var(--mark); font-weight: 600; }
+figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; }
+figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; font-size: .9rem; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; }
+@media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
+"""
+
+
+class Block(Protocol):
+    """A part of a section."""
+
+    def html(self) -> str:
+        """As HTML."""
+        ...
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; lines may be broken anywhere."""
+
+    words: str
+
+    def html(self) -> str:
+        """As HTML."""
+        return f"<p>{html.escape(' '.join(self.words.split()))}</p>"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table; the cells of `marked` (row, column) stand out."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    marked: frozenset[tuple[int, int]] = frozenset()
+
+    def html(self) -> str:
+        """As HTML."""
+        head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in self.head)
+        body = "".join(
+            "<tr>" + "".join(self._cell(i, j, cell) for j, cell in enumerate(row)) + "</tr>\n"
+            for i, row in enumerate(self.rows)
+        )
+        return (
+            f'<div class="scroll"><table><caption>{html.escape(self.caption)}</caption>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+        )
+
+    def _cell(self, i: int, j: int, cell: str) -> str:
+        kind = "mark" if (i, j) in self.marked else "text" if len(cell) > 40 and j else ""
+        return f'<td class="{kind}">{html.escape(cell)}</td>' if kind else f"<td>{html.escape(cell)}</td>"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing, as the text of an SVG."""
+
+    svg: str
+    caption: str
+
+    def html(self) -> str:
+        """As HTML."""
+        drawing = self.svg[self.svg.index("<svg") :]
+        return f"<figure>{drawing}<figcaption>{html.escape(self.caption)}</figcaption></figure>"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    anchor: str
+    title: str
+    blocks: Sequence[Block] = field(default_factory=list)
+
+    def html(self) -> str:
+        """As HTML."""
+        inner = "\n".join(block.html() for block in self.blocks)
+        return f'<section id="{html.escape(self.anchor)}"><h2>{html.escape(self.title)}</h2>\n{inner}\n</section>'
+
+
+def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequence[Section]) -> str:
+    """The whole report: title, a sentence, a table of contents, the sections, and how it was made."""
+    contents = "".join(f'<li><a href="#{html.escape(s.anchor)}">{html.escape(s.title)}</a></li>' for s in sections)
+    made = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts)
+    body = "\n".join(section.html() for section in sections)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<h1>{html.escape(title)}</h1>
+<p class="lead">{html.escape(lead)}</p>
+<nav><ul>{contents}</ul></nav>
+{body}
+<section id="made"><h2>How this was made</h2><dl>{made}</dl></section>
+</body>
+</html>
+"""
