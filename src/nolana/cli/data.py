@@ -91,7 +91,7 @@ def _print_files(name: str, paths: list[Path], *, as_json: bool) -> None:
 
 @contextmanager
 def _bars() -> Iterator[Report]:
-    """A bar for each file; on stderr, and only in a terminal."""
+    """A bar for each file while it comes; on stderr, and only in a terminal."""
     console = Console(stderr=True)
     bars = Progress(
         TextColumn("{task.description}"),
@@ -99,6 +99,7 @@ def _bars() -> Iterator[Report]:
         DownloadColumn(),
         TransferSpeedColumn(),
         console=console,
+        transient=True,
         disable=not console.is_terminal,
     )
     tasks: dict[str, Any] = {}
@@ -108,7 +109,7 @@ def _bars() -> Iterator[Report]:
             tasks[file] = bars.add_task(file, total=total)
         bars.update(tasks[file], completed=done, total=total)
         if done == total:
-            bars.update(tasks[file], description=f"{file}, now being checked")
+            bars.update(tasks[file], description=f"checking {file}")
 
     with bars:
         yield report

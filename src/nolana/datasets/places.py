@@ -8,7 +8,7 @@ from nolana.datasets.collection import base_url, record_of
 from nolana.datasets.records import DataSet, File
 from nolana.errors import DataError
 
-__all__ = ["Directory", "cache_directory", "explain_missing", "find", "places", "user_directory"]
+__all__ = ["Directory", "Look", "cache_directory", "explain_missing", "find", "places", "user_directory"]
 
 Directory = str | os.PathLike[str]
 

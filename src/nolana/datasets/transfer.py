@@ -58,7 +58,6 @@ def transfer(url: str, part: Path, name: str, progress: Progress | None = None) 
         raise DataError(f"{url} is not an address that can be downloaded from; it must begin with http:// or https://")
     report = progress or (lambda _name, _done, _total: None)
     with _writing(part):
-        part.parent.mkdir(parents=True, exist_ok=True)
         version = _recorded(part, url)
         have = part.stat().st_size if version else 0
     try:
@@ -113,6 +112,7 @@ def _receive(
     else:
         have = 0
         with _writing(part):
+            part.parent.mkdir(parents=True, exist_ok=True)
             part.write_bytes(b"")  # before its description: an old part must not pass for one of this version
             _beside(part).write_text(json.dumps(asdict(Version.of(url, answer.headers, total))))
     done = have
