@@ -1,7 +1,6 @@
 """Pictures of runs. matplotlib comes with the extra ``cli`` and is loaded when the first picture is drawn."""
 
 import io
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 from nolana.evaluate import Point
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Panel", "check", "running_scores", "svg"]
@@ -97,7 +95,7 @@ class Panel:
     curves : xs and ys by name; a name has the same colour in every panel of a drawing.
     x, y : what the axes show.
     log_x, log_y : whether they are logarithmic.
-    clip : share of all values, at the worse end of each side, that may lie outside of the axes.
+    y_range : ends of the axis, where some curve may lie outside; None: all are seen.
     points : whether the values are marked, where there are few.
     """
 
@@ -107,7 +105,7 @@ class Panel:
     y: str
     log_x: bool = False
     log_y: bool = False
-    clip: float = 0.0
+    y_range: tuple[float, float] | None = None
     points: bool = False
 
 
@@ -159,7 +157,8 @@ def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, heigh
                 axes.set_xscale("log")
             if panel.log_y:
                 axes.set_yscale("log")
-            _clip(axes, panel)
+            if panel.y_range is not None:
+                axes.set_ylim(*panel.y_range)
             axes.grid(color="0.9")
             axes.spines[["top", "right"]].set_visible(False)
         shown = [name for name in names if name in handles]
@@ -173,16 +172,6 @@ def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, heigh
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
-
-
-def _clip(axes: "Axes", panel: Panel) -> None:
-    values = sorted(float(v) for _, ys in panel.curves.values() for v in ys if math.isfinite(v))
-    if not panel.clip or len(values) < 3:
-        return
-    cut = int(panel.clip * len(values))
-    low, high = values[cut], values[-1 - cut]
-    margin = 0.05 * (high - low) or 1.0
-    axes.set_ylim(low - margin, high + margin)
 
 
 def _figure_class() -> "type[Figure]":

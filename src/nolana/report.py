@@ -34,6 +34,9 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } code { fon
 """
 
 
+WORDY = 40  # a column with a longer cell is text, set to the left and broken into lines
+
+
 class Block(Protocol):
     """A part of a section."""
 
@@ -75,7 +78,8 @@ class Grid:
         )
 
     def _cell(self, i: int, j: int, cell: str) -> str:
-        kind = "mark" if (i, j) in self.marked else "text" if len(cell) > 40 and j else ""
+        wordy = j > 0 and any(len(row[j]) > WORDY for row in self.rows)
+        kind = "mark" if (i, j) in self.marked else "text" if wordy else ""
         return f'<td class="{kind}">{html.escape(cell)}</td>' if kind else f"<td>{html.escape(cell)}</td>"
 
 

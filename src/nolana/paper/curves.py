@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from nolana import plot
 from nolana.paper.experiment import Cell, Results, Scale, Source
 from nolana.paper.passes import FACTORS, metric_of, pass_key
@@ -11,6 +13,8 @@ from nolana.plot import Panel
 from nolana.report import Figure, Section, Text
 
 __all__ = ["Curves"]
+
+OUTSIDE = 0.14  # share of the values, the worst, that may lie outside of the axes
 
 
 class Curves:
@@ -28,17 +32,7 @@ class Curves:
 
     def section(self, results: Results) -> Section:
         """A panel for every data set."""
-        panels = [
-            Panel(
-                TITLES[data],
-                {HEADINGS.get(method, method): self._curve(results, data, method) for method in METHODS},
-                "rows seen",
-                "RMSE so far" if metric_of(data) == "rmse" else "accuracy so far (%)",
-                log_x=True,
-                clip=0.02,
-            )
-            for data in self.table.data
-        ]
+        panels = [self._panel(results, data) for data in self.table.data]
         return Section(
             self.name,
             self.title,
@@ -51,6 +45,17 @@ class Curves:
                 Figure(plot.svg(panels, columns=2), "Score so far against rows seen (logarithmic), first shuffle."),
             ],
         )
+
+    def _panel(self, results: Results, data: str) -> Panel:
+        curves = {HEADINGS.get(method, method): self._curve(results, data, method) for method in METHODS}
+        values = np.array([value for _, ys in curves.values() for value in ys])
+        values = values[np.isfinite(values)]
+        rmse = metric_of(data) == "rmse"
+        ends = np.quantile(values, (0.0, 1 - OUTSIDE) if rmse else (OUTSIDE / 2, 1.0))
+        margin = 0.04 * float(ends[1] - ends[0]) or 1.0
+        label = "RMSE so far" if rmse else "accuracy so far (%)"
+        y_range = (float(ends[0]) - margin, float(ends[1]) + margin)
+        return Panel(TITLES[data], curves, "rows seen", label, log_x=True, y_range=y_range)
 
     def _curve(self, results: Results, data: str, method: str) -> tuple[list[float], list[float]]:
         history = results[pass_key(data, method, 0)]["history"]
