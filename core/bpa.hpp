@@ -10,6 +10,7 @@
 #pragma once
 
 #include <limits>
+#include <stdexcept>
 
 #include "supports.hpp"
 
@@ -102,8 +103,11 @@ class BPANearest final : public BPA {
         std::vector<Field> all = supports_.fields();
         all.push_back(Field{"nearest", {n}, [this, n](double* to) { std::copy_n(nearest_.data(), n, to); },
                             [this, n](const double* from) {
-                                for (std::size_t i = 0; i < n; ++i)  // a place outside the set is no neighbour
-                                    nearest_[i] = from[i] >= 0 && from[i] < static_cast<double>(n) ? from[i] : -1;
+                                for (std::size_t i = 0; i < n; ++i) {
+                                    if (!(from[i] >= -1 && from[i] < static_cast<double>(n)))
+                                        throw std::invalid_argument("state: nearest is no place in the support set");
+                                    nearest_[i] = from[i];
+                                }
                             }});
         all.push_back(Field::of("gap", gap_.data(), n));
         all.push_back(Field::of("affinity", affinity_.data(), n));

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "heads.hpp"
 #include "kernels.hpp"
@@ -114,6 +115,8 @@ class Learner {
         }
         ridge = std::max(ridge, smallest_ridge * total / static_cast<double>(n));
         for (;; ridge = ridge > 0 ? 10 * ridge : 1e-12) {
+            if (!std::isfinite(ridge))  // no ridge helps where the kernel itself is not finite
+                throw std::overflow_error("the kernel matrix of the landmarks overflowed; scale the features");
             for (std::size_t i = 0; i < n; ++i) {
                 landmarks.get(i, places_.data());
                 kernel_->evaluate(landmarks, places_.data(), 1, 0, i / panel_lanes + 1, gamma, spare());

@@ -125,11 +125,22 @@ nb::dict state(Learner& self) {
     return out;
 }
 
+// A number of rows or moves: nothing else can become an index or a whole number later.
+double count_of(const nb::dict& from, const char* name) {
+    const double value = nb::cast<double>(from[name]);
+    expect(value >= 0 && value <= 0x1p53 && value == std::floor(value), "state: a count is not a whole number");
+    return value;
+}
+
+// Everything is checked before anything changes.
 void restore(Learner& self, const nb::dict& from) {
     const auto landmarks = nb::cast<Matrix>(from["landmarks"]);
     const auto counts = nb::cast<Vector>(from["counts"]);
     const auto inverse = nb::cast<Vector>(from["inverse"]);
     const auto weights = nb::cast<Matrix>(from["weights"]);
+    const auto gamma = nb::cast<double>(from["gamma"]), threshold = nb::cast<double>(from["threshold"]),
+               ridge = nb::cast<double>(from["ridge"]);
+    const Learner::Counters counters{count_of(from, "rows"), count_of(from, "moves"), count_of(from, "since_refresh")};
     const std::size_t n = landmarks.shape(0), d = landmarks.shape(1), c = weights.shape(0);
     expect(n <= self.landmarks.capacity() && d == self.landmarks.features(), "state: landmarks do not fit");
     expect(counts.shape(0) == n, "state: counts do not fit");
@@ -157,12 +168,10 @@ void restore(Learner& self, const nb::dict& from) {
         self.landmarks.append(landmarks.data() + i * d, counts.data()[i]);
         for (std::size_t o = 0; o < c; ++o) self.head->alpha(o)[i] = weights.data()[o * n + i];
     }
-    self.gamma = nb::cast<double>(from["gamma"]);
-    self.threshold = nb::cast<double>(from["threshold"]);
-    self.ridge = nb::cast<double>(from["ridge"]);
-    self.counters.rows = nb::cast<double>(from["rows"]);
-    self.counters.moves = nb::cast<double>(from["moves"]);
-    self.counters.since_refresh = nb::cast<double>(from["since_refresh"]);
+    self.gamma = gamma;
+    self.threshold = threshold;
+    self.ridge = ridge;
+    self.counters = counters;
 }
 
 // Flat index of the first value that is NaN or beyond the bound, -1 where there is none.

@@ -24,10 +24,10 @@ nb::dict rival_state(Rival& self) {
 
 void rival_restore(Rival& self, const nb::dict& from) {
     using Any = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-    expect(from.contains("weights"), "state: weights are missing");
-    self.clear(nb::cast<Any>(from["weights"]).shape(0));
+    const double rows = count_of(from, "rows"), gamma = nb::cast<double>(from["gamma"]);
+    self.clear(nb::cast<Matrix>(from["weights"]).shape(0));
     if (from.contains("supports")) {
-        const std::size_t n = nb::cast<Any>(from["supports"]).shape(0);
+        const std::size_t n = nb::cast<Matrix>(from["supports"]).shape(0);
         expect(n <= self.most_supports(), "state: more support vectors than the budget");
         self.resize(n);
     }
@@ -39,8 +39,8 @@ void rival_restore(Rival& self, const nb::dict& from) {
             expect(array.shape(i) == field.shape[i], "state: an array does not fit");
         field.set(array.data());
     }
-    self.rows = nb::cast<double>(from["rows"]);
-    self.gamma = nb::cast<double>(from["gamma"]);
+    self.rows = rows;
+    self.gamma = gamma;
 }
 
 // Projections (D, d) that were drawn outside, as panels.

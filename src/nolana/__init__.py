@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nolana import datasets, errors, evaluate, rivals, streams, trivial
     from nolana._backend import backend_name, build_name
     from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem
+    from nolana.loading import load
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ __all__ = [
     "datasets",
     "errors",
     "evaluate",
+    "load",
     "rivals",
     "streams",
     "trivial",
@@ -36,6 +38,7 @@ _HOMES = {
     "OnlineNystroem": "nolana.estimators",
     "backend_name": "nolana._backend",
     "build_name": "nolana._backend",
+    "load": "nolana.loading",
 }
 
 

@@ -3,12 +3,21 @@
 NolanaError
 ├── BackendError            NOLANA_BACKEND asks for something that is not there
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
+├── ModelFileError          a model file cannot be written, or what is in it makes no sense
 └── StreamError             a source cannot be read, or a row of it makes no sense
 ReferenceBackendWarning     the compiled core is missing; NumPy serves
 DivergenceWarning           gradient steps were too long and the model is no longer finite
 """
 
-__all__ = ["BackendError", "DataError", "DivergenceWarning", "NolanaError", "ReferenceBackendWarning", "StreamError"]
+__all__ = [
+    "BackendError",
+    "DataError",
+    "DivergenceWarning",
+    "ModelFileError",
+    "NolanaError",
+    "ReferenceBackendWarning",
+    "StreamError",
+]
 
 
 class NolanaError(Exception):
@@ -21,6 +30,10 @@ class BackendError(NolanaError, ValueError):
 
 class DataError(NolanaError):
     """A data set that is missing, cannot be downloaded, or is not what the catalogue says."""
+
+
+class ModelFileError(NolanaError, ValueError):
+    """A model file that cannot be written or read; says which file, where in it, and what was expected."""
 
 
 class StreamError(NolanaError, ValueError):

@@ -1,7 +1,5 @@
 """A budgeted support set in NumPy: vectors, their coefficients for each output, their order of arrival."""
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +12,6 @@ Array = NDArray[np.float64]
 class SupportRival(Rival):
     """A rival f_o(x) = sum_i weights_oi k(x, supports_i) on at most `budget` support vectors."""
 
-    arrays: ClassVar[tuple[str, ...]] = ("supports", "weights", "ages", "arrivals")
-
     def __init__(self, features: int, budget: int, kernel: Kernel) -> None:
         super().__init__(features)
         self.budget, self.kernel = budget, kernel
@@ -27,6 +23,20 @@ class SupportRival(Rival):
         self.ages: Array = np.zeros(0)
         self.arrivals: Array = np.zeros(1)
         self.k: Array = np.zeros(0)
+
+    @property
+    def most_supports(self) -> float:
+        return self.budget
+
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        if supports > self.most_supports:
+            raise ValueError(f"state: {supports} support vectors, but the budget is {self.budget}")
+        return {
+            "supports": (supports, self.features),
+            "weights": (outputs, supports),
+            "ages": (supports,),
+            "arrivals": (1,),
+        }
 
     @property
     def size(self) -> int:

@@ -1,9 +1,10 @@
 """What every estimator on a stream shares, whatever learns inside and whatever is learned."""
 
 import copy
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nolana import modelfile
+from nolana.errors import ModelFileError
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.parameters import integer
+from nolana.estimators.records import record_of
 from nolana.learners.lock import FairLock
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 
@@ -47,6 +53,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that holds a learner in ``_learner`` from its first row on."""
 
     _learner: Any  # a StreamLearner, or more where the subclass knows it
+    _learner_class: ClassVar[type]
     max_iter: int
     shuffle: bool
     random_state: Any
@@ -105,6 +112,37 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
                 state |= self._snapshot()
                 state["_learner"] = self._learner.twin()
         return state
+
+    def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Tree] | None = None) -> None:
+        """Write everything to one file, from which `nolana.load` continues bit for bit.
+
+        The file is replaced as a whole: after a failure it is what it was before. ``extra`` are further sections of
+        plain data for the same file (see `nolana.modelfile`), which `nolana.loading.load_with_extra` gives back.
+        """
+        if extra is not None and "estimator" in extra:
+            raise ModelFileError("extra: the section 'estimator' is the estimator's own; choose another name")
+        modelfile.write(path, {"estimator": record_of(self), **(extra or {})})
+
+    def _fitted_record(self) -> dict[str, Tree]:
+        """What was fitted beside the learner, as plain data; the caller holds the lock."""
+        names = self.__dict__.get("feature_names_in_")
+        return {
+            "n_features_in_": int(self.n_features_in_),
+            "feature_names_in_": None if names is None else [str(name) for name in names],
+            "n_iter_": self.__dict__.get("n_iter_"),
+        }
+
+    def _restore_fitted(self, node: Node) -> None:
+        """Take `_fitted_record` from a file; the learner is there already."""
+        width = self._learner.n_features
+        self.n_features_in_ = node["n_features_in_"].integer(width, width)
+        if not node["n_iter_"].is_none:
+            self.n_iter_ = node["n_iter_"].integer(1)
+        if not node["feature_names_in_"].is_none:
+            names = [name.text() for name in node["feature_names_in_"].items()]
+            if len(names) != width:
+                raise node["feature_names_in_"].wrong(f"{width} names")
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _forget(self) -> None:
         """Back to before the first row."""

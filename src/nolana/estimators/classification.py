@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (
     blocks,
@@ -19,6 +20,8 @@ from nolana.estimators.edge import (
     is_plain,
 )
 from nolana.estimators.labels import Labels, check_labels, widened
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 
@@ -159,6 +162,18 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 self._learn_checked(x[order], labels[order], np.unique(labels), weight)
             self.n_iter_ = self.max_iter
         return self
+
+    # Files
+
+    def _fitted_record(self) -> dict[str, Tree]:
+        return super()._fitted_record() | self._labels.record()
+
+    def _restore_fitted(self, node: Node) -> None:
+        super()._restore_fitted(node)
+        self._labels = Labels.of_record(node)
+        if self._labels.outputs != self._learner.outputs:
+            raise ModelFileError(f"{node.place}: {self._labels.seen} classes, but {self._learner.outputs} outputs")
+        self._publish()
 
     # Reading
 

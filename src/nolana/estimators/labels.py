@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
+
 Array = NDArray[np.float64]
 
 
@@ -77,6 +80,32 @@ class Labels:
         if fresh or self.classes is None:
             added = np.asarray(fresh, dtype=labels.dtype)
             self.classes = added if self.classes is None else np.concatenate([self.classes, added])
+
+    def record(self) -> dict[str, Tree]:
+        """Plain data: the classes, the labels as they came (an array may have widened them), who was seen when."""
+        seen = [self.column[label] for label in self.position]
+        return {"classes": self.classes, "labels": list(self.column), "seen": seen}
+
+    @classmethod
+    def of_record(cls, node: Node) -> "Labels":
+        """Labels from `record`, which stands among other fitted things."""
+        known, classes, labels = cls(), node["classes"].value, [label.value for label in node["labels"].items()]
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.dtype.kind not in "iubfU":
+            raise node["classes"].wrong("an array (classes,) of labels")
+        text = classes.dtype.kind == "U"
+        try:
+            same = all(isinstance(label, str if text else bool | int | float) for label in labels)
+            same = same and np.array_equal(classes, np.asarray(labels, classes.dtype))
+        except (ValueError, OverflowError):
+            same = False
+        known.classes, known.column = classes, {label: i for i, label in enumerate(labels)} if same else {}
+        if len(known.column) != len(classes):
+            raise node["labels"].wrong(f"the {len(classes)} classes, each once")
+        seen = [place.integer(0, len(labels) - 1) for place in node["seen"].items()]
+        known.position = {labels[place]: i for i, place in enumerate(seen)}
+        if len(known.position) != len(seen):
+            raise node["seen"].wrong("each class at most once")
+        return known
 
     @property
     def seen(self) -> int:

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 class LandmarkEstimator(OnlineEstimator):
     """An estimator that holds a `Nolana` learner."""
 
+    _learner_class = Nolana
+
     kernel: Any
     degree: int
     coef0: float

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
+from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (
     blocks,
@@ -17,6 +18,8 @@ from nolana.estimators.edge import (
     dense,
     is_plain,
 )
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 
@@ -61,6 +64,19 @@ class Centre:
     def targets(self, y: Array, means: Array) -> Array:
         return np.column_stack([y, np.ones(len(y))]) if self.linear else np.ascontiguousarray((y - means)[:, None])
 
+    def record(self) -> dict[str, Tree]:
+        """Plain data."""
+        return {"around": "mean", "linear": self.linear, "total": self.total, "weight": self.weight}
+
+    @staticmethod
+    def of_record(node: Node) -> "Centre":
+        """A centre from `record`."""
+        fields = node.fields("around", "linear", "total", "weight")
+        kind = {"mean": Centre, "zero": Uncentred}[fields["around"].text(("mean", "zero"))]
+        centre = kind(linear=fields["linear"].flag())
+        centre.total, centre.weight = fields["total"].number(), fields["weight"].number(0.0)
+        return centre
+
     def read(self, f: Array, means: Array | float) -> Array:
         return f[:, 0] + means * (1 - f[:, 1]) if self.linear else f[:, 0] + means
 
@@ -71,6 +87,9 @@ class Uncentred(Centre):
     @property
     def outputs(self) -> int:
         return 1
+
+    def record(self) -> dict[str, Tree]:
+        return super().record() | {"around": "zero"}
 
     def means(self, y: Array, weight: Array | None) -> Array:
         return np.zeros(len(y))
@@ -174,6 +193,19 @@ class StreamRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
                 self._learn_checked(x[order], targets[order], None if weights is None else weights[order])
             self.n_iter_ = self.max_iter
         return self
+
+    # Files
+
+    def _fitted_record(self) -> dict[str, Tree]:
+        return super()._fitted_record() | {"centre": self._centre.record()}
+
+    def _restore_fitted(self, node: Node) -> None:
+        super()._restore_fitted(node)
+        self._centre = Centre.of_record(node["centre"])
+        if self._centre.outputs != self._learner.outputs:
+            raise ModelFileError(
+                f"{node.place}: centring wants {self._centre.outputs} outputs, the learner has {self._learner.outputs}"
+            )
 
     # Reading
 

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolana.errors import ModelFileError
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.model import LandmarkEstimator
 from nolana.estimators.parameters import (
+    LARGEST_RIDGE,
     SMALLEST_RIDGE,
     SOLVERS,
     choice,
@@ -26,6 +28,8 @@ from nolana.estimators.parameters import (
     width_of,
 )
 from nolana.learners.nolana import Decomposition, GradientSteps, Nolana, Settings
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
 from nolana.nystroem.refit import inverse_roots
 from nolana.nystroem.spectrum import Spectrum
 
@@ -145,6 +149,19 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
             self._check_parameters()
             self._forget()
             return self.partial_fit(X)
+
+    def _fitted_record(self) -> dict[str, Tree]:
+        return super()._fitted_record() | {"width": self._n_features_out, "delta": self._delta}
+
+    def _restore_fitted(self, node: Node) -> None:
+        super()._restore_fitted(node)
+        settings = self._learner.settings
+        form = settings.decomposition
+        narrowest, widest = (1, settings.n_landmarks) if form is None else (form.rank, form.rank)
+        self._n_features_out = node["width"].integer(narrowest, widest)
+        self._delta = node["delta"].number(0.0, LARGEST_RIDGE)
+        if self._learner.outputs:
+            raise ModelFileError(f"{node.place}: a map has no outputs, the learner has {self._learner.outputs}")
 
     def transform(self, X: Any) -> Array:
         """phi of each row, (n, rank), zero columns while the landmarks fill up."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.reference.kernels import Kernel
+from nolana.reference.rival import State
 from nolana.supports import SupportRival
 
 Array = NDArray[np.float64]
@@ -77,7 +78,14 @@ class BPANearest(BPA):
     k(x_r, x_n).
     """
 
-    arrays = (*BPA.arrays, "nearest", "gap", "affinity")
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(supports, outputs) | dict.fromkeys(("nearest", "gap", "affinity"), (supports,))
+
+    def restore(self, state: State) -> None:
+        nearest = np.asarray(state["nearest"])
+        if not ((nearest >= -1) & (nearest < len(nearest))).all():
+            raise ValueError("state: nearest is no place in the support set")
+        super().restore(state)
 
     def reset(self) -> None:
         super().reset()

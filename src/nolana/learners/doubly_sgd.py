@@ -46,6 +46,9 @@ class DoublySGD(Rival):
         self.budget, self.loss, self.rate, self.decay, self.seed = budget, loss, rate, decay, seed
         self.reset()
 
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return {"weights": (outputs, self.budget)}
+
     def reset(self) -> None:
         self.weights = np.zeros((self.outputs, self.budget))
 

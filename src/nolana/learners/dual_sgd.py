@@ -28,8 +28,6 @@ Array = NDArray[np.float64]
 class DualSGD(SupportRival):
     """supports (n, d), weights (c, n) = w, fourier_weights (c, 2D) = v; projections (D, d) are the draws e."""
 
-    arrays = (*SupportRival.arrays, "fourier_weights")
-
     def __init__(
         self,
         features: int,
@@ -43,6 +41,9 @@ class DualSGD(SupportRival):
         self.merged, self.projections = merged, projections
         self.loss, self.regularization = loss, regularization
         super().__init__(features, budget, kernel)
+
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(supports, outputs) | {"fourier_weights": (outputs, 2 * len(self.projections))}
 
     def reset(self) -> None:
         super().reset()

@@ -26,6 +26,9 @@ class FOGD(Rival):
         self.projections, self.loss, self.rate, self.power, self.decay = projections, loss, rate, power, decay
         self.reset()
 
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return {"weights": (outputs, 2 * len(self.projections))}
+
     def reset(self) -> None:
         self.weights = np.zeros((self.outputs, 2 * len(self.projections)))
 

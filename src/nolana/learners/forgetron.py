@@ -28,7 +28,8 @@ def shrink(a: float, b: float, c: float) -> float:
 class Forgetron(Perceptron):
     """supports (n, d), weights (c, n), ages (n), arrivals (1), damage Q (1), mistakes M (1), n <= budget."""
 
-    arrays = (*Perceptron.arrays, "damage", "mistakes")
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(supports, outputs) | {"damage": (1,), "mistakes": (1,)}
 
     def reset(self) -> None:
         super().reset()

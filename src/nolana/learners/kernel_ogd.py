@@ -28,6 +28,10 @@ class KernelOGD(SupportRival):
         super().__init__(features, budget, kernel)
         self.loss, self.rate, self.power, self.decay = loss, rate, power, decay
 
+    @property
+    def most_supports(self) -> float:
+        return np.inf
+
     def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
         eta = self.rate * float(self.rows) ** -self.power
         self.weights *= 1 - eta * self.decay

@@ -159,6 +159,10 @@ class Nolana:
     # Reading; the caller holds the lock where it reads more than one thing.
 
     @property
+    def n_features(self) -> int:
+        return self._features
+
+    @property
     def rows(self) -> int:
         return int(self._learner.rows)
 

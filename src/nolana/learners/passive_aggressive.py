@@ -101,6 +101,9 @@ class PassiveAggressive(Rival):
         self.aggression = Aggression(demand, how)
         self.reset()
 
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return {"weights": (outputs, self.features)}
+
     def reset(self) -> None:
         self.weights = np.zeros((self.outputs, self.features))
 

@@ -32,11 +32,12 @@ ROUNDING = 1e-10  # of k(x, x): a delta2 below it is not told from 0
 class Projectron(SupportRival):
     """supports (n, d), weights (c, n), ages (n), arrivals (1), inverse (n, n) = K^-1."""
 
-    arrays = (*SupportRival.arrays, "inverse")
-
     def __init__(self, features: int, budget: int, kernel: Kernel, eta: float) -> None:
         self.eta = eta
         super().__init__(features, budget, kernel)
+
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(supports, outputs) | {"inverse": (supports, supports)}
 
     def reset(self) -> None:
         super().reset()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nolana import reference
 from nolana._backend import engine
 from nolana.learners.lock import FairLock
+from nolana.reference.checks import check_shapes
 
 Array = NDArray[np.float64]
 State = dict[str, Any]
@@ -61,9 +62,10 @@ class Part:
         given = {
             key: value.build(module) if isinstance(value, Part) else value for key, value in self.arguments.items()
         }
-        return self._class(module)(**given)
+        return self.class_of(module)(**given)
 
-    def _class(self, module: Any) -> Any:
+    def class_of(self, module: Any) -> Any:
+        """The class of an engine that this part is of."""
         if module is not reference:
             return getattr(module.rivals, self.name, None) or getattr(module, self.name)
         if self.name in HOMES:
@@ -86,6 +88,10 @@ class RivalLearner:
         if gamma is not None:
             self._rival.gamma = gamma
         self._first: list[tuple[Array, Array, Array]] = []  # rows, targets and weights while the width is open
+
+    @property
+    def n_features(self) -> int:
+        return self.features
 
     @property
     def rows(self) -> int:
@@ -158,8 +164,16 @@ class RivalLearner:
 
     def restore(self, state: State) -> None:
         """Continue from an exported state."""
-        self._rival.restore(state)
         kept = "first_rows" in state
+        if kept:
+            rows = len(state["first_rows"])
+            own = {"first_rows": (rows, self.features), "first_weights": (rows,)}
+            check_shapes(state, own | {"first_targets": (rows, len(state["weights"]))})
+            if self.given_gamma is not None or not rows:
+                raise ValueError("state: rows are kept, though the width is known")
+        elif self.given_gamma is None and 0 < state["rows"] < LAST_ESTIMATE:
+            raise ValueError("state: the first rows are missing, though the width is still open")
+        self._rival.restore(state)
         self._first = [(state["first_rows"], state["first_targets"], state["first_weights"])] if kept else []
 
     def twin(self) -> "RivalLearner":

@@ -23,8 +23,6 @@ Array = NDArray[np.float64]
 class RRF(Rival):
     """weights (c, 2D), log_widths (d,) = g; projections (D, d) are the standard normal draws e."""
 
-    arrays = ("weights", "log_widths")
-
     def __init__(
         self,
         features: int,
@@ -39,6 +37,9 @@ class RRF(Rival):
         self.projections, self.loss, self.start = projections, loss, start
         self.rate, self.width_rate, self.decay = rate, width_rate, decay
         self.reset()
+
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return {"weights": (outputs, 2 * len(self.projections)), "log_widths": (self.features,)}
 
     def reset(self) -> None:
         self.weights = np.tile(self.start, (self.outputs, 1))

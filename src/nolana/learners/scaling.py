@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.reference.checks import check_shapes
+
 Array = NDArray[np.float64]
 
 
@@ -44,6 +46,8 @@ class Scaling:
         return {f"scaling_{name}": getattr(self, name).copy() for name in names} | {"scaling_count": self.count}
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name in ("mean", "squares", "offset", "factor"):
+        names = ("mean", "squares", "offset", "factor")
+        check_shapes(state, {f"scaling_{name}": self.mean.shape for name in names})
+        for name in names:
             setattr(self, name, np.array(state[f"scaling_{name}"]))
         self.count = float(state["scaling_count"])

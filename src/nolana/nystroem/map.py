@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nolana.nystroem.refit import Carry, Refit, inverse_roots
 from nolana.nystroem.spectrum import Solver, Spectrum
-from nolana.reference.heads import pack, unpack
+from nolana.reference.heads import pack, triangle, unpack
 from nolana.reference.losses import Loss
 
 Array = NDArray[np.float64]
@@ -104,6 +104,16 @@ class SpectralModel:
     def refresh(self, gram: Array, delta: float) -> float:
         self.rekernel(gram, gram, delta)
         return delta
+
+    def shapes(self, landmarks: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        """The arrays of a state with so many landmarks and outputs."""
+        rank = min(self.rank, landmarks)
+        own: dict[str, tuple[int, ...]] = {
+            "vectors": (landmarks, rank),
+            "values": (rank,),
+            "weights": (outputs, rank),
+        }
+        return own if self.gram is None else own | {"gram": (triangle(landmarks),)}
 
     def state(self) -> State:
         own: State = {

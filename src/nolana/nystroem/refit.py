@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.nystroem.spectrum import Spectrum
-from nolana.reference.heads import SGDModel, pack, unpack
+from nolana.reference.heads import SGDModel, pack, triangle, unpack
 from nolana.reference.losses import Loss
 
 Array = NDArray[np.float64]
@@ -97,6 +97,9 @@ class PaperInverseModel(SGDModel):
     def refresh(self, gram: Array, delta: float) -> float:
         self.gram = gram
         return super().refresh(gram, delta)
+
+    def shapes(self, landmarks: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(landmarks, outputs) | {"gram": (triangle(landmarks),)}
 
     def state(self) -> State:
         return super().state() | {"gram": pack(self.gram)}

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.reference.checks import count_of
 from nolana.reference.inverse import grown, inverted, moved
 from nolana.reference.losses import CurvedLoss, Loss
 
@@ -21,6 +22,11 @@ State = dict[str, Any]
 
 
 MOST_VARIANCE = 4  # of a prediction, times the prior's; process noise alone stays below 3
+
+
+def triangle(n: int) -> int:
+    """Numbers in the lower triangle of an (n, n) matrix."""
+    return n * (n + 1) // 2
 
 
 def pack(matrix: Array) -> Array:
@@ -87,6 +93,10 @@ class InverseModel:
     def carry_variance(self, q: int, s: float, carry: Array) -> None:
         """Landmark q has moved."""
 
+    def shapes(self, landmarks: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        """The arrays of a state with so many landmarks and outputs."""
+        return {"inverse": (triangle(landmarks),), "weights": (outputs, landmarks)}
+
     def state(self) -> State:
         return {
             "inverse": pack(self.inverse),
@@ -97,7 +107,7 @@ class InverseModel:
     def restore(self, state: State) -> None:
         self.inverse = unpack(state["inverse"], len(state["landmarks"]))
         self.alpha = np.array(state["weights"])
-        self.since_refresh = int(state["since_refresh"])
+        self.since_refresh = count_of(state, "since_refresh")
 
     @property
     def memory_bytes(self) -> int:
@@ -170,6 +180,9 @@ class NewtonModel(InverseModel):
         after += min(self.prior * self.move_noise, room) * np.outer(v, v)
         self.covariance = (after + after.T) / 2
 
+    def shapes(self, landmarks: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(landmarks, outputs) | {"covariance": (triangle(landmarks),)}
+
     def state(self) -> State:
         nothing = np.zeros((0, len(self.covariance)))
         return super().state() | {
@@ -181,8 +194,10 @@ class NewtonModel(InverseModel):
     def restore(self, state: State) -> None:
         super().restore(state)
         n = len(state["landmarks"])
-        triangle = state["covariance"] + pack(np.reshape(state["waiting_left"].T @ state["waiting_right"], (n, n)))
-        self.covariance = unpack(triangle, n)
+        left, right = state["waiting_left"], state["waiting_right"]
+        if np.shape(left) != np.shape(right) or (len(left) and np.shape(left) != (len(left), n)):
+            raise ValueError(f"state: waiting updates are {np.shape(left)} and {np.shape(right)}, expected (p, {n})")
+        self.covariance = unpack(state["covariance"] + pack(np.reshape(left.T @ right, (n, n))), n)
 
     @property
     def memory_bytes(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.reference.checks import check_shapes, count_of
 from nolana.reference.kernels import Kernel
 from nolana.reference.landmarks import Policy
 
@@ -37,6 +38,7 @@ class Model(Protocol):
     ) -> bool: ...
     def refresh(self, gram: Array, delta: float) -> float: ...
     def learn(self, k: Array, self_value: float, y: Array, f: Array, weight: float, step: float) -> None: ...
+    def shapes(self, landmarks: int, outputs: int) -> dict[str, tuple[int, ...]]: ...
     def state(self) -> State: ...
     def restore(self, state: State) -> None: ...
 
@@ -170,9 +172,12 @@ class Learner:
 
     def restore(self, state: State) -> None:
         """Continue from an exported state."""
-        if len(state["landmarks"]) > self.capacity or state["landmarks"].shape[1] != self.features:
-            raise ValueError("state: landmarks do not fit")
+        n = len(state["landmarks"])
+        if n > self.capacity:
+            raise ValueError(f"state: {n} landmarks, but there is room for {self.capacity}")
+        own = {"landmarks": (n, self.features), "counts": (n,)}
+        check_shapes(state, own | self.model.shapes(n, len(state["weights"])))
+        self.rows, self.moves = count_of(state, "rows"), count_of(state, "moves")
         self.landmarks, self.counts = np.array(state["landmarks"]), np.array(state["counts"])
         self.gamma, self.threshold, self.ridge = state["gamma"], state["threshold"], state["ridge"]
-        self.rows, self.moves = int(state["rows"]), int(state["moves"])
         self.model.restore(state)

@@ -1,9 +1,11 @@
 """What every rival shares in NumPy: rows in, scores out, a state of named arrays."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nolana.reference.checks import check_shapes, count_of
 
 Array = NDArray[np.float64]
 State = dict[str, Any]
@@ -15,8 +17,6 @@ class Rival:
     Targets are (n, c): one output with y in {-1, +1} for two classes (or a number for regression), else one
     output for each class, +1 for the row's own.
     """
-
-    arrays: ClassVar[tuple[str, ...]] = ("weights",)  # attributes that are the state, beside rows and gamma
 
     def __init__(self, features: int) -> None:
         self.features = features
@@ -31,6 +31,10 @@ class Rival:
         self.reset()
 
     def reset(self) -> None:
+        raise NotImplementedError
+
+    def shapes(self, supports: int, outputs: int) -> dict[str, tuple[int, ...]]:
+        """The attributes that are the state, beside rows and gamma, for so many support vectors and outputs."""
         raise NotImplementedError
 
     def score(self, x: Array) -> Array:  # (d,) -> (c,)
@@ -68,15 +72,18 @@ class Rival:
 
     @property
     def memory_bytes(self) -> int:
-        return int(sum(np.asarray(getattr(self, name)).nbytes for name in self.arrays))
+        return int(sum(np.asarray(getattr(self, name)).nbytes for name in self.shapes(0, 0)))
 
     def state(self) -> State:
-        own = {name: np.array(getattr(self, name), dtype=np.float64) for name in self.arrays}
+        own = {name: np.array(getattr(self, name), dtype=np.float64) for name in self.shapes(0, 0)}
         return own | {"rows": float(self.rows), "gamma": float(self.gamma)}
 
     def restore(self, state: State) -> None:
-        self.outputs = len(state["weights"])
-        self.rows, self.gamma = int(state["rows"]), float(state["gamma"])
+        """Continue from an exported state; everything is checked before anything changes."""
+        outputs = len(state["weights"])
+        check_shapes(state, self.shapes(len(state.get("supports", ())), outputs))
+        rows, gamma = count_of(state, "rows"), float(state["gamma"])
+        self.outputs, self.rows, self.gamma = outputs, rows, gamma
         self.reset()
-        for name in self.arrays:
+        for name in self.shapes(0, 0):
             setattr(self, name, np.array(state[name]))

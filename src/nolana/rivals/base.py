@@ -1,7 +1,7 @@
 """What the rivals' estimators share; the verbs are those of `NolanaClassifier` and `NolanaRegressor`."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 class RivalParameters(OnlineEstimator):
     """An estimator whose learner is described by a part."""
+
+    _learner_class: ClassVar[type] = RivalLearner
 
     gamma: Any
     random_state: Any

@@ -16,6 +16,8 @@ RIDGE = 1e-6  # while the landmarks come in; the map of rank r has none
 class NOGDParameters(RivalParameters):
     """Parameters of both forms."""
 
+    _learner_class = NOGD
+
     def __init__(
         self,
         *,

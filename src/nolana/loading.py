@@ -1,0 +1,66 @@
+"""Estimators back from their files."""
+
+import functools
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from nolana import estimators, modelfile, rivals
+from nolana.errors import ModelFileError
+from nolana.estimators.records import estimator_of
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
+
+__all__ = ["load", "load_with_extra"]
+
+SECTION = "estimator"
+
+
+@functools.cache
+def classes() -> dict[str, Any]:
+    """Every class that a file may name."""
+    methods = rivals.catalogue().values()
+    kinds = [kind for method in methods for kind in (method.classifier, method.regressor) if kind is not None]
+    return {kind.__name__: kind for kind in (*(getattr(estimators, name) for name in estimators.__all__), *kinds)}
+
+
+def load(path: str | os.PathLike[str], **given: Any) -> Any:
+    """The estimator that ``save`` wrote to this file; it continues bit for bit where that one was.
+
+    Parameters
+    ----------
+    path : the file.
+    given : what a file cannot hold, by the name of its parameter: ``kernel=my_kernel``, ``landmarks=my_policy``.
+
+    Raises `nolana.errors.ModelFileError`, which says what is wrong with the file. No file, whoever made it, can run
+    code, crash the process or take more memory than its own size accounts for.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np, nolana
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> model = nolana.NolanaClassifier(n_landmarks=20).fit(X, X[:, 0] > 0)
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> model.save(path)
+    >>> bool((nolana.load(path).decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    return load_with_extra(path, **given)[0]
+
+
+def load_with_extra(path: str | os.PathLike[str], **given: Any) -> tuple[Any, dict[str, Tree]]:
+    """The estimator, and the other sections that ``save(path, extra=...)`` put beside it."""
+    sections = modelfile.read(path)
+    try:
+        estimator = _estimator(sections, given)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+    return estimator, {name: tree for name, tree in sections.items() if name != SECTION}
+
+
+def _estimator(sections: dict[str, Tree], given: Mapping[str, Any]) -> Any:
+    if SECTION not in sections:
+        raise ModelFileError(f"there is no estimator in it, only {', '.join(sections) or 'nothing'}")
+    node = Node(sections[SECTION], SECTION)
+    name = node["class"].text(classes())
+    return estimator_of(classes()[name], node, given)

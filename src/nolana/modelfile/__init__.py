@@ -1,0 +1,44 @@
+"""Model files: named sections of plain data in one safetensors file, written all at once or not at all.
+
+A section is a tree: dicts with string keys, lists, None, bools, whole numbers, floats, strings, and NumPy arrays of
+bools, numbers or strings. What is read is equal to what was written, to the last bit and with the same dtypes.
+``docs/model-file.md`` has the format.
+
+>>> import os, tempfile, numpy as np
+>>> from nolana import modelfile
+>>> path = os.path.join(tempfile.mkdtemp(), "run.safetensors")
+>>> modelfile.write(path, {"progress": {"rows": 2**60, "best": float("inf"), "sums": np.arange(3)}})
+>>> modelfile.read(path)
+{'progress': {'rows': 1152921504606846976, 'best': inf, 'sums': array([0, 1, 2])}}
+"""
+
+import os
+from collections.abc import Mapping
+
+from nolana.errors import ModelFileError
+from nolana.modelfile import container
+from nolana.modelfile.atomic import replace_file
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree, decoded, encoded
+
+__all__ = ["Node", "Tree", "read", "write"]
+
+Path = str | os.PathLike[str]
+
+
+def write(path: Path, sections: Mapping[str, Tree]) -> None:
+    """Write the sections to one file, atomically: it is there as a whole, or what was there before still is.
+
+    Raises `ModelFileError` where something cannot be written, because of what it is or because of the disk.
+    """
+    text, arrays = encoded(sections)
+    replace_file(path, container.packed(text, arrays))
+
+
+def read(path: Path) -> dict[str, Tree]:
+    """The sections of a file; `ModelFileError` says what is wrong with one that is not whole and nolana's."""
+    text, arrays = container.unpacked(path)
+    try:
+        return decoded(text, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
