@@ -21,6 +21,7 @@ from nolana.modelfile.tree import Tree
 __all__ = ["learner_of", "record_of"]
 
 AnyLearner = Nolana | RivalLearner
+NUMBERS = ("gamma", "threshold", "ridge", "scaling_count")
 COUNTS = ("rows", "moves", "since_refresh")
 LARGEST_WIDTH = 1e300  # gamma while there is one landmark
 MOST_FEATURES = 1 << 40
@@ -96,12 +97,12 @@ def _learned(node: Node, outputs: int) -> dict[str, Any]:
     """A state whose numbers make sense; whether its arrays fit is for the learner to say."""
     learned: dict[str, Any] = {}
     for name, entry in node.entries().items():
-        if isinstance(entry.value, np.ndarray):
-            learned[name] = entry.array((None,) * min(2, max(1, entry.value.ndim)))
-        elif name in COUNTS:
+        if name in COUNTS:
             learned[name] = float(Node(_whole(entry), entry.place).integer())
-        else:
+        elif name in NUMBERS:
             learned[name] = entry.number(0.0, unbounded=name == "threshold", open_low=name == "gamma")
+        else:
+            learned[name] = entry.array((None,) if np.ndim(entry.value) == 1 else (None, None))
     for name in ("counts", "first_weights", "scaling_squares"):
         if name in learned and (learned[name] < 0).any():
             raise ModelFileError(f"{node.place}/{name}: expected numbers of at least 0, got {learned[name].min()}")
