@@ -98,13 +98,13 @@ class Labels:
             same = same and np.array_equal(classes, np.asarray(labels, classes.dtype))
         except (ValueError, OverflowError):
             same = False
-        known.classes, known.column = classes, {label: i for i, label in enumerate(labels)} if same else {}
-        if len(known.column) != len(classes):
+        known.classes, known.column = classes, {label: i for i, label in enumerate(labels)}
+        if not same or len(known.column) != len(classes):
             raise node["labels"].wrong(f"the {len(classes)} classes, each once")
         seen = [place.integer(0, len(labels) - 1) for place in node["seen"].items()]
         known.position = {labels[place]: i for i, place in enumerate(seen)}
-        if len(known.position) != len(seen):
-            raise node["seen"].wrong("each class at most once")
+        if not seen or len(known.position) != len(seen):
+            raise node["seen"].wrong("at least one class, and each at most once")
         return known
 
     @property
