@@ -1,10 +1,21 @@
 """Progressive validation."""
 
+import pickle
+
 import numpy as np
+import pandas
+import polars
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from nolana import NolanaClassifier, NolanaRegressor
-from nolana.evaluate import progressive
+from nolana.evaluate import Evaluation, progressive
+from nolana.evaluate.history import MOST_POINTS
+from nolana.metrics import Predictions, resolve
+from nolana.rivals import FOGDClassifier
+from nolana.trivial import LastLabel, MajorityClass, RunningMean
 
 
 class Echo:
@@ -79,7 +90,305 @@ def test_blocks_may_be_objects(stream):
 
 def test_errors_are_clear(stream):
     x, y = stream
-    with pytest.raises(ValueError, match="choose from accuracy, mae, rmse"):
+    with pytest.raises(ValueError, match="choose from accuracy, auc, balanced_accuracy, log_loss, mae, r2, rmse"):
         progressive(NolanaClassifier(), [(x, y)], metrics=["auc-ish"])
     with pytest.raises(ValueError, match="window=0"):
         progressive(NolanaClassifier(), [(x, y)], window=0)
+
+
+# Delay, weights, checkpoints
+
+
+def delayed_by_hand(learner, x, y, delay, weight=None):
+    """Row by row, as the words say: row t is scored when it arrives, and row t - delay is learned then."""
+    scores = []
+
+    def learn(t):
+        if weight is None:
+            learner.learn(x[t : t + 1], y[t : t + 1])
+        else:
+            learner.learn(x[t : t + 1], y[t : t + 1], sample_weight=weight[t : t + 1])
+
+    for t in range(len(x)):
+        scores.append(learner.scores(x[t : t + 1])[0])
+        if t >= delay:
+            learn(t - delay)
+    for t in range(max(0, len(x) - delay), len(x)):
+        learn(t)
+    return scores
+
+
+def hand_metrics(learner, scores, y, names, weight=None):
+    rows = scores
+    if hasattr(learner, "classes_"):
+        rows = [np.pad(s, (0, len(learner.classes_) - len(s)), constant_values=np.nan) for s in scores]
+    told = Predictions(
+        y, np.array(rows), getattr(learner, "classes_", None), weight, getattr(learner, "probabilities", None)
+    )
+    values = {}
+    for metric in resolve(names):
+        metric.update(told)
+        values[metric.name] = metric.value()
+    return values
+
+
+LATE = {
+    "newton": lambda: NolanaClassifier(n_landmarks=15),
+    "logistic": lambda: NolanaClassifier(n_landmarks=15, loss="logistic"),
+    "regressor": lambda: NolanaRegressor(n_landmarks=15),
+    "rival": lambda: FOGDClassifier(n_components=20, random_state=0),
+    "majority": MajorityClass,
+    "last": LastLabel,
+    "mean": RunningMean,
+}
+
+
+def task_of(name, stream):
+    x, y = stream
+    if name in ("regressor", "mean"):
+        return x[:150], (x[:, 0] * x[:, 1])[:150], ["rmse", "mae", "r2"]
+    names = ["accuracy", "balanced_accuracy"] + (["log_loss"] if name in ("logistic", "majority") else [])
+    return x[:150], np.array(["no", "yes", "maybe"])[y[:150]], names
+
+
+@pytest.mark.parametrize("name", LATE)
+@pytest.mark.parametrize("delay", [1, 3, 40, 400])
+def test_late_labels_as_by_hand(name, delay, stream):
+    x, y, names = task_of(name, stream)
+    hand = LATE[name]()
+    expected = hand_metrics(hand, delayed_by_hand(hand, x, y, delay), y, names)
+    for size in (1, 7, 64, 150):
+        learner = LATE[name]()
+        result = progressive(learner, blocks(x, y, size), metrics=names, delay=delay)
+        assert result.rows == len(x)
+        assert result.metrics == expected
+        assert np.array_equal(learner.scores(x), hand.scores(x), equal_nan=True)
+
+
+def test_without_delay_learn_scores_as_rows_score_now(stream):
+    x, y, names = task_of("logistic", stream)
+    hand = LATE["logistic"]()
+    expected = hand_metrics(hand, delayed_by_hand(hand, x, y, 0), y, names)
+    assert progressive(LATE["logistic"](), blocks(x, y, 20), metrics=names).metrics == expected
+
+
+def test_a_trained_learner_scores_from_the_first_row(stream):
+    x, y, names = task_of("newton", stream)
+    hand, learner = (NolanaClassifier(n_landmarks=15).fit(x, y) for _ in range(2))
+    expected = hand_metrics(hand, delayed_by_hand(hand, x, y, 30), y, names)
+    assert progressive(learner, blocks(x, y, 20), metrics=names, delay=30).metrics == expected
+    assert expected["accuracy"] > 0.7
+
+
+@pytest.mark.parametrize("delay", [0, 9])
+def test_weights_reach_the_learner_and_the_metrics(stream, delay):
+    x, y, names = task_of("newton", stream)
+    weight = np.random.default_rng(0).uniform(0, 2, len(x)) * (np.arange(len(x)) % 4 > 0)
+    hand = NolanaClassifier(n_landmarks=15)
+    expected = hand_metrics(hand, delayed_by_hand(hand, x, y, delay, weight), y, names, weight)
+    triples = [(x[i : i + 20], y[i : i + 20], weight[i : i + 20]) for i in range(0, len(x), 20)]
+    assert progressive(NolanaClassifier(n_landmarks=15), triples, metrics=names, delay=delay).metrics == expected
+
+    class Block:
+        X, sample_weight = x, weight
+
+    Block.y = y
+    assert progressive(NolanaClassifier(n_landmarks=15), [Block()], metrics=names, delay=delay).metrics == expected
+
+
+@pytest.mark.parametrize("kind", ["sparse", "pandas", "polars", "lists"])
+def test_late_rows_of_any_kind(stream, kind):
+    x, y, names = task_of("newton", stream)
+    rows = {"sparse": csr_array, "pandas": pandas.DataFrame, "polars": polars.DataFrame, "lists": np.ndarray.tolist}[
+        kind
+    ]
+    given = [(rows(x[i : i + 20]), y[i : i + 20]) for i in range(0, len(x), 20)]
+    late = progressive(NolanaClassifier(n_landmarks=15), given, metrics=names, delay=30)
+    assert (
+        late.metrics
+        == progressive(NolanaClassifier(n_landmarks=15), blocks(x, y, 150), metrics=names, delay=30).metrics
+    )
+
+
+def test_late_rows_are_kept_though_the_block_is_used_again(stream):
+    x, y, _ = task_of("newton", stream)
+
+    def reusing():
+        room, labels = np.empty((10, 4)), np.empty(10, dtype=y.dtype)
+        for i in range(0, 150, 10):
+            room[:], labels[:] = x[i : i + 10], y[i : i + 10]
+            yield room, labels
+
+    for delay in (4, 10, 25):
+        expected = progressive(NolanaClassifier(n_landmarks=15), blocks(x, y, 10), delay=delay).metrics
+        assert progressive(NolanaClassifier(n_landmarks=15), reusing(), delay=delay).metrics == expected
+
+
+def through_a_file(state):
+    """As dicts, lists, numbers, text, None and numeric arrays alone; anything else fails."""
+    if isinstance(state, dict):
+        assert all(isinstance(key, str) for key in state)
+        return {key: through_a_file(value) for key, value in state.items()}
+    if isinstance(state, list):
+        return [through_a_file(value) for value in state]
+    if isinstance(state, np.ndarray):
+        assert state.dtype.kind in "fiub"
+        return np.frombuffer(state.tobytes(), dtype=state.dtype).reshape(state.shape).copy()
+    assert state is None or type(state) in (bool, int, float, str)
+    return state
+
+
+@pytest.mark.parametrize("name", ["logistic", "regressor", "last"])
+@given(
+    stop=st.integers(0, 150),
+    size=st.integers(1, 60),
+    window=st.none() | st.integers(1, 70),
+    delay=st.integers(0, 60),
+)
+@settings(max_examples=15)
+def test_a_run_goes_on_where_it_stopped(name, stop, size, window, delay, stream):
+    x, y, names = task_of(name, stream)
+    all_blocks = [b for part in ((x[:stop], y[:stop]), (x[stop:], y[stop:])) for b in blocks(*part, size)]
+    first = -(-stop // size)  # blocks before the stop
+    options = {"metrics": names, "window": window, "delay": delay}
+    whole = progressive(LATE[name](), all_blocks, **options)
+
+    class Stop(Exception):
+        pass
+
+    learner, begun, told = LATE[name](), Evaluation(**options), []
+
+    def callback(progress):
+        told.append(progress)
+        if len(told) == first:
+            raise Stop
+
+    if first:
+        with pytest.raises(Stop):
+            begun.run(learner, all_blocks, callback)
+    resumed = Evaluation(**options)
+    resumed.restore(through_a_file(begun.state()))
+    assert repr(resumed.state()) == repr(begun.state())
+    result = resumed.run(pickle.loads(pickle.dumps(learner)), all_blocks[first:])
+    assert result.rows == whole.rows
+    assert repr(result.metrics) == repr(whole.metrics)
+    assert repr(result.history) == repr(whole.history)
+
+
+def test_default_metrics_are_remembered(stream):
+    x, y = stream
+    learner, begun, resumed = NolanaClassifier(n_landmarks=10), Evaluation(), Evaluation()
+    begun.run(learner, [(x[:100], y[:100])])
+    resumed.restore(begun.state())
+    assert resumed.metrics == begun.metrics
+    assert resumed.run(learner, [(x[100:], y[100:])]).rows == 600
+
+
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(stream):
+    x, y = stream
+    begun = Evaluation(metrics=["accuracy"], window=50, delay=5)
+    with pytest.raises(StopIteration):
+        begun.run(NolanaClassifier(n_landmarks=10), [(x, y)], lambda _: next(iter(())))
+    state = begun.state()
+    for options, words in (
+        ({"metrics": ["accuracy"], "window": 50}, "delay=5, this one has delay=0"),
+        ({"metrics": ["accuracy"], "delay": 5}, "window=50, this one has window=None"),
+        ({"metrics": ["log_loss"], "delay": 5, "window": 50}, r"metrics=\['accuracy'\], this one has"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Evaluation(**options).restore(state)
+    for wrong in (
+        {},
+        [],
+        state | {"overall": []},
+        state | {"rows": -1},
+        state | {"since": 51},
+        state | {"recent": [{}]},
+        state | {"late": state["late"] | {"y": state["late"]["y"][1:]}},
+        state | {"history": state["history"] | {"overall": np.zeros((1, 1))}},
+        state | {"history": state["history"] | {"stride": 0}},
+    ):
+        fresh = Evaluation(metrics=["accuracy"], window=50, delay=5)
+        with pytest.raises(ValueError, match=r"state|history|late"):
+            fresh.restore(wrong)
+        assert repr(fresh.state()) == repr(Evaluation(metrics=["accuracy"], window=50, delay=5).state())
+
+
+def test_the_history_is_bounded_and_ends_with_the_last_row():
+    n = 5 * MOST_POINTS + 3
+    y = np.arange(n) % 3
+    result = progressive(MajorityClass(), blocks(np.zeros((n, 1)), y, 1000), window=1)
+    rows = [point.rows for point in result.history]
+    assert len(rows) <= MOST_POINTS
+    assert len(rows) > MOST_POINTS // 2
+    assert rows[-1] == n
+    assert set(np.diff(rows[:-1])) == {rows[0]}  # equally spaced
+    assert result.history[-1].overall == result.metrics
+    every = {}
+    majority = MajorityClass()
+    for i in range(n):
+        (score,) = majority.learn(np.zeros((1, 1)), y[i : i + 1])
+        every[i + 1] = float(i > 0 and np.nanargmax(score) == np.flatnonzero(majority.classes_ == y[i])[0])
+    assert all(point.window["accuracy"] == every[point.rows] for point in result.history)
+
+
+def test_metric_objects_are_patterns(stream):
+    x, _ = stream
+    y = x[:, 0] * x[:, 1]
+
+    class Largest:
+        name = "largest error"
+
+        def __init__(self):
+            self.most = float("nan")
+
+        def update(self, rows):
+            self.most = float(np.fmax(self.most, np.abs(rows.errors).max()))
+
+        def value(self):
+            return self.most
+
+        def state(self):
+            return {"most": self.most}
+
+        def restore(self, state):
+            self.most = state["most"]
+
+    mine = Largest()
+    result = progressive(NolanaRegressor(n_landmarks=10), blocks(x, y, 50), metrics=[mine, "mae"], window=300)
+    errors = np.abs(NolanaRegressor(n_landmarks=10).learn(x, y) - y)
+    assert np.isnan(mine.most)
+    assert result.metrics["largest error"] == errors.max()
+    assert [p.window["largest error"] for p in result.history] == [errors[:300].max(), errors[300:].max()]
+
+
+def test_what_cannot_be_evaluated_is_said(stream):
+    x, y = stream
+    with pytest.raises(ValueError, match="delay=3 needs a learner with scores"):
+        progressive(Echo(), [(x, y)], delay=3)
+    with pytest.raises(ValueError, match="delay=-1"):
+        progressive(Echo(), [(x, y)], delay=-1)
+    with pytest.raises(ValueError, match="a block has no y"):
+        progressive(NolanaClassifier(), [(x, None)])
+    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but the scores of NolanaClassifier are none"):
+        progressive(NolanaClassifier(), [(x, y)], metrics=["log_loss"])
+
+    class Nameless:
+        def learn(self, x, _y):
+            return np.zeros((len(x), 2))
+
+    with pytest.raises(ValueError, match="has no classes_ to name the columns"):
+        progressive(Nameless(), [(x, y)])
+
+
+def test_probabilities_of_scores_are_those_of_the_estimator(stream):
+    x, y = stream
+    model = NolanaClassifier(n_landmarks=20, loss="logistic")
+    model.learn(x[:300], y[:300])
+    assert np.array_equal(model.probabilities(model.scores(x[300:])), model.predict_proba(x[300:]))
+    result = progressive(model, [(x[300:301], y[300:301])], metrics=["log_loss"])
+    twin = NolanaClassifier(n_landmarks=20, loss="logistic")
+    twin.learn(x[:300], y[:300])
+    p = twin.predict_proba(x[300:301])[0, np.flatnonzero(twin.classes_ == y[300])[0]]
+    assert result.metrics["log_loss"] == pytest.approx(-np.log(p), rel=1e-12)
+    assert not hasattr(NolanaClassifier(), "probabilities")

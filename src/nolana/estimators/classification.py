@@ -18,6 +18,7 @@ from nolana.estimators.edge import (
     check_weights,
     dense,
     is_plain,
+    row_count,
 )
 from nolana.estimators.labels import Labels, check_labels, widened
 from nolana.modelfile.node import Node
@@ -181,6 +182,12 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         """(n, classes), -inf for classes that were announced but never seen."""
         return widened(self._read_blocks(X, lambda f: self._labels.by_column(f, -np.inf)), -np.inf)
 
+    def scores(self, X: Any) -> Array:
+        """What `learn` would return for these rows now, (n, classes), NaN for classes not known; nothing is learned."""
+        if not self.__sklearn_is_fitted__():
+            return np.zeros((row_count(X), 0))
+        return widened(self._read_blocks(X, lambda f: self._labels.by_column(f, np.nan)), np.nan)
+
     def decision_function(self, X: Any) -> Array:
         """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
         scores = self._column_scores(X)
@@ -200,12 +207,18 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes), with the logistic loss only; 1 where one class alone was seen."""
         scores = self._column_scores(X)
-        known = np.isfinite(scores).any(axis=0)
-        if known.sum() <= 1:
-            return np.where(known, 1.0, 0.0) * np.ones((len(scores), 1))
-        odds = np.where(known, 0.5 * (1 + np.tanh(0.5 * np.where(np.isfinite(scores), scores, 0.0))), 0.0)
-        total = odds.sum(axis=1, keepdims=True)
-        even = known / known.sum()
+        return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: as if undecided
+
+    @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
+    def probabilities(self, scores: Array) -> Array:
+        """What `scores` (n, classes), as `learn` returns them, mean as probabilities; with the logistic loss only.
+
+        1 / (1 + exp(-score)), over their sum; 0 for a class that was not known. Rows where none was known are all 0.
+        """
+        known = ~(np.isnan(scores) | np.isneginf(scores))
+        odds = np.where(known, 0.5 * (1 + np.tanh(0.5 * np.where(known, scores, 0.0))), 0.0)
+        total = np.add.accumulate(odds, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
+        even = known / np.maximum(1, known.sum(axis=1, keepdims=True))
         return np.where(total > 0, odds / np.where(total > 0, total, 1.0), even)
 
     @available_if(is_probabilistic)  # type: ignore[untyped-decorator]

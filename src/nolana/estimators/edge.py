@@ -15,6 +15,11 @@ LARGEST_WEIGHT = 1e50
 DENSE_NUMBERS = 1 << 18  # of a sparse matrix made dense at a time
 
 
+def row_count(x: Any) -> int:
+    """Rows of anything like a matrix."""
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
 def is_plain(x: Any) -> bool:
     """A float64, C-contiguous matrix: nothing to convert."""
     return type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 2 and x.flags.c_contiguous

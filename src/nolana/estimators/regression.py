@@ -17,6 +17,7 @@ from nolana.estimators.edge import (
     check_weights,
     dense,
     is_plain,
+    row_count,
 )
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
@@ -208,6 +209,10 @@ class StreamRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             )
 
     # Reading
+
+    def scores(self, X: Any) -> Array:
+        """What `learn` would return for these rows now, (n,): 0 before the first row; nothing is learned."""
+        return self.predict(X) if self.__sklearn_is_fitted__() else np.zeros(row_count(X))
 
     def predict(self, X: Any) -> Array:
         """The target of each row, (n,)."""

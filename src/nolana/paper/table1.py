@@ -72,8 +72,8 @@ class Table1:
                 are fewer), with {candidates} candidates and the defaults for each method alike: all on one fold, eight
                 on two more, three on all five. NOLANA with Newton was not tuned. The paper does not say whether its
                 score counts the rows of the stream as they come or rows that were held out, so both are given: the
-                second is of the last {HOLD_OUT:.0%} of the rows, by the model that had seen the others. The paper prints one
-                number for usps; it stands beside the halves, where linear PA comes nearest to it."""
+                second is of the last {HOLD_OUT:.0%} of the rows, by the model that had seen the others. The paper
+                prints one number for usps; it stands beside the halves, where linear PA comes nearest to it."""
             )
         ]
         for reading, meaning in READINGS.items():
@@ -87,7 +87,7 @@ class Table1:
         best = {}
         for data in self.data:
             means = {m: float(np.mean(over_shuffles(results, data, m, self.scale, reading))) for m in METHODS}
-            best[data] = max(METHODS, key=lambda m, data=data, means=means: SIGNS[metric_of(data)] * means[m])
+            best[data] = METHODS[int(np.argmax([SIGNS[metric_of(data)] * means[m] for m in METHODS]))]
         rows, marked = [], set()
         for i, method in enumerate(METHODS):
             row = [HEADINGS.get(method, method)]
@@ -175,8 +175,8 @@ class Table1:
             if data not in self.data:
                 record = datasets.catalogue()[data]
                 words.append(
-                    f"""{TITLES[data]}: the data was not available to this run, so its row is empty. It is at {record.source};
-                    `nolana data get {data}` downloads it, and --data takes a copy of your own."""
+                    f"""{TITLES[data]}: the data was not available to this run, so its column is empty. It is at
+                    {record.source}; `nolana data get {data}` downloads it, and --data takes a copy of your own."""
                 )
         return words
 

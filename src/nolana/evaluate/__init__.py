@@ -1,0 +1,58 @@
+"""Progressive validation: each row is predicted before it is learned, and that is the score.
+
+The only predict-then-learn loop in the project (`Evaluation.run`). It knows protocols only: a learner has
+``learn(X, y) -> scores``, and ``classes_`` if it classifies; blocks are tuples (X, y) or have ``.X`` and ``.y``.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from nolana.evaluate.evaluation import Evaluation, Learner, Progress, Result
+from nolana.evaluate.history import Point
+from nolana.metrics import Metric
+
+__all__ = ["Evaluation", "Learner", "Point", "Progress", "Result", "progressive"]
+
+
+def progressive(
+    learner: Learner,
+    blocks: Iterable[Any],
+    *,
+    metrics: Sequence[str | Metric] | None = None,
+    window: int | None = None,
+    callback: Callable[[Progress], None] | None = None,
+    delay: int = 0,
+) -> Result:
+    """Predict, then learn, block by block.
+
+    Parameters
+    ----------
+    learner : anything with ``learn(X, y) -> scores``; with a delay also ``scores(X)``, what rows score now. Scores are
+        (n,), or (n, classes) beside ``classes_``.
+    blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and perhaps ``.sample_weight``.
+        Weights are passed on to `learn` and count in the metrics.
+    metrics : names ("accuracy", "balanced_accuracy", "log_loss", "auc"; "rmse", "mae", "r2") or objects, see
+        `nolana.metrics`; by default accuracy where the learner has ``classes_`` and rmse elsewhere.
+    window : rows between two points of the history, each with the metrics of its own rows beside the overall ones; by
+        default one point for each block. The history is bounded: at 1,024 points every second one is dropped, and
+        from then on every second new one. The last point is always there.
+    callback : called after each block with a `Progress`.
+    delay : rows until a label comes: row t is scored when it arrives, and learned after row t + delay was scored. So it
+        is scored by a model that has learned the rows before t - delay, and counts when its label comes. Labels
+        still out when the stream ends come then.
+
+    A row for which no class was known yet counts as an error; `nolana.metrics` says what that means for each metric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana import NolanaClassifier
+    >>> from nolana.evaluate import progressive
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (1000, 2)); y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    >>> blocks = [(X[i:i+100], y[i:i+100]) for i in range(0, 1000, 100)]
+    >>> result = progressive(NolanaClassifier(n_landmarks=30), blocks, metrics=["accuracy", "auc"])
+    >>> result.rows, result.metrics["accuracy"] > 0.85, result.metrics["auc"] > 0.93
+    (1000, True, True)
+    """
+    return Evaluation(metrics=metrics, window=window, delay=delay).run(learner, blocks, callback)

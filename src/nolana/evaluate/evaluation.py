@@ -1,0 +1,257 @@
+"""An evaluation in progress: a learner, blocks, running metrics; all of it can be saved and continued."""
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.columns import flat
+from nolana.evaluate.history import History, Point
+from nolana.evaluate.late import Counted, Late, learned
+from nolana.metrics import Metric, Predictions, resolve
+
+__all__ = ["Evaluation", "Learner", "Progress", "Result"]
+
+Array = NDArray[np.float64]
+
+
+class Learner(Protocol):
+    """What progressive validation asks of a learner."""
+
+    def learn(self, X: Any, y: Any) -> Array:
+        """Scores of the rows before they were learned: (n,), or (n, classes) beside ``classes_``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after each block."""
+
+    rows: int  # whose labels came
+    metrics: dict[str, float]
+    seconds: float  # spent in the learner
+
+
+@dataclass
+class Result:
+    """The outcome of a run."""
+
+    rows: int = 0
+    metrics: dict[str, float] = field(default_factory=dict)
+    history: list[Point] = field(default_factory=list)
+    seconds: float = 0.0  # spent in the learner
+
+    @property
+    def microseconds_per_row(self) -> float:
+        """Spent in the learner."""
+        return 1e6 * self.seconds / self.rows if self.rows else 0.0
+
+
+class Evaluation:
+    """Progressive validation that can stop and go on; the parameters are those of `progressive`.
+
+    `state` and `restore` carry the sums of the metrics, the window, the history and the rows whose labels are out as
+    plain data (dicts and lists of numbers, text, None and numeric arrays). Together with the saved learner a run goes
+    on as if it had never stopped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.evaluate import Evaluation
+    >>> from nolana.trivial import MajorityClass
+    >>> X, y, learner = np.zeros((6, 1)), np.array(list("abbabb")), MajorityClass()
+    >>> begun = Evaluation(metrics=["accuracy"])
+    >>> begun.run(learner, [(X[:3], y[:3])]).metrics
+    {'accuracy': 0.0}
+    >>> resumed = Evaluation(metrics=["accuracy"])
+    >>> resumed.restore(begun.state())
+    >>> resumed.run(learner, [(X[3:], y[3:])]).rows, resumed.metrics["accuracy"]
+    (6, 0.16666666666666666)
+    """
+
+    def __init__(
+        self, *, metrics: Sequence[str | Metric] | None = None, window: int | None = None, delay: int = 0
+    ) -> None:
+        if window is not None and window < 1:
+            raise ValueError(f"window={window!r} is not a number of rows")
+        if delay < 0:
+            raise ValueError(f"delay={delay!r} is not a number of rows; 0 where labels come at once")
+        self._patterns = None if metrics is None else resolve(metrics)
+        self._window = window
+        self._late = Late(delay)
+        self._history = History()
+        self._overall: list[Metric] = []
+        self._recent: list[Metric] = []  # over the last window, which may have ended
+        self._since = 0  # rows in it
+        self._ended = True
+        self.rows = 0
+        self.seconds = 0.0
+
+    def run(
+        self, learner: Learner, blocks: Iterable[Any], callback: Callable[[Progress], None] | None = None
+    ) -> Result:
+        """Predict, then learn, block by block; when the blocks end, the labels still out come.
+
+        A callback may take the `state` between two blocks.
+        """
+        for block in blocks:
+            self._count(learner, self._learn(learner, *_unpacked(block)))
+            if callback is not None:
+                callback(Progress(self.rows, self.metrics, self.seconds))
+        if len(self._late):
+            begin = time.perf_counter()
+            rest = self._late.drain(_scoring(learner, self._late.delay))
+            self.seconds += time.perf_counter() - begin
+            self._count(learner, rest)
+            if callback is not None:
+                callback(Progress(self.rows, self.metrics, self.seconds))
+        return Result(self.rows, self.metrics, self.history, self.seconds)
+
+    def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> Counted:
+        """Rows of a block that count now, in the order in which they came."""
+        truth = flat(y)
+        begin = time.perf_counter()
+        if self._late.delay == 0:
+            counted = Counted(truth, learned(learner, x, y, weight), weight)
+        else:
+            x = x if hasattr(x, "shape") else np.asarray(x)
+            counted = self._late.arrive(_scoring(learner, self._late.delay), x, truth, weight)
+        self.seconds += time.perf_counter() - begin
+        return counted
+
+    def _count(self, learner: Learner, counted: Counted) -> None:
+        """Metrics of some rows, window by window."""
+        if not len(counted.truth):
+            return
+        rows = _predictions(learner, counted)
+        if self._patterns is None:
+            self._patterns = resolve(["rmse" if rows.classes is None else "accuracy"])
+        if not self.rows:
+            self._overall = copy.deepcopy(self._patterns)
+        start = 0
+        while start < len(rows):
+            if self._ended:
+                self._recent, self._since, self._ended = copy.deepcopy(self._patterns), 0, False
+            stop = len(rows) if self._window is None else min(len(rows), start + self._window - self._since)
+            part = rows.part(start, stop)
+            for metric in (*self._overall, *self._recent):
+                metric.update(part)
+            self.rows += stop - start
+            self._since += stop - start
+            start = stop
+            if self._since == self._window or (self._window is None and start == len(rows)):
+                self._ended = True
+                self._history.offer(self._point)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Over all rows so far."""
+        return _values(self._overall)
+
+    @property
+    def history(self) -> list[Point]:
+        """The points kept, and always one after the last row."""
+        kept = self._history.points
+        return [*kept] if not self.rows or (kept and kept[-1].rows == self.rows) else [*kept, self._point()]
+
+    def _point(self) -> Point:
+        return Point(self.rows, _values(self._overall), _values(self._recent))
+
+    # State
+
+    def state(self) -> dict[str, Any]:
+        """Everything that was counted and all that waits, as plain data."""
+        names = [metric.name for metric in self._overall]
+        return {
+            "window": self._window,
+            "delay": self._late.delay,
+            "metrics": names,
+            "rows": self.rows,
+            "seconds": self.seconds,
+            "since": self._since,
+            "ended": self._ended,
+            "overall": [metric.state() for metric in self._overall],
+            "recent": [metric.state() for metric in self._recent],
+            "history": self._history.state(names),
+            "late": self._late.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state made with the same metrics, window and delay; one that is refused changes nothing."""
+        try:
+            restored = self._restored(state)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is not the state of an evaluation: {type(error).__name__} {error}") from error
+        self.__dict__.update(restored.__dict__)
+
+    def _restored(self, state: dict[str, Any]) -> "Evaluation":
+        names = [str(name) for name in state["metrics"]]
+        rows = int(state["rows"])
+        mine = names if self._patterns is None else [metric.name for metric in self._patterns]
+        for what, theirs, here in (
+            ("window", state["window"], self._window),
+            ("delay", state["delay"], self._late.delay),
+            ("metrics", names, mine if rows else []),
+        ):
+            if theirs != here:
+                raise ValueError(f"the state is of an evaluation with {what}={theirs!r}, this one has {what}={here!r}")
+        patterns = self._patterns if self._patterns is not None or not rows else resolve(names)
+        new = Evaluation(metrics=patterns, window=self._window, delay=self._late.delay)
+        new.rows, new.seconds, new._since, new._ended = rows, float(state["seconds"]), int(state["since"]), True
+        if rows and patterns is not None:
+            new._overall, new._recent = copy.deepcopy(patterns), copy.deepcopy(patterns)
+            for metrics, saved in ((new._overall, state["overall"]), (new._recent, state["recent"])):
+                if len(saved) != len(names):
+                    raise ValueError(f"the state has {len(saved)} metrics, expected {len(names)}: {', '.join(names)}")
+                for metric, values in zip(metrics, saved, strict=True):
+                    metric.restore(values)
+            new._ended = bool(state["ended"])
+        if rows < 0 or new._since < 0 or (self._window is not None and new._since > self._window):
+            raise ValueError(f"the state has rows={rows} and since={new._since}, which cannot be")
+        new._history.restore(state["history"], names)
+        new._late.restore(state["late"])
+        return new
+
+
+def _unpacked(block: Any) -> tuple[Any, Any, Array | None]:
+    """X, y and the weights of a block, None where all rows count alike."""
+    if hasattr(block, "X"):
+        x, y, weight = block.X, block.y, getattr(block, "sample_weight", None)
+    else:
+        x, y, weight = (*block, None) if len(block) == 2 else block
+    if y is None:
+        raise ValueError("a block has no y; progressive validation needs labels. Name the target of the stream")
+    return x, y, None if weight is None else np.asarray(weight, dtype=np.float64)
+
+
+def _scoring(learner: Any, delay: int) -> Any:
+    if not hasattr(learner, "scores"):
+        raise ValueError(
+            f"delay={delay} needs a learner with scores(X), what rows score without being learned; "
+            f"{type(learner).__name__} has none. Give it one, or choose delay=0"
+        )
+    return learner
+
+
+def _predictions(learner: Any, counted: Counted) -> Predictions:
+    name, scores = type(learner).__name__, counted.scores
+    if scores.ndim == 1:
+        return Predictions(counted.truth, scores, weight=counted.weight, learner=name)
+    if not hasattr(learner, "classes_"):
+        raise ValueError(
+            f"{name}.learn gave scores of shape {scores.shape}, but it has no classes_ to name the columns"
+        )
+    classes = np.asarray(learner.classes_)
+    if scores.shape[1] < len(classes):  # scored before the other classes were known
+        missing = ((0, 0), (0, len(classes) - scores.shape[1]))
+        scores = np.pad(scores, missing, constant_values=np.nan)
+    convert = getattr(learner, "probabilities", None)
+    return Predictions(counted.truth, scores, classes, counted.weight, convert, name)
+
+
+def _values(metrics: list[Metric]) -> dict[str, float]:
+    return {metric.name: metric.value() for metric in metrics}

@@ -1,0 +1,167 @@
+"""Labels that come late.
+
+With a delay of k, row t is scored when it arrives and learned once row t + k was scored. So row t is scored by a model
+that has learned exactly the rows before t - k: from row k on, a row is scored and another learned by turns, whatever
+the blocks. Only while fewer than k labels are out many rows are scored by one model.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Counted", "Late", "LateLearner", "Rows", "learned"]
+
+Array = NDArray[np.float64]
+
+
+class LateLearner(Protocol):
+    """What late labels ask of a learner."""
+
+    def learn(self, X: Any, y: Any) -> Array:
+        """Scores of the rows before they were learned."""
+        ...
+
+    def scores(self, X: Any) -> Array:
+        """What rows score now; nothing is learned, and before the first row nothing is refused."""
+        ...
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Rows whose labels are there: truth (n,), scores (n,) or (n, classes), weight (n,) or None."""
+
+    truth: NDArray[Any]
+    scores: Array
+    weight: Array | None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Features, labels (n,), weights (n,) or None, and the scores the rows got when they arrived."""
+
+    x: Any
+    y: NDArray[Any]
+    weight: Array | None
+    scores: Array
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def part(self, start: int, stop: int) -> "Rows":
+        """Rows from `start` up to `stop`, with memory of their own: a block's owner may use its memory again."""
+        weight = None if self.weight is None else self.weight[start:stop].copy()
+        x = some_rows(self.x, start, stop)
+        x = x.copy() if hasattr(x, "copy") else x
+        return Rows(x, self.y[start:stop].copy(), weight, self.scores[start:stop].copy())
+
+
+def some_rows(x: Any, start: int, stop: int) -> Any:
+    """Rows of an array, a sparse matrix or a frame."""
+    return x.iloc[start:stop] if hasattr(x, "iloc") else x[start:stop]
+
+
+def learned(learner: Any, x: Any, y: Any, weight: Array | None) -> Array:
+    """What rows scored before they were learned; weights are passed where there are some."""
+    if weight is None:
+        return np.asarray(learner.learn(x, y))
+    return np.asarray(learner.learn(x, y, sample_weight=weight))
+
+
+class Late:
+    """The rows whose labels are still out, at most `delay` between two blocks."""
+
+    def __init__(self, delay: int) -> None:
+        self.delay = delay
+        self._waiting: deque[Rows] = deque()
+
+    def __len__(self) -> int:
+        return sum(len(rows) for rows in self._waiting)
+
+    def arrive(self, learner: LateLearner, x: Any, y: NDArray[Any], weight: Array | None) -> Counted:
+        """Score the rows of a block, learn those whose labels come meanwhile, and return the latter."""
+        count, waiting = len(y), len(self)
+        due = max(0, waiting + count - self.delay)
+        parts = [np.asarray(learner.scores(some_rows(x, 0, count - due)))] if due < count else []
+        blocks = [*((rows.x, rows.y, rows.weight) for rows in self._waiting), (x, y, weight)]
+        oldest = ((block, i) for block in blocks for i in range(len(block[1])))
+        for now in range(count - due, count):
+            parts.append(np.asarray(learner.scores(some_rows(x, now, now + 1))))
+            (xs, ys, weights), i = next(oldest)
+            here = slice(i, i + 1)
+            learned(learner, some_rows(xs, i, i + 1), ys[here], None if weights is None else weights[here])
+        new = Rows(x, y, weight, stacked(parts))
+        self._waiting.append(new)
+        taken = self._take(due)
+        if self._waiting and self._waiting[-1] is new:  # untouched: still the memory of the block's owner
+            self._waiting[-1] = new.part(0, count)
+        return taken
+
+    def drain(self, learner: LateLearner) -> Counted:
+        """The stream has ended: the labels still out come, and their rows are learned."""
+        for rows in self._waiting:
+            learned(learner, rows.x, rows.y, rows.weight)
+        return self._take(len(self))
+
+    def _take(self, count: int) -> Counted:
+        """Remove the oldest rows."""
+        taken: list[Rows] = []
+        left = count
+        while left:
+            rows = self._waiting.popleft()
+            if len(rows) > left:
+                self._waiting.appendleft(rows.part(left, len(rows)))
+                rows = Rows(
+                    rows.x, rows.y[:left], None if rows.weight is None else rows.weight[:left], rows.scores[:left]
+                )
+            taken.append(rows)
+            left -= len(rows)
+        return _counted(taken)
+
+    def state(self) -> dict[str, Any] | None:
+        """The rows that wait, as plain data; None where none do."""
+        if not self._waiting:
+            return None
+        rows = _counted(list(self._waiting))
+        features = [part.x.toarray() if hasattr(part.x, "toarray") else np.asarray(part.x) for part in self._waiting]
+        text = rows.truth.dtype.kind in "OU"
+        return {
+            "X": np.concatenate(features),
+            "y": rows.truth.tolist() if text else rows.truth,
+            "weight": rows.weight,
+            "scores": rows.scores,
+        }
+
+    def restore(self, state: dict[str, Any] | None) -> None:
+        """Continue from an exported state."""
+        if state is None:
+            self._waiting = deque()
+            return
+        x, y, scores = np.array(state["X"]), np.array(state["y"]), np.array(state["scores"], dtype=np.float64)
+        weight = None if state["weight"] is None else np.array(state["weight"], dtype=np.float64)
+        lengths = {len(x), len(y), len(scores), len(y) if weight is None else len(weight)}
+        if x.ndim != 2 or y.ndim != 1 or scores.ndim not in (1, 2) or len(lengths) > 1 or len(y) > self.delay:
+            raise ValueError(
+                f"late: expected up to {self.delay} rows, as many labels and scores; "
+                f"got X {x.shape}, y {y.shape}, scores {scores.shape}"
+            )
+        self._waiting = deque([Rows(x, y, weight, scores)])
+
+
+def stacked(parts: list[Array]) -> Array:
+    """Scores below each other, as wide as the widest: a class that was not known has NaN."""
+    if parts[0].ndim == 1:
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts])
+
+
+def _counted(parts: list[Rows]) -> Counted:
+    if not parts:
+        return Counted(np.zeros(0), np.zeros(0), None)
+    weight = None
+    if any(part.weight is not None for part in parts):
+        weight = np.concatenate([np.ones(len(part)) if part.weight is None else part.weight for part in parts])
+    return Counted(np.concatenate([part.y for part in parts]), stacked([part.scores for part in parts]), weight)

@@ -1,0 +1,37 @@
+"""Running metrics: each keeps a few numbers, whatever the length of the stream.
+
+| name                | what it is                                       | a row before which no class was known is |
+|---------------------|--------------------------------------------------|------------------------------------------|
+| `accuracy`          | the share of rows whose label was predicted      | an error                                 |
+| `balanced_accuracy` | the mean over the classes of their accuracy      | an error of its class                    |
+| `log_loss`          | minus the mean log probability of the true label | of probability 2.2e-16                   |
+| `auc`               | the area under the ROC curve, two classes        | below every row of the other class       |
+| `rmse`, `mae`       | root mean squared error, mean absolute error     | (numbers are always predicted)           |
+| `r2`                | the share of the targets' variance explained     | (numbers are always predicted)           |
+
+A metric of your own is an object as `Metric` says; for a mean over rows, a subclass of `Mean` with one method. All sums
+run in the order of the rows, so the metric is the same to the last bit however blocks are cut.
+"""
+
+from nolana.metrics.auc import AUC
+from nolana.metrics.balanced import BalancedAccuracy
+from nolana.metrics.explained import R2
+from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss, Mean
+from nolana.metrics.metric import Metric, resolve
+from nolana.metrics.predictions import Predictions
+from nolana.metrics.sums import running_sum
+
+__all__ = [
+    "AUC",
+    "MAE",
+    "R2",
+    "RMSE",
+    "Accuracy",
+    "BalancedAccuracy",
+    "LogLoss",
+    "Mean",
+    "Metric",
+    "Predictions",
+    "resolve",
+    "running_sum",
+]

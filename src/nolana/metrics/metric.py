@@ -1,0 +1,77 @@
+"""The protocol of a metric, and metrics by name."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from nolana.metrics.auc import AUC
+from nolana.metrics.balanced import BalancedAccuracy
+from nolana.metrics.explained import R2
+from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss
+from nolana.metrics.predictions import Predictions
+
+__all__ = ["Metric", "resolve"]
+
+
+class Metric(Protocol):
+    """What evaluation asks of a metric.
+
+    The object that is given is a pattern: it is copied (``copy.deepcopy``) for the whole stream and for each window,
+    and never changed itself. To give the same number however blocks are cut, add in the order of the rows
+    (`running_sum`).
+    """
+
+    name: str
+
+    def update(self, rows: Predictions) -> None:
+        """Count some rows, in fixed memory; a ValueError where the metric means nothing for such a learner."""
+        ...
+
+    def value(self) -> float:
+        """The metric over all rows counted, NaN where it has none yet."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """All that was counted, as plain data: dicts and lists of numbers, text, None and numeric arrays."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from an exported state."""
+        ...
+
+
+_MAKERS: dict[str, Callable[[], Metric]] = {
+    "accuracy": Accuracy,
+    "auc": AUC,
+    "balanced_accuracy": BalancedAccuracy,
+    "log_loss": LogLoss,
+    "mae": MAE,
+    "r2": R2,
+    "rmse": RMSE,
+}
+
+
+def resolve(metrics: Sequence[str | Metric]) -> list[Metric]:
+    """Metric objects from names and objects.
+
+    Examples
+    --------
+    >>> [metric.name for metric in resolve(["accuracy", "auc"])]
+    ['accuracy', 'auc']
+    """
+    if isinstance(metrics, str):
+        raise ValueError(f"metrics={metrics!r} must be a list of names or objects, such as [{metrics!r}]")
+    found: list[Metric] = []
+    for metric in metrics:
+        if isinstance(metric, str):
+            if metric not in _MAKERS:
+                raise ValueError(f"metrics: {metric!r} is unknown; choose from {', '.join(_MAKERS)}")
+            found.append(_MAKERS[metric]())
+            continue
+        missing = [verb for verb in ("name", "update", "value", "state", "restore") if not hasattr(metric, verb)]
+        if missing:
+            raise ValueError(f"metrics: {metric!r} has no {', '.join(missing)}; see nolana.metrics.Metric")
+        found.append(metric)
+    names = [metric.name for metric in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"metrics: each name may come once; got {', '.join(names)}")
+    return found

@@ -1,0 +1,119 @@
+"""What a metric is told about some rows: the truth, and what the learner said before it knew."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Predictions"]
+
+Array = NDArray[np.float64]
+
+# n rows, c classes
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Some rows of a stream, each with its score from before it was learned.
+
+    Parameters
+    ----------
+    truth : labels or targets (n,).
+    scores : (n,) where a number is predicted; (n, c) with a column for each class, NaN where it was not known.
+    classes : the labels of the columns (c,), or None where a number is predicted.
+    weight : how much each row counts (n,), or None where all count alike.
+    to_probabilities : makes probabilities (n, c) of scores (n, c), or None where the scores are none.
+    learner : its name, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Predictions(np.array(["a", "b"]), np.array([[np.nan, np.nan], [-1.0, 1.0]]), np.array(["a", "b"]))
+    >>> rows.known, rows.predicted[1]
+    (array([False,  True]), np.str_('b'))
+    """
+
+    truth: NDArray[Any]
+    scores: Array
+    classes: NDArray[Any] | None = None
+    weight: Array | None = None
+    to_probabilities: Callable[[Array], Array] | None = None
+    learner: str = "the learner"
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    def part(self, start: int, stop: int) -> "Predictions":
+        """Rows from `start` up to `stop`."""
+        if start == 0 and stop == len(self):
+            return self
+        weight = None if self.weight is None else self.weight[start:stop]
+        return replace(self, truth=self.truth[start:stop], scores=self.scores[start:stop], weight=weight)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether anything could be predicted, (n,). A number always can, be it finite or not."""
+        if self.scores.ndim == 1:
+            return np.ones(len(self), dtype=bool)
+        return np.asarray(~np.isnan(self.scores).all(axis=1))
+
+    @cached_property
+    def predicted(self) -> NDArray[Any]:
+        """The label of the largest score or the number itself, (n,); of no meaning where it is not `known`."""
+        if self.classes is None:
+            return self.scores
+        return np.asarray(self.classes[np.where(np.isnan(self.scores), -np.inf, self.scores).argmax(axis=1)])
+
+    @cached_property
+    def hits(self) -> NDArray[np.bool_]:
+        """Whether the label was predicted, (n,)."""
+        return np.asarray((self.truth == self.predicted) & self.known)
+
+    @cached_property
+    def columns(self) -> NDArray[np.intp]:
+        """The column of the true label, (n,); -1 where it has none."""
+        assert self.classes is not None
+        order = np.argsort(self.classes)
+        at = np.searchsorted(self.classes, self.truth, sorter=order)
+        found = order[np.minimum(at, len(order) - 1)]
+        return np.where(self.classes[found] == self.truth, found, -1)
+
+    @cached_property
+    def errors(self) -> Array:
+        """Target minus prediction, (n,)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.asarray(self.truth, dtype=np.float64) - self.scores)
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Of each class, (n, c)."""
+        assert self.to_probabilities is not None
+        return np.asarray(self.to_probabilities(self.scores))
+
+    def need_classes(self, metric: str) -> None:
+        """Raise where `metric` is for classes and numbers are predicted."""
+        if self.classes is None:
+            raise ValueError(
+                f"metrics: {metric!r} is for classes, but {self.learner} predicts numbers (it has no classes_); "
+                "choose rmse, mae or r2"
+            )
+
+    def need_numbers(self, metric: str) -> None:
+        """Raise where `metric` is for numbers and classes are predicted."""
+        if self.classes is not None:
+            raise ValueError(
+                f"metrics: {metric!r} is for numbers, but {self.learner} predicts classes; "
+                "choose accuracy, balanced_accuracy, auc or log_loss"
+            )
+
+    def need_probabilities(self, metric: str) -> None:
+        """Raise where `metric` is for probabilities and there are none."""
+        self.need_classes(metric)
+        if self.to_probabilities is None:
+            raise ValueError(
+                f"metrics: {metric!r} needs probabilities, but the scores of {self.learner} are none; choose a "
+                "learner with the logistic loss (loss='logistic'), or another metric"
+            )

@@ -1,0 +1,277 @@
+"""Running metrics: against scikit-learn, however blocks are cut, saved and restored."""
+
+import copy
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as oracle
+
+from nolana import NolanaClassifier
+from nolana.metrics import AUC, R2, RMSE, Mean, Predictions, resolve
+from nolana.metrics.quantiles import POINTS, Quantiles
+
+CLASSIFIES = ("accuracy", "balanced_accuracy", "log_loss", "auc")
+REGRESSES = ("rmse", "mae", "r2")
+
+
+def logistic(scores):
+    return NolanaClassifier(loss="logistic").probabilities(scores)
+
+
+def classified(n, classes, seed, weighted=False):
+    """Rows of a stream: at first nothing is known, then one class after another."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, n)
+    scores = rng.normal(size=(n, classes)) + 1.5 * (truth[:, None] == np.arange(classes))
+    if classes == 2:
+        scores[:, 0] = -scores[:, 1]
+    for c in range(classes):
+        scores[: c + 1 + c * 3, c] = np.nan
+    weight = rng.uniform(0, 2, n) * (rng.random(n) > 0.2) if weighted else None
+    return Predictions(np.array(list("pqrstu"))[truth], scores, np.array(list("pqrstu"))[:classes], weight, logistic)
+
+
+def regressed(n, seed, weighted=False):
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=n) + 3
+    weight = rng.uniform(0, 2, n) * (rng.random(n) > 0.2) if weighted else None
+    return Predictions(truth, truth + rng.normal(size=n), weight=weight)
+
+
+def rows_for(name, n, seed, weighted=False):
+    if name in REGRESSES:
+        return regressed(n, seed, weighted)
+    return classified(n, 2 if name == "auc" else 6, seed, weighted)
+
+
+def counted(name, parts):
+    (metric,) = resolve([name])
+    for part in parts:
+        metric.update(part)
+    return metric
+
+
+def cut(rows, cuts):
+    ends = [0, *sorted({c % (len(rows) + 1) for c in cuts}), len(rows)]
+    return [rows.part(a, b) for a, b in pairwise(ends)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", CLASSIFIES + REGRESSES)
+def test_as_scikit_learn(name, weighted):
+    rows = rows_for(name, 700, 5, weighted)
+    w = rows.weight
+    value = counted(name, [rows]).value()
+    if name in REGRESSES:
+        expected = {
+            "rmse": oracle.root_mean_squared_error,
+            "mae": oracle.mean_absolute_error,
+            "r2": oracle.r2_score,
+        }[name](rows.truth, rows.scores, sample_weight=w)
+    elif name == "accuracy":
+        expected = oracle.accuracy_score(rows.truth, np.where(rows.known, rows.predicted, "?"), sample_weight=w)
+    elif name == "balanced_accuracy":
+        wrong = dict(pairwise("pqrstup"))
+        said = np.where(rows.known, rows.predicted, [wrong[t] for t in rows.truth])
+        expected = oracle.balanced_accuracy_score(rows.truth, said, sample_weight=w)
+    elif name == "log_loss":
+        p = rows.probabilities
+        p = np.clip(p[np.arange(len(p)), np.searchsorted(rows.classes, rows.truth)], np.finfo(float).eps, 1)
+        expected = np.average(-np.log(p), weights=w)
+        later = slice(30, None)  # all classes are known: scikit-learn's own is defined
+        ours = counted(name, [rows.part(30, len(rows))]).value()
+        theirs = oracle.log_loss(
+            rows.truth[later],
+            rows.probabilities[later],
+            labels=list("pqrstu"),
+            sample_weight=None if w is None else w[later],
+        )
+        assert ours == pytest.approx(theirs, rel=1e-12)
+    else:
+        f = rows.scores[:, 1].copy()
+        second = rows.truth == "q"
+        f[1:5] = -1e9  # one class alone was known
+        f[0] = -1e10 if second[0] else 1e10  # nothing was
+        expected = oracle.roc_auc_score(second, f, sample_weight=w)
+    assert value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CLASSIFIES + REGRESSES)
+@given(
+    n=st.integers(1, 60),
+    seed=st.integers(0, 100),
+    cuts=st.lists(st.integers(0, 60), max_size=5),
+    weighted=st.booleans(),
+)
+def test_blocks_and_restarts_change_no_bit(name, n, seed, cuts, weighted):
+    rows = rows_for(name, n, seed, weighted)
+    whole = counted(name, [rows])
+    (metric,) = resolve([name])
+    for part in cut(rows, cuts):
+        (resumed,) = resolve([name])
+        resumed.restore(metric.state())
+        metric = resumed
+        metric.update(part)
+    assert np.array_equal(metric.value(), whole.value(), equal_nan=True)
+    assert plain(metric.state()) == plain(whole.state())
+
+
+def plain(state):
+    """As JSON; fails where the state is anything but dicts, lists, numbers, text, None and numeric arrays."""
+
+    def array(value):
+        assert isinstance(value, np.ndarray)
+        assert value.dtype.kind in "fiub"
+        return value.tolist()
+
+    return json.dumps(state, default=array)
+
+
+@pytest.mark.parametrize("name", CLASSIFIES + REGRESSES)
+def test_nothing_counted_is_nan(name):
+    assert np.isnan(resolve([name])[0].value())
+    rows = rows_for(name, 5, 0)
+    none = Predictions(rows.truth, rows.scores, rows.classes, np.zeros(5), rows.to_probabilities)
+    assert np.isnan(counted(name, [none]).value())
+
+
+def test_r2_far_from_zero_and_constant_targets():
+    rng = np.random.default_rng(0)
+    truth = 1e8 + rng.normal(size=2000)
+    said = truth + 0.5 * rng.normal(size=2000)
+    metric = R2()
+    metric.update(Predictions(truth, said))
+    assert metric.value() == pytest.approx(oracle.r2_score(truth, said), rel=1e-9)
+    for said in (np.full(5, 2.0), np.arange(5.0)):
+        metric = R2()
+        metric.update(Predictions(np.full(5, 2.0), said))
+        assert metric.value() == oracle.r2_score(np.full(5, 2.0), said)
+    metric = R2()
+    metric.update(Predictions(np.ones(1), np.ones(1)))
+    assert np.isnan(metric.value())
+
+
+def test_predictions_that_are_not_finite_are_errors():
+    rows = Predictions(np.array([1.0, 2.0]), np.array([np.inf, np.nan]))
+    assert not any(np.isfinite(counted(name, [rows]).value()) for name in ("rmse", "mae", "r2"))
+    f = np.array([[np.nan, np.nan], [np.inf, np.inf], [-1.0, 1.0]])
+    assert counted("auc", [Predictions(np.array([0, 1, 1]), f, np.array([0, 1]))]).value() == 0.0
+
+
+STREAMS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "rising": lambda rng, n: np.arange(n) / n + 0.1 * rng.normal(size=n),
+    "falling": lambda rng, n: -np.arange(n) + 0.0 * rng.normal(size=n),
+    "few values": lambda rng, n: rng.integers(0, 5, n).astype(float),
+    "narrow": lambda rng, n: 5 + 1e-9 * rng.normal(size=n),
+    "to and fro": lambda rng, n: np.where(np.arange(n) % 2, 1.0, -1.0) * rng.exponential(size=n),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_auc_is_within_its_bound(kind, weighted):
+    rng = np.random.default_rng(3)
+    n = 40 * POINTS
+    truth = (rng.random(n) < 0.4).astype(int)
+    f = STREAMS[kind](rng, n)
+    f = f + 0.7 * f.std() * truth if kind != "few values" else f + truth
+    weight = rng.uniform(0.5, 1.5, n) if weighted else None
+    metric = AUC()
+    rows = Predictions(truth, np.stack([-f, f], axis=1), np.array([0, 1]), weight)
+    for part in cut(rows, [1, 17, 5000, 5001, 40000]):
+        metric.update(part)
+    exact = oracle.roc_auc_score(truth, f, sample_weight=weight)
+    assert abs(metric.value() - exact) <= metric.error_bound() + 1e-12
+    assert metric.error_bound() <= (0.003 if weighted else 0.0015)
+    other = Predictions(1 - truth, np.stack([f, -f], axis=1), np.array([0, 1]), weight)
+    mirrored = counted("auc", [other])  # another side of each pair is kept: equal up to the errors
+    assert abs(mirrored.value() - metric.value()) <= mirrored.error_bound() + metric.error_bound()
+    state = metric.state()
+    assert sum(level is not None for side in state.values() for level in side["levels"]) < 2 * np.log2(n)
+    again = AUC()
+    again.restore(copy.deepcopy(state))
+    assert again.value() == metric.value()
+    assert counted("auc", [rows]).value() == metric.value()
+
+
+def test_auc_is_exact_while_rows_are_few():
+    rng = np.random.default_rng(0)
+    truth = np.arange(4 * POINTS - 2) % 2
+    f = np.round(rng.normal(size=len(truth)), 2)
+    metric = counted("auc", [Predictions(truth, np.stack([-f, f], axis=1), np.array([0, 1]))])
+    assert metric.error_bound() == 0
+    assert metric.value() == pytest.approx(oracle.roc_auc_score(truth, f), abs=1e-14)
+
+
+@pytest.mark.parametrize("order", ["as drawn", "sorted"])
+def test_shares_below_any_value_are_within_the_error(order):
+    values = np.random.default_rng(1).normal(size=100_000)
+    values = np.sort(values) if order == "sorted" else values
+    seen = Quantiles()
+    for i in range(0, len(values), 777):
+        seen.add(values[i : i + 777], np.ones(len(values[i : i + 777])))
+    kept, weights = seen.points()
+    assert weights.sum() == len(values)
+    assert len(kept) < POINTS * np.log2(len(values) / POINTS) + POINTS
+    places = np.sort(values)
+    true = np.arange(1, len(values) + 1) / len(values)
+    known = np.append(0, np.cumsum(weights))[np.searchsorted(kept, places, side="right")] / len(values)
+    assert 0 < np.abs(true - known).max() <= seen.error
+    assert seen.error <= 1.1 * np.log2(len(values) / POINTS) / (4 * POINTS) + 1 / POINTS
+
+
+def test_what_means_nothing_is_said_so():
+    numbers, labels = regressed(5, 0), classified(40, 3, 0)
+    for name in CLASSIFIES:
+        with pytest.raises(ValueError, match=f"'{name}' is for classes, but the learner predicts numbers"):
+            counted(name, [numbers])
+    for name in REGRESSES:
+        with pytest.raises(ValueError, match=f"'{name}' is for numbers, but the learner predicts classes"):
+            counted(name, [labels])
+    with pytest.raises(ValueError, match=r"'auc' is for two classes, but the learner knows 3: \['p', 'q', 'r'\]"):
+        counted("auc", [labels])
+    hinge = Predictions(labels.truth, labels.scores, labels.classes, learner="NolanaClassifier")
+    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but the scores of NolanaClassifier are none"):
+        counted("log_loss", [hinge])
+    with pytest.raises(ValueError, match="must be a list"):
+        resolve("accuracy")
+    with pytest.raises(ValueError, match="has no update, value, state, restore"):
+        resolve([type("Half", (), {"name": "half"})()])
+    with pytest.raises(ValueError, match="may come once; got rmse, rmse"):
+        resolve(["rmse", RMSE()])
+
+
+def test_a_state_of_another_shape_is_refused():
+    for name, wrong in (
+        ("balanced_accuracy", {"labels": ["a"], "sums": np.zeros((2, 2))}),
+        ("r2", {"rows": 1, "origin": 0.0, "sums": [0.0]}),
+        ("auc", {"first": Quantiles().state() | {"recent": np.zeros(3)}, "second": Quantiles().state()}),
+        ("auc", {"first": Quantiles().state(), "second": Quantiles().state() | {"collapses": [1]}}),
+        (
+            "auc",
+            {"first": Quantiles().state() | {"levels": [np.zeros((2, 3))], "collapses": [0]}, "second": {}},
+        ),
+    ):
+        with pytest.raises(ValueError, match=r"must be|expected|at most"):
+            resolve([name])[0].restore(wrong)
+
+
+def test_a_mean_of_ones_own():
+    class Worst(Mean):
+        name = "within one"
+
+        def losses(self, rows):
+            return (np.abs(rows.errors) < 1).astype(float)
+
+    rows = regressed(100, 0)
+    assert counted_with(Worst(), rows) == np.mean(np.abs(rows.truth - rows.scores) < 1)
+
+
+def counted_with(metric, rows):
+    metric.update(rows)
+    return metric.value()
