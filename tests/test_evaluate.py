@@ -14,7 +14,7 @@ from nolana import NolanaClassifier, NolanaRegressor
 from nolana.evaluate import Evaluation, progressive
 from nolana.evaluate.history import MOST_POINTS
 from nolana.metrics import Predictions, resolve
-from nolana.rivals import FOGDClassifier
+from nolana.rivals import FOGDClassifier, RBPClassifier
 from nolana.trivial import LastLabel, MajorityClass, RunningMean
 
 
@@ -132,11 +132,25 @@ def hand_metrics(learner, scores, y, names, weight=None):
     return values
 
 
+class WithoutShortcut:
+    """A learner with learn and scores alone."""
+
+    def __init__(self, model):
+        self.model, self.learn, self.scores = model, model.learn, model.scores
+
+    @property
+    def classes_(self):
+        return self.model.classes_
+
+
 LATE = {
     "newton": lambda: NolanaClassifier(n_landmarks=15),
     "logistic": lambda: NolanaClassifier(n_landmarks=15, loss="logistic"),
     "regressor": lambda: NolanaRegressor(n_landmarks=15),
     "rival": lambda: FOGDClassifier(n_components=20, random_state=0),
+    "no weights": lambda: RBPClassifier(budget=10, random_state=0),
+    "scaled": lambda: NolanaClassifier(n_landmarks=15, scale=True, optimizer="sgd", solver="exact"),
+    "own verbs": lambda: WithoutShortcut(NolanaClassifier(n_landmarks=15)),
     "majority": MajorityClass,
     "last": LastLabel,
     "mean": RunningMean,
@@ -392,3 +406,34 @@ def test_probabilities_of_scores_are_those_of_the_estimator(stream):
     p = twin.predict_proba(x[300:301])[0, np.flatnonzero(twin.classes_ == y[300])[0]]
     assert result.metrics["log_loss"] == pytest.approx(-np.log(p), rel=1e-12)
     assert not hasattr(NolanaClassifier(), "probabilities")
+
+
+@pytest.mark.parametrize("name", ["newton", "regressor", "no weights"])
+def test_scores_and_late_learning_by_turns_in_one_call(name, stream):
+    x, y, _ = task_of(name, stream)
+    turns, call = LATE[name](), LATE[name]()
+    scores = []
+    for i in range(50):
+        scores.append(turns.scores(x[50 + i : 51 + i])[0])
+        turns.learn(x[i : i + 1], y[i : i + 1])
+    together = call.learn_late(x[50:100], x[:50], y[:50])
+    for one, row in zip(scores, together, strict=True):
+        if np.ndim(one):
+            assert np.array_equal(one, row[: len(one)], equal_nan=True)
+            assert np.isnan(row[len(one) :]).all()
+        else:
+            assert one == row
+    bad = x[50:100].copy()
+    bad[49, 1] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        call.learn_late(bad, x[:50], y[:50])
+    with pytest.raises(ValueError, match="equally large"):
+        call.learn_late(x[:3], x[:2], y[:2])
+    assert np.array_equal(call.scores(x), turns.scores(x), equal_nan=True)
+
+
+def test_empty_blocks_of_a_late_stream_are_passed_over(stream):
+    x, y, _ = task_of("newton", stream)
+    given = [(x[:0], y[:0]), *blocks(x, y, 50), (x[:0], y[:0])]
+    result = progressive(NolanaClassifier(n_landmarks=15), given, delay=10)
+    assert result.metrics == progressive(NolanaClassifier(n_landmarks=15), blocks(x, y, 50), delay=10).metrics

@@ -200,6 +200,23 @@ class OnlinePredictor(OnlineEstimator):
         """Score each row, then learn it; returns what each row scored before it was learned."""
         raise NotImplementedError
 
+    def learn_late(self, X: NDArray[Any], late_X: NDArray[Any], late_y: Any, sample_weight: Any = None) -> Array:
+        """Score row i of `X`, then learn row i of `late_X`, for i = 0, 1, ...; returns the scores of `X`.
+
+        For labels that come late: ``scores`` and ``learn`` by turns, in one call and at the speed of a block.
+        """
+        if X.shape != late_X.shape:
+            raise ValueError(f"X and late_X must be equally large; got {X.shape} and {late_X.shape}")
+        # A row of weight 0 is scored and changes nothing, whatever label stands beside it.
+        rows = np.stack([X, late_X], axis=1).reshape(-1, X.shape[1])
+        weights = np.zeros((len(X), 2))
+        weights[:, 1] = 1.0 if sample_weight is None else sample_weight
+        return self._learn_weighted(rows, np.repeat(late_y, 2), weights.ravel())[::2]
+
+    def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        """`learn` with weights, also where a method defines none but 0 and 1."""
+        raise NotImplementedError
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn rows; `classes` announces labels that may come."""
         self.learn(X, y, classes=classes, sample_weight=sample_weight)

@@ -55,6 +55,10 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         with self._all_or_nothing() as first:
             return self._learn_many(X, y, classes, sample_weight, first)
 
+    def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        with self._all_or_nothing() as first:
+            return self._learn_many(X, y, None, sample_weight, first)
+
     def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Array:
         """The general path: everything is checked, then everything is learned."""
         labels = Labels() if first else self._labels

@@ -124,6 +124,9 @@ class StreamRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             scores = self._learn_one(X, y)
             if scores is not None:
                 return scores
+        return self._learn_weighted(X, y, sample_weight)
+
+    def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
         with self._all_or_nothing() as first:
             x = check_features(self, X, self._largest(), reset=first)
             targets = self._check_targets(y, x.shape[0])

@@ -2,11 +2,14 @@
 
 With a delay of k, row t is scored when it arrives and learned once row t + k was scored. So row t is scored by a model
 that has learned exactly the rows before t - k: from row k on, a row is scored and another learned by turns, whatever
-the blocks. Only while fewer than k labels are out many rows are scored by one model.
+the blocks. Only while fewer than k labels are out many rows are scored by one model. The estimators do these turns in
+one call (``learn_late``).
 """
 
 from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +18,8 @@ from numpy.typing import NDArray
 __all__ = ["Counted", "Late", "LateLearner", "Rows", "learned"]
 
 Array = NDArray[np.float64]
+WORTH_A_CALL = 8  # rows; for fewer the checks of a block are dearer than turns
+Labelled = tuple[Any, NDArray[Any], Array | None]  # features, labels (n,) and weights (n,) or None
 
 
 class LateLearner(Protocol):
@@ -76,28 +81,40 @@ class Late:
     def __init__(self, delay: int) -> None:
         self.delay = delay
         self._waiting: deque[Rows] = deque()
+        self._count = 0
 
     def __len__(self) -> int:
-        return sum(len(rows) for rows in self._waiting)
+        return self._count
 
     def arrive(self, learner: LateLearner, x: Any, y: NDArray[Any], weight: Array | None) -> Counted:
         """Score the rows of a block, learn those whose labels come meanwhile, and return the latter."""
-        count, waiting = len(y), len(self)
-        due = max(0, waiting + count - self.delay)
+        count = len(y)
+        if not count:
+            return _counted([])
+        due = max(0, len(self) + count - self.delay)
         parts = [np.asarray(learner.scores(some_rows(x, 0, count - due)))] if due < count else []
-        blocks = [*((rows.x, rows.y, rows.weight) for rows in self._waiting), (x, y, weight)]
-        oldest = ((block, i) for block in blocks for i in range(len(block[1])))
-        for now in range(count - due, count):
-            parts.append(np.asarray(learner.scores(some_rows(x, now, now + 1))))
-            (xs, ys, weights), i = next(oldest)
-            here = slice(i, i + 1)
-            learned(learner, some_rows(xs, i, i + 1), ys[here], None if weights is None else weights[here])
+        if due:
+            late = list(self._oldest(due, x, y, weight))
+            at_once = due >= WORTH_A_CALL and hasattr(learner, "learn_late")
+            at_once = at_once and all(type(rows) is np.ndarray for rows in (x, *(xs for xs, _, _ in late)))
+            turns = _in_one_call if at_once else _row_by_row
+            parts += turns(learner, some_rows(x, count - due, count), late)
         new = Rows(x, y, weight, stacked(parts))
         self._waiting.append(new)
+        self._count += count
         taken = self._take(due)
         if self._waiting and self._waiting[-1] is new:  # untouched: still the memory of the block's owner
             self._waiting[-1] = new.part(0, count)
         return taken
+
+    def _oldest(self, due: int, x: Any, y: NDArray[Any], weight: Array | None) -> Iterator[Labelled]:
+        """The first `due` rows of those that wait and of the block behind them, in pieces."""
+        for xs, ys, weights in chain(((rows.x, rows.y, rows.weight) for rows in self._waiting), [(x, y, weight)]):
+            taken = min(due, len(ys))
+            yield some_rows(xs, 0, taken), ys[:taken], None if weights is None else weights[:taken]
+            due -= taken
+            if not due:
+                return
 
     def drain(self, learner: LateLearner) -> Counted:
         """The stream has ended: the labels still out come, and their rows are learned."""
@@ -107,6 +124,7 @@ class Late:
 
     def _take(self, count: int) -> Counted:
         """Remove the oldest rows."""
+        self._count -= count
         taken: list[Rows] = []
         left = count
         while left:
@@ -137,7 +155,7 @@ class Late:
     def restore(self, state: dict[str, Any] | None) -> None:
         """Continue from an exported state."""
         if state is None:
-            self._waiting = deque()
+            self._waiting, self._count = deque(), 0
             return
         x, y, scores = np.array(state["X"]), np.array(state["y"]), np.array(state["scores"], dtype=np.float64)
         weight = None if state["weight"] is None else np.array(state["weight"], dtype=np.float64)
@@ -147,7 +165,29 @@ class Late:
                 f"late: expected up to {self.delay} rows, as many labels and scores; "
                 f"got X {x.shape}, y {y.shape}, scores {scores.shape}"
             )
-        self._waiting = deque([Rows(x, y, weight, scores)])
+        self._waiting, self._count = deque([Rows(x, y, weight, scores)]), len(y)
+
+
+def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[Array]:
+    """Scores of rows, each followed by the learning of a late one."""
+    scores: list[Array] = []
+    for xs, ys, weights in late:
+        for i in range(len(ys)):
+            now = len(scores)
+            scores.append(np.asarray(learner.scores(some_rows(x, now, now + 1))))
+            here = slice(i, i + 1)
+            learned(learner, some_rows(xs, i, i + 1), ys[here], None if weights is None else weights[here])
+    return scores
+
+
+def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> list[Array]:
+    """The same, by a learner that has a verb for it."""
+    features, labels, weights = zip(*late, strict=True)
+    weight = None
+    if any(part is not None for part in weights):
+        pairs = zip(labels, weights, strict=True)
+        weight = np.concatenate([np.ones(len(ys)) if ws is None else ws for ys, ws in pairs])
+    return [np.asarray(learner.learn_late(x, np.concatenate(features), np.concatenate(labels), weight))]
 
 
 def stacked(parts: list[Array]) -> Array:
@@ -155,6 +195,8 @@ def stacked(parts: list[Array]) -> Array:
     if parts[0].ndim == 1:
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)
+    if all(part.shape[1] == width for part in parts):
+        return np.concatenate(parts)
     return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts])
 
 

@@ -39,7 +39,8 @@ class BalancedAccuracy:
         """Count some rows."""
         rows.need_classes(self.name)
         columns = self._columns.of(rows.truth)
-        self._sums = np.pad(self._sums, ((0, 0), (0, len(self._columns) - self._sums.shape[1])))
+        if len(self._columns) > self._sums.shape[1]:
+            self._sums = np.pad(self._sums, ((0, 0), (0, len(self._columns) - self._sums.shape[1])))
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         # add.at goes row by row, so these sums do not depend on the blocks
         np.add.at(self._sums[0], columns, np.where(rows.hits, weight, 0.0))
