@@ -172,7 +172,8 @@ def altered(value, rng, leaves=LEAVES):
 def altered_array(array, rng):
     what = rng.randrange(6)
     if what == 0 and array.dtype.kind == "f":
-        array.flat[rng.randrange(array.size)] = rng.choice(NUMBERS)
+        with np.errstate(over="ignore"):
+            array.flat[rng.randrange(array.size)] = rng.choice(NUMBERS)
     elif what == 1:
         array = array[: rng.randrange(len(array))] if array.ndim else array.reshape(1)
     elif what == 2:

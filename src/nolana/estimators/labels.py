@@ -98,7 +98,7 @@ class Labels:
             same = same and np.array_equal(classes, np.asarray(labels, classes.dtype))
         except (ValueError, OverflowError):
             same = False
-        known.classes, known.column = classes, {label: i for i, label in enumerate(labels)}
+        known.classes, known.column = classes, {label: i for i, label in enumerate(labels)} if same else {}
         if not same or len(known.column) != len(classes):
             raise node["labels"].wrong(f"the {len(classes)} classes, each once")
         seen = [place.integer(0, len(labels) - 1) for place in node["seen"].items()]
