@@ -76,6 +76,7 @@ def test_neighbours_outside_the_set(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_kernel_that_overflows_ends(engine):
     """No ridge helps there: an error, where it would try larger ones for ever."""
     learner = build_learner(engine, "linear", capacity=3)
