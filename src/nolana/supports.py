@@ -79,3 +79,11 @@ class SupportRival(Rival):
         """k(x_i, x_j) over the support set."""
         rows = [self.kernel.row(s, self.supports, self.gamma)[0] for s in self.supports]
         return np.array(rows).reshape(self.size, self.size)
+
+
+class GrowingRival(SupportRival):
+    """A support set without a bound; `budget` is its first room."""
+
+    @property
+    def most_supports(self) -> float:
+        return np.inf

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from nolana.reference.kernels import Kernel
 from nolana.reference.losses import Loss
-from nolana.supports import SupportRival
+from nolana.supports import GrowingRival
 
 Array = NDArray[np.float64]
 NEGLIGIBLE = 1e-8
 
 
-class KernelOGD(SupportRival):
+class KernelOGD(GrowingRival):
     """supports (n, d), weights (c, n), ages (n), arrivals (1), with no bound on n."""
 
     def __init__(
@@ -27,10 +27,6 @@ class KernelOGD(SupportRival):
     ) -> None:
         super().__init__(features, budget, kernel)
         self.loss, self.rate, self.power, self.decay = loss, rate, power, decay
-
-    @property
-    def most_supports(self) -> float:
-        return np.inf
 
     def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
         eta = self.rate * float(self.rows) ** -self.power

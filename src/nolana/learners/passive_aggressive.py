@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nolana.reference.kernels import Kernel
 from nolana.reference.rival import Rival
-from nolana.supports import SupportRival
+from nolana.supports import GrowingRival
 
 Array = NDArray[np.float64]
 
@@ -116,8 +116,8 @@ class PassiveAggressive(Rival):
             self.weights += np.outer(step, x)
 
 
-class KernelPassiveAggressive(SupportRival):
-    """supports (n, d), weights (c, n), ages (n), arrivals (1), with no bound on n (`budget` is the first room)."""
+class KernelPassiveAggressive(GrowingRival):
+    """supports (n, d), weights (c, n), ages (n), arrivals (1), with no bound on n."""
 
     def __init__(self, features: int, budget: int, kernel: Kernel, demand: Demand, how: Aggressiveness) -> None:
         super().__init__(features, budget, kernel)

@@ -194,7 +194,7 @@ class DualSGDParameters(RivalParameters):
         budget, merged = integer("budget", self.budget, 1), integer("merged", self.merged, 1)
         if merged > budget:
             raise ValueError(f"merged={merged} does not go with budget={budget}: at most all of them can be merged")
-        default = 0.3 if self._regression else 1e-3
+        default = 0.2 if self._regression else 1e-3
         regularization = default if self.regularization is None else self.regularization
         return Part(
             "DualSGD",
@@ -220,7 +220,7 @@ class DualSGDClassifier(RivalClassifier, DualSGDParameters):
     budget, merged : support vectors, and how many of them are merged when the set is full.
     n_components : D, the number of projections of the Fourier part.
     gamma, loss, epsilon, center, max_iter, shuffle, random_state : as in `FOGDClassifier`.
-    regularization : lambda; the step at row t is 1/(lambda t). None: 1e-3, and 0.3 to
+    regularization : lambda; the step at row t is 1/(lambda t). None: 1e-3, and 0.2 to
         regress, below which the first steps overshoot.
     """
 

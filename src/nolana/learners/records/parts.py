@@ -12,7 +12,7 @@ import numpy as np
 
 from nolana import kernels, losses, reference
 from nolana.errors import ModelFileError
-from nolana.learners.passive_aggressive import Aggressiveness
+from nolana.learners.passive_aggressive import Aggressiveness, Demand
 from nolana.learners.rival import HOMES, Part
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
@@ -20,9 +20,11 @@ from nolana.reference.kernels import Kernel
 from nolana.reference.losses import Loss
 
 HOW = ("Unbounded", "Capped", "Softened")
-RIVALS = tuple(name for name in HOMES if name not in HOW)
+WHAT = ("Margin", "Band")
+RIVALS = tuple(name for name in HOMES if name not in HOW + WHAT)
 NAMES: dict[Any, Collection[str]] = {
     Aggressiveness: HOW,
+    Demand: WHAT,
     Kernel: tuple(kernels.CLASSES.values()),
     Loss: tuple(losses.CLASSES.values()),
 }
