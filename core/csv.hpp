@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "text.hpp"
+#include "cells.hpp"
 
 namespace nolana {
 
@@ -116,57 +116,42 @@ inline TextRows csv_fields(Stretch s, std::size_t start, char delimiter) {
     return out;
 }
 
-// places: for each column its place among the d features, -1 where it is none; target: column of the label or -1.
-inline TextRows csv_rows(Stretch s, std::size_t start, std::size_t limit, char delimiter, const std::int64_t* places,
-                         std::size_t width, std::int64_t target, std::size_t d) {
+// Complete rows of as many fields as there are columns; the first row of another width, or with a broken quote, ends it.
+inline Cells csv_cells(Stretch s, std::size_t start, std::size_t limit, char delimiter, const Wanted& wanted) {
     CsvText text(s, start, delimiter);
-    TextRows out;
-    const std::size_t bound = s.row_bound(start, limit);
-    out.x.reserve(bound * d + 1);
-    out.labels.reserve(bound * 3 + 1);
+    Cells out;
+    out.reserve(s.row_bound(start, limit), wanted);
     for (;;) {
-        if (out.rows < limit) text.skip_blank_lines();
+        if (out.n < limit) text.skip_blank_lines();
         out.end = text.at();
         out.lines = text.line();
-        if (out.rows == limit || out.end == s.size) return out;
+        if (out.n == limit || out.end == s.size) return out;
 
-        out.x.resize((out.rows + 1) * d);
-        double* x = out.x.data() + out.rows * d;
-        Problem flaw, bad;
-        std::int64_t label[3] = {0, 0, static_cast<std::int64_t>(out.lines)};
+        out.begin_row(wanted);
+        Problem flaw;
         std::size_t columns = 0, row_end = out.end;
         CsvField field;
         After after;
         do {
             after = text.next(field);
             row_end = field.end;
-            const Problem here{field.flaw, field.line, ++columns, field.begin, field.end};
-            if (field.flaw && !flaw.kind) flaw = here;
-            if (columns > width) continue;
-            const std::string_view raw(s.text + field.begin, field.end - field.begin);
-            const char* kind = nullptr;
-            if (const std::int64_t place = places[columns - 1]; place >= 0) {
-                kind = parse_feature(bare(raw), x[place]);
-            } else if (static_cast<std::int64_t>(columns) - 1 == target) {
-                if (bare(raw).empty()) kind = "empty";
-                label[0] = static_cast<std::int64_t>(field.begin);
-                label[1] = static_cast<std::int64_t>(field.end);
-                label[2] = static_cast<std::int64_t>(field.line);
-            }
-            if (kind && !bad.kind) bad = {kind, here.line, here.column, here.begin, here.end};
+            ++columns;
+            if (field.flaw && !flaw.kind) flaw = {field.flaw, field.line, columns, field.begin, field.end};
+            if (columns > wanted.width || (wanted.number[columns - 1] < 0 && wanted.text[columns - 1] < 0)) continue;
+            double value = 0;
+            const Code code = classify(bare({s.text + field.begin, field.end - field.begin}), value);
+            out.put(wanted, columns - 1, code, value, field.begin, field.end);
         } while (after == After::field);
 
-        if (after == After::row) {  // a broken quote explains a wrong width, and a wrong width a wrong value
+        if (after == After::row) {  // a broken quote explains a wrong width
             if (flaw.kind) out.problem = flaw;
-            else if (columns != width) out.problem = {"width", out.lines, columns, out.end, row_end};
-            else out.problem = bad;
+            else if (columns != wanted.width) out.problem = {"width", out.lines, columns, out.end, row_end};
         }
         if (after == After::cut || out.problem.kind) {
-            out.x.resize(out.rows * d);
+            out.drop_row(wanted);
             return out;
         }
-        out.labels.insert(out.labels.end(), label, label + 3);
-        ++out.rows;
+        out.end_row(out.end, row_end, out.lines);
     }
 }
 

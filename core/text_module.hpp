@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include "csv.hpp"
+#include "json.hpp"
 #include "libsvm.hpp"
 
 namespace nolana {
@@ -33,6 +34,13 @@ inline void check_places(const Places& places, std::size_t d) {
         if (places.data()[i] >= static_cast<std::int64_t>(d)) throw nb::value_error("a place is beyond the features");
 }
 
+inline Wanted check_wanted(const Places& numbers, const Places& texts, std::size_t d, std::size_t t) {
+    if (numbers.shape(0) != texts.shape(0)) throw nb::value_error("numbers and texts must have a place for each column");
+    check_places(numbers, d);
+    check_places(texts, t);
+    return {numbers.data(), texts.data(), numbers.shape(0), d, t};
+}
+
 inline nb::object hand_over(const Problem& p) {
     if (!p.kind) return nb::none();
     return nb::make_tuple(p.kind, p.line, p.column, p.begin, p.end);
@@ -41,6 +49,13 @@ inline nb::object hand_over(const Problem& p) {
 inline nb::tuple hand_over(TextRows&& r, std::size_t d) {
     return nb::make_tuple(hand_over(std::move(r.x), {r.rows, d}), hand_over(std::move(r.labels), {r.rows, 3}), r.end,
                           r.lines, hand_over(r.problem));
+}
+
+inline nb::tuple hand_over(Cells&& c, std::size_t d, std::size_t t) {
+    const std::size_t n = c.n;
+    return nb::make_tuple(hand_over(std::move(c.values), {n, d}), hand_over(std::move(c.codes), {n, d}),
+                          hand_over(std::move(c.spans), {n, t, 2}), hand_over(std::move(c.span_codes), {n, t}),
+                          hand_over(std::move(c.rows), {n, 3}), c.end, c.lines, hand_over(c.problem));
 }
 
 // Every label through one parser: the values, and the first row it does not fit (-1: it fits all).
@@ -69,19 +84,39 @@ inline void bind_text(nb::module_& m) {
         },
         "text"_a, "start"_a, "final"_a, "delimiter"_a);
     m.def(
-        "csv_rows",
+        "csv_cells",
         [](const nb::bytes& text, std::size_t start, bool final, std::size_t limit, char delimiter,
-           const Places& places, std::int64_t target, std::size_t features) {
+           const Places& numbers, const Places& texts, std::size_t d, std::size_t t) {
             const Stretch s = stretch(text, start, final);
-            check_places(places, features);
-            TextRows out;
+            const Wanted wanted = check_wanted(numbers, texts, d, t);
+            Cells out;
             {
                 nb::gil_scoped_release unlocked;
-                out = csv_rows(s, start, limit, delimiter, places.data(), places.shape(0), target, features);
+                out = csv_cells(s, start, limit, delimiter, wanted);
             }
-            return hand_over(std::move(out), features);
+            return hand_over(std::move(out), d, t);
         },
-        "text"_a, "start"_a, "final"_a, "limit"_a, "delimiter"_a, "places"_a, "target"_a, "features"_a);
+        "text"_a, "start"_a, "final"_a, "limit"_a, "delimiter"_a, "numbers"_a, "texts"_a, "d"_a, "t"_a);
+    m.def(
+        "json_cells",
+        [](const nb::bytes& text, std::size_t start, bool final, std::size_t limit, const nb::list& keys,
+           const Places& numbers, const Places& texts, std::size_t d, std::size_t t) {
+            const Stretch s = stretch(text, start, final);
+            const Wanted wanted = check_wanted(numbers, texts, d, t);
+            std::vector<std::string> names;
+            for (const nb::handle key : keys) {
+                const auto name = nb::cast<nb::bytes>(key);
+                names.emplace_back(name.c_str(), name.size());
+            }
+            if (names.size() != wanted.width) throw nb::value_error("there must be as many keys as places");
+            Cells out;
+            {
+                nb::gil_scoped_release unlocked;
+                out = json_cells(s, start, limit, names, wanted);
+            }
+            return hand_over(std::move(out), d, t);
+        },
+        "text"_a, "start"_a, "final"_a, "limit"_a, "keys"_a, "numbers"_a, "texts"_a, "d"_a, "t"_a);
     m.def(
         "libsvm_rows",
         [](const nb::bytes& text, std::size_t start, bool final, std::size_t limit, const Places& places,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
@@ -23,7 +24,13 @@ from nolana.errors import NolanaError, StreamError
 
 BUILDS = core_builds()
 DATA = Path(os.environ.get("NOLANA_DATA", Path(__file__).parents[2] / "shared" / "data"))
-PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+PACKERS = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
 
 
 def read(text, **parameters):
@@ -307,8 +314,9 @@ def test_concatenated_members_and_damaged_files(tmp_path):
         path.write_bytes(pack(os.urandom(5000).hex().encode())[:-40])
         with pytest.raises(StreamError, match="data is damaged or cut off after line 1"):
             streams.read(path)
-    for magic, kind in ((b"\x28\xb5\x2f\xfd", "Zstandard"), ("a,b\n".encode("utf-16"), "UTF-16")):
+    for magic, kind in ((b"PK\x03\x04", "ZIP"), ("a,b\n".encode("utf-16"), "UTF-16")):
         assert f"this is {kind}" in str(refusal(magic + b"        "))
+    assert "the Zstandard data is damaged" in str(refusal(b"\x28\xb5\x2f\xfd        "))
 
 
 @pytest.mark.parametrize(
@@ -325,12 +333,13 @@ def test_concatenated_members_and_damaged_files(tmp_path):
 )
 def test_formats_are_guessed_from_the_name_then_the_first_line(tmp_path, name, text, format):
     from nolana.streams.formats import guess
-    from nolana.streams.sources import Text
+    from nolana.streams.sources import Bytes
+    from nolana.streams.text import Text
 
     path = tmp_path / name
     path.write_text(text)
     for chunk in (1, 100):
-        source = Text(path, chunk)
+        source = Text(Bytes(path), chunk)
         assert guess(source) == format
         source.close()
 
@@ -399,7 +408,7 @@ def test_rows_come_as_soon_as_they_are_there():
 
 
 def test_a_row_that_never_ends_is_refused(monkeypatch):
-    monkeypatch.setattr("nolana.streams.sources.Text.more.__defaults__", (1000,))
+    monkeypatch.setattr("nolana.streams.text.Text.longest", 1000)
     error = refusal('a,y\n1,0\n2,"' + "x\n" * 5000)
     assert "line 3: no row ends within 1,000 bytes; is a quote not closed?" in str(error)
 
@@ -527,10 +536,9 @@ def agree(ours, theirs):
 @example(text=b'"1" x,2\n', final=False, limit=3, mark=",")
 @example(text=b'1,"2"\r', final=True, limit=3, mark=",")
 def test_csv_of_the_core_is_that_of_the_reference(core, text, final, limit, mark):
-    places = np.array([0, -1, 1])
-    for target in (1, -1):
-        arguments = (text, 0, final, limit, mark, places, target, 2)
-        agree(core.csv_rows(*arguments), reference.csv_rows(*arguments))
+    for numbers, texts in (([0, -1, 1], [-1, 0, 1]), ([0, 1, -1], [-1, -1, -1])):
+        arguments = (text, 0, final, limit, mark, np.array(numbers), np.array(texts), 2, 2)
+        agree(core.csv_cells(*arguments), reference.csv_cells(*arguments))
     agree(core.csv_fields(text, 0, final, mark), reference.csv_fields(text, 0, final, mark))
 
 
@@ -574,6 +582,12 @@ def test_the_core_refuses_places_outside():
         with pytest.raises(ValueError, match="start is behind the end"):
             core.csv_fields(b"1", 2, True, ",")
         with pytest.raises(ValueError, match="a place is beyond the features"):
-            core.csv_rows(b"1", 0, True, 1, ",", np.array([1]), -1, 1)
+            core.csv_cells(b"1", 0, True, 1, ",", np.array([1]), np.array([-1]), 1, 0)
+        with pytest.raises(ValueError, match="a place is beyond the features"):
+            core.json_cells(b"1", 0, True, 1, [b"a"], np.array([-1]), np.array([3]), 1, 3)
+        with pytest.raises(ValueError, match="as many keys as places"):
+            core.json_cells(b"1", 0, True, 1, [], np.array([-1]), np.array([0]), 0, 1)
+        with pytest.raises(ValueError, match="a place for each column"):
+            core.csv_cells(b"1", 0, True, 1, ",", np.array([0]), np.array([0, 1]), 1, 2)
         with pytest.raises(ValueError, match="a span is not in the text"):
             core.number_fields(b"1", np.array([[0, 2, 0]]))

@@ -11,6 +11,9 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]  # (columns,): place among the features, -1 where a column is none
 Spans = NDArray[np.int64]  # (n, 3): begin, end, line of fields
 Problem = tuple[str, int, int, int, int]  # kind, line, column, begin, end
+Codes = NDArray[np.uint8]
+# values (n, d), codes (n, d), spans (n, t, 2), their codes (n, t), rows (n, 3), end, line ends, problem
+Cells = tuple[Array, Codes, NDArray[np.int64], Codes, NDArray[np.int64], int, int, Problem | None]
 
 rivals = _core_rivals  # a submodule
 
@@ -92,9 +95,28 @@ def add_moments(count: float, mean: Array, squares: Array, x: Array) -> float: .
 def first_beyond(x: Array, bound: float) -> int: ...
 def best_build() -> str: ...
 def csv_fields(text: bytes, start: int, final: bool, delimiter: str) -> tuple[Spans, int, int, Problem | None]: ...
-def csv_rows(
-    text: bytes, start: int, final: bool, limit: int, delimiter: str, places: Places, target: int, features: int
-) -> tuple[Array, Spans, int, int, Problem | None]: ...
+def csv_cells(
+    text: bytes,
+    start: int,
+    final: bool,
+    limit: int,
+    delimiter: str,
+    numbers: Places,
+    texts: Places,
+    d: int,
+    t: int,
+) -> Cells: ...
+def json_cells(
+    text: bytes,
+    start: int,
+    final: bool,
+    limit: int,
+    keys: list[bytes],
+    numbers: Places,
+    texts: Places,
+    d: int,
+    t: int,
+) -> Cells: ...
 def libsvm_rows(
     text: bytes, start: int, final: bool, limit: int, places: Places, features: int, base: int, labelled: bool
 ) -> tuple[Array, Spans, int, int, Problem | None]: ...

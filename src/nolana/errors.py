@@ -3,6 +3,7 @@
 NolanaError
 ├── BackendError            NOLANA_BACKEND asks for something that is not there
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
+├── MissingExtraError       something optional is not installed; the message names the extra
 ├── ModelFileError          a model file cannot be written, or what is in it makes no sense
 └── StreamError             a source cannot be read, or a row of it makes no sense
 ReferenceBackendWarning     the compiled core is missing; NumPy serves
@@ -13,6 +14,7 @@ __all__ = [
     "BackendError",
     "DataError",
     "DivergenceWarning",
+    "MissingExtraError",
     "ModelFileError",
     "NolanaError",
     "ReferenceBackendWarning",
@@ -34,6 +36,10 @@ class DataError(NolanaError):
 
 class ModelFileError(NolanaError, ValueError):
     """A model file that cannot be written or read; says which file, where in it, and what was expected."""
+
+
+class MissingExtraError(NolanaError, ImportError):
+    """Something optional is not installed; the message names the extra that brings it."""
 
 
 class StreamError(NolanaError, ValueError):

@@ -5,12 +5,14 @@ export. Letters: n rows, d features, m landmarks, r rank, c outputs.
 """
 
 from nolana.reference.checks import add_moments, first_beyond
+from nolana.reference.csv import csv_cells, csv_fields
 from nolana.reference.heads import SGD, Newton
+from nolana.reference.json import json_cells
 from nolana.reference.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
 from nolana.reference.landmarks import Fixed, KMeans
 from nolana.reference.learner import Learner
 from nolana.reference.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Squared, SquaredHinge
-from nolana.reference.text import csv_fields, csv_rows, integer_fields, libsvm_extent, libsvm_rows, number_fields
+from nolana.reference.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
     "RBF",
@@ -31,10 +33,11 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "add_moments",
+    "csv_cells",
     "csv_fields",
-    "csv_rows",
     "first_beyond",
     "integer_fields",
+    "json_cells",
     "libsvm_extent",
     "libsvm_rows",
     "number_fields",

@@ -1,11 +1,10 @@
-r"""Numbers and rows out of CSV and LIBSVM text.
+r"""Numbers out of text, and rows out of LIBSVM text.
 
 Every reader takes a stretch of bytes from ``start``, parses complete rows only (the last one needs no line end
 where ``final``), at most ``limit`` of them, and returns what it found, the end of it, the line ends passed, and
 the first problem: ``(kind, line, column, begin, end)`` or None. A problem ends it before the row it is in.
 
-CSV is RFC 4180 with blanks allowed around fields: ``a,"b ""c"", d" , 3``. A LIBSVM line is
-``label [qid:n] index:value ... [# comment]`` with ascending indices; what is not named is zero.
+A LIBSVM line is ``label [qid:n] index:value ... [# comment]`` with ascending indices; what is not named is zero.
 """
 
 import re
@@ -25,7 +24,8 @@ PAIR = re.compile(rb"([0-9]+):(.*)", re.DOTALL)
 LARGEST_INDEX = 2**64 - 1
 
 
-def _number(field: bytes) -> float | None:
+def number(field: bytes) -> float | None:
+    """A field as a double, nan and inf included, or None."""
     return float(field) if NUMBER.fullmatch(field) or UNBOUNDED.fullmatch(field) else None
 
 
@@ -39,13 +39,13 @@ def _integer(field: bytes) -> int | None:
 
 def _feature(field: bytes) -> tuple[float, str | None]:
     """The value of a feature and the kind of problem it has."""
-    value = _number(field)
+    value = number(field)
     if value is None:
         return 0.0, "number" if field else "empty"
     return value, None if np.isfinite(value) else "finite"
 
 
-def _bare(field: bytes) -> bytes:
+def bare(field: bytes) -> bytes:
     """A field without its quotes and the blanks around."""
     if len(field) >= 2 and field[:1] == b'"' and field[-1:] == b'"':
         field = field[1:-1]
@@ -56,7 +56,7 @@ def integer_fields(text: bytes, spans: Integers) -> tuple[Integers, int]:
     """Fields as 64-bit integers, and the first that is none (-1: all are)."""
     values = np.zeros(len(spans), dtype=np.int64)
     for i, (begin, end, _) in enumerate(spans.tolist()):
-        value = _integer(_bare(text[begin:end]))
+        value = _integer(bare(text[begin:end]))
         if value is None:
             return values, i
         values[i] = value
@@ -67,126 +67,19 @@ def number_fields(text: bytes, spans: Integers) -> tuple[Array, int]:
     """Fields as doubles, nan and inf included, and the first that is none (-1: all are)."""
     values = np.zeros(len(spans))
     for i, (begin, end, _) in enumerate(spans.tolist()):
-        value = _number(_bare(text[begin:end]))
+        value = number(bare(text[begin:end]))
         if value is None:
             return values, i
         values[i] = value
     return values, -1
 
 
-class _CsvGrammar:
-    """The expressions of one delimiter: a blank line, a quoted and a bare field with what ends it."""
-
-    def __init__(self, delimiter: str, final: bool) -> None:
-        mark = re.escape(delimiter.encode())
-        blank = b"[" + b" \t".replace(delimiter.encode(), b"") + b"]*"
-        stop = b"(" + mark + rb"|\r?\n" + (rb"|\r?\Z" if final else b"") + b")"
-        self.blank_line = re.compile(blank + (rb"(\r?\n|\r?\Z)" if final else rb"\r?\n"))
-        self.quoted = re.compile(blank + rb'("(?:[^"]|"")*+")' + blank + stop)
-        self.open = re.compile(blank + rb'("(?:[^"]|"")*+)\Z')
-        self.bare = re.compile(blank + rb"([^\n" + mark + rb"]*?)" + blank + stop)
-        # text behind a closing quote, up to where a bare field would end
-        self.spoilt = re.compile(blank + rb'("(?:[^"]|"")*+"[^\n' + mark + rb"]*?)" + blank + stop)
-        self.starts_quoted = re.compile(blank + b'"')
-        self.delimiter = delimiter.encode()
-
-    def row(self, text: bytes, at: int) -> tuple[list[tuple[int, int, int]], list[str | None], int, int] | None:
-        """Fields (begin, end, line) of the row at a place, their flaws, the row's end and its line ends; or None."""
-        fields: list[tuple[int, int, int]] = []
-        flaws: list[str | None] = []
-        line = 0
-        while True:
-            flaw = None
-            if self.starts_quoted.match(text, at):
-                found = self.quoted.match(text, at)
-                if found is None:
-                    found, flaw = self.spoilt.match(text, at), "quote"
-                if found is None:
-                    found, flaw = self.open.match(text, at), "open"
-            else:
-                found = self.bare.match(text, at)
-            if found is None:
-                return None
-            begin, end = found.span(1)
-            fields.append((begin, end, line))
-            flaws.append(flaw)
-            line += text.count(b"\n", begin, end)
-            at = found.end()
-            if flaw == "open" or found[2] != self.delimiter:
-                ended = flaw != "open" and found[2].endswith(b"\n")
-                return fields, flaws, at, line + ended
-
-
-def _skip_blank_lines(grammar: _CsvGrammar, text: bytes, at: int) -> tuple[int, int]:
-    lines = 0
-    while at < len(text) and (found := grammar.blank_line.match(text, at)):
-        lines += found[0].endswith(b"\n")
-        at = found.end()
-    return at, lines
-
-
-def csv_fields(text: bytes, start: int, final: bool, delimiter: str) -> tuple[Integers, int, int, Problem | None]:
-    """The fields of the next row, (fields, 3): begin, end, line; none where the text ends first."""
-    grammar = _CsvGrammar(delimiter, final)
-    at, lines = _skip_blank_lines(grammar, text, start)
-    row = grammar.row(text, at) if at < len(text) else None
-    if row is None or (not final and "open" in row[1]):
-        return np.zeros((0, 3), dtype=np.int64), at, lines, None
-    fields, flaws, end, passed = row
-    problem = _flaw(fields, flaws, lines)
-    return _spans([(begin, stop, lines + line) for begin, stop, line in fields]), end, lines + passed, problem
-
-
-def _flaw(fields: list[tuple[int, int, int]], flaws: list[str | None], lines: int) -> Problem | None:
-    for column, ((begin, end, line), flaw) in enumerate(zip(fields, flaws, strict=True), start=1):
-        if flaw:
-            return flaw, lines + line, column, begin, end
-    return None
-
-
-def csv_rows(
-    text: bytes, start: int, final: bool, limit: int, delimiter: str, places: Integers, target: int, features: int
-) -> Rows:
-    """Rows of CSV: X (n, features), labels (n, 3): begin, end, line.
-
-    places has for each column its place among the features, or -1; target is the column of the label, or -1.
-    """
-    grammar = _CsvGrammar(delimiter, final)
-    rows: list[Array] = []
-    labels: list[tuple[int, int, int]] = []
-    at, lines, problem = start, 0, None
-    while len(rows) < limit:
-        at, skipped = _skip_blank_lines(grammar, text, at)
-        lines += skipped
-        row = grammar.row(text, at) if at < len(text) else None
-        if row is None or (not final and "open" in row[1]):
-            break
-        fields, flaws, end, passed = row
-        problem = _flaw(fields, flaws, lines)
-        if problem is None and len(fields) != len(places):
-            problem = ("width", lines, len(fields), at, fields[-1][1])
-        x, label = np.zeros(features), (0, 0, lines)
-        for column, ((begin, stop, line), place) in enumerate(zip(fields, places.tolist(), strict=False)):
-            field, kind = _bare(text[begin:stop]), None
-            if place >= 0:
-                x[place], kind = _feature(field)
-            elif column == target:
-                label, kind = (begin, stop, lines + line), None if field else "empty"
-            if kind and problem is None:
-                problem = (kind, lines + line, column + 1, begin, stop)
-        if problem:
-            break
-        rows.append(x)
-        labels.append(label)
-        at, lines = end, lines + passed
-    return _gather(rows, features), _spans(labels), at, lines, problem
-
-
 def _gather(rows: list[Array], features: int) -> Array:
     return np.array(rows, dtype=np.float64).reshape(len(rows), features)
 
 
-def _spans(labels: list[tuple[int, int, int]]) -> Integers:
+def spans(labels: list[tuple[int, int, int]]) -> Integers:
+    """Begin, end and line of some fields, (n, 3)."""
     return np.array(labels, dtype=np.int64).reshape(len(labels), 3)
 
 
@@ -226,7 +119,7 @@ def libsvm_rows(
             has_label = b":" not in first
             if labelled and not has_label:
                 problem = ("label", lines, 1, begin, begin + len(first))
-                return _gather(rows, features), _spans(labels), at, lines, problem
+                return _gather(rows, features), spans(labels), at, lines, problem
             x = np.zeros(features)
             past = int(has_label)
             past += past < len(tokens) and tokens[past][1].startswith(b"qid:")
@@ -235,14 +128,14 @@ def libsvm_rows(
                 kind, index, value = _check_pair(token, base, len(places), smallest)
                 if kind:
                     problem = (kind, lines, column, place, place + len(token))
-                    return _gather(rows, features), _spans(labels), at, lines, problem
+                    return _gather(rows, features), spans(labels), at, lines, problem
                 smallest = index + 1
                 if places[index - base] >= 0:
                     x[places[index - base]] = value
             rows.append(x)
             labels.append((begin, begin + len(first), lines))
         at, lines = following, lines + 1
-    return _gather(rows, features), _spans(labels), at, lines, None
+    return _gather(rows, features), spans(labels), at, lines, None
 
 
 def _check_pair(token: bytes, base: int, width: int, smallest: int) -> tuple[str | None, int, float]:

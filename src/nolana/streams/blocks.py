@@ -11,11 +11,11 @@ __all__ = ["Block", "Position"]
 
 @dataclass(frozen=True)
 class Position:
-    """How far a stream has been read; enough to go on from there."""
+    """How far a stream has been read."""
 
-    rows: int  # read so far, this block included
-    offset: int  # bytes of uncompressed text before the next row
-    line: int  # the line that comes next, from 1
+    rows: int  # yielded so far, this block included
+    offset: int  # bytes of uncompressed text before the next row; rows of a Parquet or Arrow table before it
+    line: int  # the line that comes next, from 1; the row of a table
 
 
 @dataclass(frozen=True)
@@ -23,5 +23,6 @@ class Block:
     """Some rows of a stream: n rows, d features."""
 
     X: NDArray[np.float64]  # (n, d), C-contiguous
-    y: NDArray[Any] | None  # (n,) of int64, float64 or text; None where the stream has no target
+    y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None where the stream has no target
     position: Position  # after these rows
+    lines: NDArray[np.int64]  # (n,): the line each row begins at, from 1; its row in a Parquet or Arrow table

@@ -1,34 +1,39 @@
-"""CSV: which columns there are and which of them are features; the rows themselves are parsed by the engine.
+"""CSV: which columns there are; the rows themselves are parsed by the engine.
 
 RFC 4180 (Y. Shafranovich, 2005), with blanks around fields and blank lines passed over.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from nolana._backend import engine
-from nolana.streams.labels import Part
-from nolana.streams.sources import Text, fail
+from nolana.errors import StreamError
+from nolana.streams.cells import Cells, TextCells, decode_csv
+from nolana.streams.columns import Column, Columns, Target
+from nolana.streams.reader import Problem, TextReader
+from nolana.streams.sources import fail, trouble
+from nolana.streams.text import Text
+from nolana.streams.times import seconds
 
-__all__ = ["Column", "CsvRows", "Target"]
-
-Column = str | int
-Target = Column | Literal[False] | None
+__all__ = ["CsvReader"]
 
 DELIMITERS = (",", ";", "\t")
 MEANING = {
-    "number": "{value} is not a number",
-    "finite": "{value} is not a finite number",
-    "empty": "the field is empty",
     "quote": "text behind the closing quote: {value}",
     "open": "the quote that begins here is not closed before the end of the file",
 }
 
 
-class CsvRows:
-    """The rows of a CSV text."""
+class CsvReader(TextReader):
+    """The rows of a CSV text.
+
+    Whether the first line has the names is told by what the caller asks for: names, or features that are numbers.
+    """
+
+    format = "csv"
+    decode = staticmethod(decode_csv)
 
     def __init__(
         self,
@@ -36,61 +41,65 @@ class CsvRows:
         *,
         target: Target,
         features: Sequence[Column] | None,
+        ignore: Sequence[Column] | None,
         header: bool | None,
         delimiter: str | None,
     ) -> None:
-        self._text = text
-        self._delimiter = self._check_delimiter(delimiter)
+        super().__init__(text)
+        self.delimiter = self._check_delimiter(delimiter)
         first, self._first_line, end, lines = self._first_row()
-        self.width = len(first)
-        named = [which for which in (target, *(features or ())) if isinstance(which, str)]
+        named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
         if named and header is False:
             raise ValueError(f"column {named[0]!r} is a name, but header=False says that columns have none")
-        self.names = [self._decode(field) for field in first] if named or header is not False else None
-        chosen = self._choose(target, features)
-        if header is None and not named and any(_is_number(first[j]) for j in chosen):
-            self.names = None
-        self._guessed = header is None and self.names is None
-        if self.names is not None:
+        names = [_decode(field) for field in first] if named or header is not False else None
+        self.columns = self._columns(names, len(first))
+        chosen, _ = self.columns.choose(target, features, ignore)
+        if header is None and not named and any(_is_value(first[j]) for j in chosen):
+            self.columns = self._columns(None, len(first))
+        self._guessed = header is None and self.columns.names is None
+        self.header = self.columns.names is not None
+        if self.header:
             text.take(end, lines)
-        self.has_target = self._target >= 0
-        self.n_features = len(chosen)
-        self.feature_names = None if self.names is None else [self.names[j] for j in chosen]
-        self._places = np.full(self.width, -1, dtype=np.int64)
-        self._places[chosen] = np.arange(len(chosen))
 
-    @property
-    def label_place(self) -> tuple[int, str | None]:
-        """Number (from 1) and name of the label's column."""
-        return self._target + 1, self._name(self._target)
+    def _columns(self, names: list[str] | None, width: int) -> Columns:
+        line, hint = self._first_line, f"; is the delimiter {self.delimiter!r}?"
+        return Columns(self.path, names, width, f"line {line}", line, hint)
 
-    def parse(self, limit: int) -> Part:
-        """At most so many rows of the window."""
-        text = self._text
-        data, line = text.data, text.line
-        x, spans, end, lines, problem = engine().csv_rows(
-            data, text.start, text.final, limit, self._delimiter, self._places, self._target, self.n_features
+    def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
+        text = self.text
+        return self._gather(
+            engine().csv_cells(
+                text.data,
+                start,
+                text.final,
+                limit,
+                self.delimiter,
+                *self._places,
+                len(self._numbers),
+                len(self._texts),
+            )
         )
-        if problem is not None:
-            self._complain(problem)
-        text.take(end, lines)
-        return Part(x, spans, data, line)
 
-    def _complain(self, problem: tuple[str, int, int, int, int]) -> None:
+    def wrong(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+        """The error of a cell."""
+        assert isinstance(cells, TextCells)
+        begin, end = cells.rows[row].tolist()
+        data = cells.data[begin:end]
+        begin, end, lines = engine().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
+        line = int(cells.lines[row]) + lines
+        if self._guessed and line == self._first_line and "not a number" in what:
+            what += "; header=True if this line has the names of the columns"
+        return self._trouble(what, line, column, data[begin:end].decode("utf-8", "replace"))
+
+    def _broken(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
-        line, value = self._text.line + lines, self._text.show(begin, end)
+        value, what = self.text.show(begin, end), MEANING.get(kind, "")
+        width = self.columns.width
         if kind == "width":
-            found, column = column, min(column, self.width) + 1
-            what = f"the row has {found} field{'s' * (found != 1)}, line {self._first_line} has {self.width}"
-            what = ("missing: " if found < self.width else "too many: ") + what
-        else:
-            what = MEANING[kind]
-            if kind == "number" and self._guessed and line == self._first_line:
-                what += "; header=True if this line has the names of the columns"
-        fail(self._text, what, line=line, column=column, name=self._name(column - 1), value=value)
-
-    def _name(self, column: int) -> str | None:
-        return f'"{self.names[column]}"' if self.names is not None and column < self.width else None
+            found, column = column, min(column, width) + 1
+            what = f"the row has {found} field{'s' * (found != 1)}, line {self._first_line} has {width}"
+            what = ("missing: " if found < width else "too many: ") + what
+        return self._trouble(what, self.text.line + lines, column - 1, value)
 
     def _check_delimiter(self, delimiter: str | None) -> str:
         if delimiter is None:
@@ -101,7 +110,7 @@ class CsvRows:
 
     def _fields(self, delimiter: str) -> tuple[Any, int, int, Any]:
         """Spans of the first row, its end, its line ends and its problem."""
-        text = self._text
+        text = self.text
         while True:
             spans, end, lines, problem = engine().csv_fields(text.data, text.start, text.final, delimiter)
             if len(spans) or text.final:
@@ -110,55 +119,24 @@ class CsvRows:
 
     def _first_row(self) -> tuple[list[bytes], int, int, int]:
         """Fields of the first row, the number of its line, its end and its line ends."""
-        spans, end, lines, problem = self._fields(self._delimiter)
-        text = self._text
+        spans, end, lines, problem = self._fields(self.delimiter)
+        text = self.text
         if problem is not None:
             kind, line, column, begin, stop = problem
-            fail(text, MEANING[kind], line=text.line + line, column=column, value=text.show(begin, stop))
+            raise trouble(self.path, MEANING[kind], line=text.line + line, column=column, value=text.show(begin, stop))
         if not len(spans):
-            fail(text, "there is nothing in it, not even a header")
+            fail(self.path, "there is nothing in it, not even a header")
         fields = [text.data[begin:stop] for begin, stop, _ in spans.tolist()]
         return fields, text.line + int(spans[0, 2]), end, lines
 
-    def _decode(self, field: bytes) -> str:
-        if field.startswith(b'"'):
-            field = field[1:-1].replace(b'""', b'"')
-        return field.decode("utf-8", "replace")
 
-    def _choose(self, target: Target, features: Sequence[Column] | None) -> list[int]:
-        """Sets the column of the label and returns those of the features."""
-        self._target = -1 if target is False else self._index(-1 if target is None else target, "target")
-        if features is None:
-            chosen = [j for j in range(self.width) if j != self._target]
-        else:
-            chosen = [self._index(which, "features") for which in features]
-        if self._target in chosen:
-            raise ValueError(f"column {target!r} is the target and cannot be among the features")
-        if len(set(chosen)) < len(chosen):
-            raise ValueError(f"features names a column twice: {list(features or ())!r}")
-        if not chosen:
-            fail(
-                self._text,
-                f"no column is left for the features: line {self._first_line} has {self.width}, and the target takes "
-                f"one; is the delimiter {self._delimiter!r}?",
-            )
-        return chosen
-
-    def _index(self, which: Column, parameter: str) -> int:
-        """The column that a name or an index means."""
-        if isinstance(which, str):
-            names = self.names or []
-            if names.count(which) == 1:
-                return names.index(which)
-            what = f"{parameter}: " + ("no column is" if which not in names else "several columns are")
-            fail(self._text, f"{what} named {which!r}; there are: {', '.join(map(repr, names))}", line=self._first_line)
-        if isinstance(which, bool) or not isinstance(which, int | np.integer):
-            raise TypeError(f"{parameter}: a column is a name or an index, got {which!r}")
-        if not -self.width <= which < self.width:
-            fail(self._text, f"{parameter}: there is no column {which}; line {self._first_line} has {self.width}")
-        return int(which) % self.width
+def _decode(field: bytes) -> str:
+    if field.startswith(b'"'):
+        field = field[1:-1].replace(b'""', b'"')
+    return field.decode("utf-8", "replace")
 
 
-def _is_number(field: bytes) -> bool:
+def _is_value(field: bytes) -> bool:
+    """Whether a field is a number, a date or a time, and so hardly the name of a column."""
     whole = np.array([[0, len(field), 0]], dtype=np.int64)
-    return bool(engine().number_fields(field, whole)[1] < 0)
+    return bool(engine().number_fields(field, whole)[1] < 0) or seconds(_decode(field)) is not None

@@ -1,92 +1,73 @@
-"""Labels as they came: integers stay integers, floats floats, text text.
+"""Labels as they came: integers stay integers, floats floats, truth values truth values, text text.
 
 A stream cannot look ahead, so the first block decides, and a later label that does not fit is an error.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._backend import engine
-from nolana.streams.sources import Text, fail
+from nolana.streams.cells import TEXT, TRUTH, Cells
+from nolana.streams.plan import LABEL_KINDS, LabelKind
 
-__all__ = ["Kind", "Labels", "Part"]
+__all__ = ["Labels", "label_kind"]
 
-Kind = Literal["int", "float", "text"]
-KINDS = ("int", "float", "text")
-TYPES = {"int": np.int64, "float": np.float64, "text": np.str_}
+TYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_, "text": np.str_}
+NOUNS = {"int": "an integer", "float": "a number", "bool": "true or false"}
 
 
-@dataclass(frozen=True)
-class Part:
-    """Rows out of one window of text."""
-
-    X: NDArray[np.float64]  # (n, d)
-    spans: NDArray[np.int64]  # (n, 3): begin, end, line of each label
-    data: bytes  # what the spans point into
-    line: int  # number of the line they count from
+def label_kind(cells: Cells, place: int, typed: bool) -> LabelKind:
+    """The narrowest kind that fits all labels; typed: the source itself tells true from the text "true"."""
+    codes = cells.text_codes[:, place]
+    if typed and len(codes) and (codes == TRUTH).all():
+        return "bool"
+    if (codes == TEXT).any():
+        return "text"
+    if cells.integers(place)[1].all():
+        return "int"
+    return "float" if cells.reals(place)[1].all() else "text"
 
 
 class Labels:
-    """The labels of one stream, in the kind that was asked for or that its first block has."""
+    """The labels of one stream, in one kind."""
 
-    def __init__(self, text: Text, kind: Kind | None, column: int, name: str | None) -> None:
-        if kind is not None and kind not in KINDS:
-            raise ValueError(f"labels={kind!r} is not a kind of label; choose one of: {', '.join(KINDS)}, or None")
-        self._text, self._column, self._name = text, column, name
-        self._given = kind is not None
-        self.kind: Kind | None = kind
-
-    def read(self, parts: list[Part]) -> NDArray[Any]:
-        """The labels of a block."""
-        if self.kind is None:
-            self.kind = self._decide(parts)
-        return np.concatenate([self._convert(part) for part in parts])
+    def __init__(self, kind: LabelKind | None, given: bool) -> None:
+        if kind is not None and kind not in LABEL_KINDS:
+            raise ValueError(
+                f"labels={kind!r} is not a kind of label; choose one of: {', '.join(LABEL_KINDS)}, or None"
+            )
+        self.kind, self._given = kind, given
 
     def none(self) -> NDArray[Any]:
         """The labels of no rows."""
         return np.zeros(0, dtype=TYPES[self.kind or "float"])
 
-    def _decide(self, parts: list[Part]) -> Kind:
-        if all(engine().integer_fields(p.data, p.spans)[1] < 0 for p in parts):
-            return "int"
-        return "float" if all(engine().number_fields(p.data, p.spans)[1] < 0 for p in parts) else "text"
-
-    def _convert(self, part: Part) -> NDArray[Any]:
+    def read(self, cells: Cells, place: int) -> tuple[NDArray[Any], dict[int, str]]:
+        """The labels of some rows, and by row what is wrong with those that do not fit."""
         if self.kind == "text":
-            return np.array([self._decode(part, row) for row in range(len(part.spans))], dtype=np.str_)
-        parse = engine().integer_fields if self.kind == "int" else engine().number_fields
-        values: NDArray[Any]
-        values, unfit = parse(part.data, part.spans)
-        if unfit >= 0:
-            self._refuse(part, unfit)
-        beyond = np.flatnonzero(~np.isfinite(values))
-        if len(beyond):
-            self._fail(part, int(beyond[0]), 'label {value} is not a finite number; labels="text" reads it as text')
-        return values.view(TYPES[str(self.kind)])  # NumPy has two names for int64, and only one is np.int64
+            return self._texts(cells, place)
+        if self.kind == "bool":
+            fits = cells.text_codes[:, place] == TRUTH
+            values: NDArray[Any] = cells.truths(place)
+        else:
+            values, fits = (cells.integers if self.kind == "int" else cells.reals)(place)
+        wrong = {int(row): self._unfit(cells, place, int(row)) for row in np.flatnonzero(~fits)}
+        if self.kind == "float":
+            for row in np.flatnonzero(fits & ~np.isfinite(values)).tolist():
+                wrong[row] = 'label {value} is not a finite number; labels="text" reads it as text'
+        return values, wrong
 
-    def _decode(self, part: Part, row: int) -> str:
-        begin, end, _ = part.spans[row].tolist()
-        field = part.data[begin:end]
-        if field.startswith(b'"') and field.endswith(b'"') and len(field) >= 2:
-            field = field[1:-1].replace(b'""', b'"')
-        try:
-            return field.decode("utf-8")
-        except UnicodeDecodeError:
-            self._fail(part, row, "label {value} is not UTF-8; convert the file")
-            raise
+    def _texts(self, cells: Cells, place: int) -> tuple[NDArray[Any], dict[int, str]]:
+        texts = cells.texts(place)
+        wrong = {row: "label {value} is not UTF-8; convert the file" for row, text in enumerate(texts) if text is None}
+        return np.array([text or "" for text in texts], dtype=np.str_), wrong
 
-    def _refuse(self, part: Part, row: int) -> None:
-        noun = {"int": "an integer", "float": "a number"}[str(self.kind)]
+    def _unfit(self, cells: Cells, place: int, row: int) -> str:
+        noun = NOUNS[str(self.kind)]
         if self._given:
-            self._fail(part, row, f'label {{value}} is not {noun} (labels="{self.kind}")')
-        fits_float = self.kind == "int" and engine().number_fields(part.data, part.spans[row : row + 1])[1] < 0
-        remedy = 'labels="float" or labels="text"' if fits_float else 'labels="text"'
-        self._fail(part, row, f"label {{value}} is not {noun}, as all labels of the first block are; set {remedy}")
-
-    def _fail(self, part: Part, row: int, what: str) -> None:
-        begin, end, line = part.spans[row].tolist()
-        value = part.data[begin:end].decode("utf-8", "replace")
-        fail(self._text, what, line=part.line + line, column=self._column, name=self._name, value=value)
+            return f'label {{value}} is not {noun} (labels="{self.kind}")'
+        remedy = 'labels="text"'
+        if self.kind == "int" and cells.reals(place)[1][row]:
+            remedy = 'labels="float" or labels="text"'
+        return f"label {{value}} is not {noun}, as all labels of the first block are; set {remedy}"

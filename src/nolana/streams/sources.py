@@ -1,96 +1,77 @@
-"""Where text comes from: a path or a binary file, plain or compressed, as a window that moves over it."""
+"""Where bytes come from: a path, an open binary file or standard input, plain or compressed."""
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import stat
-import zlib
-from collections.abc import Callable
+import sys
 from typing import Any, BinaryIO, NoReturn
 
 from nolana.errors import StreamError
+from nolana.streams.compression import MAGIC, Eager, Prefixed, damage, unpacker
 
-__all__ = ["Source", "Text", "fail"]
+__all__ = ["Bytes", "Source", "fail", "is_binary_table", "trouble"]
 
 Source = str | os.PathLike[str] | BinaryIO
 
-LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed must not swallow the whole stream
 SHOWN = 40  # characters of a value in a message
 
-OPENERS: dict[str, tuple[bytes, Callable[[Any], Any]]] = {
-    "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file, mode="rb")),
-    "bzip2": (b"BZh", bz2.BZ2File),
-    "xz": (b"\xfd7zXZ\x00", lzma.LZMAFile),
-}
 FOREIGN = {
-    "Zstandard": b"\x28\xb5\x2f\xfd",
     "ZIP": b"PK\x03\x04",
     "UTF-16 text": b"\xff\xfe",
     "big-endian UTF-16 text": b"\xfe\xff",
 }
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+TABLES = {"parquet": b"PAR1", "arrow": b"ARROW1", "arrows": b"\xff\xff\xff\xff"}
 
 
-class Text:
-    """A window over the uncompressed text of a source.
+class Bytes:
+    """The uncompressed bytes of a source, read once from where it stands.
 
-    ``data[start:]`` is what has been read and not yet taken; ``final`` says that nothing comes behind it.
+    ``path`` names it in messages; ``live`` says that it is a pipe or a terminal, whose reader must not wait for
+    more than there is; ``seekable`` that it is plain and can be read from any place.
     """
 
-    def __init__(self, source: Source, chunk_bytes: int) -> None:
-        self.source, self.chunk_bytes = source, chunk_bytes
+    def __init__(self, source: Source) -> None:
+        self.source = source
         self.path = _name(source)
+        self.packing: str | None = None
         self._mine: list[Any] = []  # what close() closes, the outermost first
-        self._packing: str | None = None
         try:
-            self._file = self._unpack(self._open())
-            self.data, self.start, self.final = b"", 0, False
-            self._before = 0  # bytes of text before data
-            self.line = 1  # number of the line at start
-            while len(self.data) < len(BYTE_ORDER_MARK) and not self.final:
-                self.more()
-            if self.data.startswith(BYTE_ORDER_MARK):
-                self.start = len(BYTE_ORDER_MARK)
+            self.file = self._open()
+            self.live = _is_live(self.file)
+            self._origin = self._tell()
+            self.head = self._read_head()
+            self._file: Any = self._unpack(Prefixed(self.head, self.file))
         except BaseException:
             self.close()
             raise
+        self.seekable = self.packing is None and self._origin is not None
 
-    @property
-    def offset(self) -> int:
-        """Bytes of text before what has not been taken yet."""
-        return self._before + self.start
-
-    def take(self, end: int, lines: int) -> None:
-        """What stands before ``data[end]``, with so many line ends, is done."""
-        self.start = end
-        self.line += lines
-
-    def more(self, longest: int | None = LONGEST_ROW) -> None:
-        """Drops what is done and reads on, so much that a row that does not end costs linear time."""
-        rest = self.data[self.start :]
-        if longest is not None and len(rest) > longest:
-            fail(self, f"no row ends within {longest:,} bytes; is a quote not closed?", line=self.line)
+    def read1(self, size: int, after: str = "") -> bytes:
+        """What is there, at most about so many bytes, at least one unless the source ends; after stands in errors."""
         try:
-            read = self._file.read1(max(self.chunk_bytes, len(rest)))
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-            if self._packing is None:
+            data: bytes = self._file.read1(size)
+            while self.packing and not self.live and 0 < len(data) < size:  # unpackers give little at a time
+                more = self._file.read1(size - len(data))
+                if not more:
+                    break
+                data += more
+        except Exception as error:
+            if self.packing is None or not damage(error):
                 raise
-            fail(self, f"the {self._packing} data is damaged or cut off after line {self.line}: {error}")
-        self._before += self.start
-        self.data, self.start = rest + read, 0
-        self.final = not read
+            what = f"the {self.packing} data is damaged or cut off{after}: {error}"
+            raise StreamError(f"{self.path}: {what}", path=self.path) from error
+        return data
 
-    def again(self) -> "Text | None":
-        """The same text from its beginning, beside this one; None where it can be read only once."""
-        if not isinstance(self.source, str | os.PathLike) or not stat.S_ISREG(os.stat(self.source).st_mode):
+    def seek(self, offset: int) -> None:
+        """Goes to a place, counted from where the source stood at first; only where it is seekable."""
+        self.file.seek((self._origin or 0) + offset)
+        self._file = self.file
+
+    def again(self) -> "Bytes | None":
+        """The same bytes from their beginning, beside this one; None where they can be read only once."""
+        if self.source == "-" or not isinstance(self.source, str | os.PathLike):
             return None
-        return Text(self.source, self.chunk_bytes)
-
-    def show(self, begin: int, end: int) -> str:
-        """Some of the data as it stands in a message."""
-        return self.data[begin:end].decode("utf-8", "replace")
+        return Bytes(self.source) if stat.S_ISREG(os.stat(self.source).st_mode) else None
 
     def close(self) -> None:
         """Closes what was opened here; a file that was passed in stays open."""
@@ -98,30 +79,54 @@ class Text:
             self._mine.pop(0).close()
 
     def _open(self) -> Any:
+        if isinstance(self.source, str) and self.source == "-":
+            return sys.stdin.buffer
         if isinstance(self.source, str | os.PathLike):
             file: Any = open(self.source, "rb")  # noqa: SIM115  (closed by close)
             self._mine.append(file)
             return file
         if isinstance(self.source, io.TextIOBase):
             raise TypeError(f"{self.path} is open as text; open it as binary, mode 'rb'")
-        if hasattr(self.source, "peek") and hasattr(self.source, "read1"):
+        if hasattr(self.source, "read1"):
             return self.source
         if hasattr(self.source, "read"):
             return io.BufferedReader(_Raw(self.source))
         raise TypeError(f"source must be a path or a binary file, got {type(self.source).__name__}")
 
-    def _unpack(self, file: Any) -> Any:
-        head = file.peek(8)
+    def _tell(self) -> int | None:
+        try:
+            return int(self.file.tell()) if self.file.seekable() and not self.live else None
+        except (AttributeError, OSError):
+            return None
+
+    def _read_head(self) -> bytes:
+        """The first bytes, as few as tell what this is: of a pipe, more may not be there yet."""
+        known = (*MAGIC, *FOREIGN.values(), *TABLES.values())
+        head: bytes = self.file.read1(8)
+        while any(len(head) < len(magic) and magic.startswith(head) for magic in known):
+            more = self.file.read1(8 - len(head))
+            if not more:
+                break
+            head += more
+        return head
+
+    def _unpack(self, file: Prefixed) -> Any:
         for kind, magic in FOREIGN.items():
-            if head.startswith(magic):
-                fail(self, f"this is {kind}, which is not read here; convert it to UTF-8 text, plain, gz, bz2 or xz")
-        for kind, (magic, opener) in OPENERS.items():
-            if head.startswith(magic):
-                self._packing = kind
-                unpacked = opener(file)
-                self._mine.insert(0, unpacked)
-                return unpacked
-        return file
+            if self.head.startswith(magic):
+                what = f"this is {kind}, which is not read here; convert it to UTF-8 text, plain or compressed"
+                raise StreamError(f"{self.path}: {what}", path=self.path)
+        found = unpacker(self.head)
+        if found is None:
+            return file
+        self.packing, opener = found
+        unpacked = opener(Eager(file))
+        self._mine.insert(0, unpacked)
+        return unpacked
+
+
+def is_binary_table(head: bytes) -> str | None:
+    """``parquet``, ``arrow`` (IPC file) or ``arrows`` (IPC stream) where bytes begin like one."""
+    return next((name for name, magic in TABLES.items() if head.startswith(magic)), None)
 
 
 class _Raw(io.RawIOBase):
@@ -129,6 +134,13 @@ class _Raw(io.RawIOBase):
 
     def __init__(self, file: Any) -> None:
         self._file = file
+        self.name = getattr(file, "name", None)
+
+    def fileno(self) -> int:
+        """That of the user's file."""
+        if not hasattr(self._file, "fileno"):
+            raise io.UnsupportedOperation("fileno")
+        return int(self._file.fileno())
 
     def readable(self) -> bool:
         """Yes."""
@@ -143,26 +155,42 @@ class _Raw(io.RawIOBase):
         return len(data)
 
 
+def _is_live(file: Any) -> bool:
+    try:
+        mode = os.fstat(file.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
 def _name(source: Any) -> str:
+    if isinstance(source, str) and source == "-":
+        return "<stdin>"
     name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
     return os.fspath(name) if isinstance(name, str | os.PathLike) else "<stream>"
 
 
-def fail(
-    text: Text,
+def trouble(
+    path: str,
     what: str,
     *,
     line: int | None = None,
     column: int | None = None,
     name: str | None = None,
     value: str | None = None,
-) -> NoReturn:
-    """Raises ``path, line 3, column 2 ("b"): what``; ``{value}`` in what becomes the value, shortened."""
-    place = text.path
+    unit: str = "line",
+) -> StreamError:
+    """``path, line 3, column 2 ("b"): what`` as an error; ``{value}`` in what becomes the value, shortened."""
+    place = path
     if line is not None:
-        place += f", line {line}"
+        place += f", {unit} {line}"
     if column is not None:
         place += f", column {column}" + (f" ({name})" if name else "")
     if value is not None:
         what = what.replace("{value}", repr(value if len(value) <= SHOWN else value[: SHOWN - 1] + "…"))
-    raise StreamError(f"{place}: {what}", path=text.path, line=line, column=column, value=value)
+    return StreamError(f"{place}: {what}", path=path, line=line, column=column, value=value)
+
+
+def fail(path: str, what: str, **place: Any) -> NoReturn:
+    """Raises ``trouble``."""
+    raise trouble(path, what, **place)

@@ -1,29 +1,52 @@
 """A stream of blocks out of rows that come in any pieces."""
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.streams.bad_rows import BadRow, BadRows
 from nolana.streams.blocks import Block, Position
-from nolana.streams.formats import Rows
-from nolana.streams.labels import Kind, Labels, Part
-from nolana.streams.sources import Text
+from nolana.streams.cells import ABSENT, Cells
+from nolana.streams.encoder import Encoder
+from nolana.streams.labels import Labels
+from nolana.streams.plan import Plan
+from nolana.streams.reader import Reader
 
 __all__ = ["Stream"]
 
+VERSION = 1
+
 
 class Stream:
-    """An iterator over blocks and a context manager that closes the source; made by ``nolana.streams.open``."""
+    """An iterator over blocks and a context manager that closes the source; made by ``nolana.streams.open``.
 
-    def __init__(self, text: Text, rows: Rows, block_rows: int, labels: Kind | None) -> None:
-        self._text, self._rows, self._block_rows = text, rows, block_rows
-        self._labels = Labels(text, labels, *rows.label_place)
+    ``plan`` says what is read and how, ``state()`` where the stream stands and what it has learned about its
+    columns, ``bad_rows`` and ``bad_rows_by_reason`` how many rows were left out.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        plan: Plan,
+        encoder: Encoder,
+        labels: Labels,
+        bad: BadRows,
+        block_rows: int,
+        columns: list[int],
+        target: int | None,
+    ) -> None:
+        self._reader, self._plan, self._encoder, self._labels, self._bad = reader, plan, encoder, labels, bad
+        self._block_rows, self._columns = block_rows, columns
+        self._target = target  # the label's column; None: there is none
         self._ended = self._closed = False
-        self.n_features = rows.n_features
-        self.feature_names = rows.feature_names
-        self.position = Position(0, text.offset, text.line)
+        self.n_features = encoder.width
+        self.feature_names = encoder.names if plan.named else None
+        self.position = Position(0, *reader.place)
+
+    # Blocks
 
     def __enter__(self) -> "Stream":
         return self
@@ -40,7 +63,7 @@ class Stream:
         if self._ended:
             raise StopIteration
         if self._closed:
-            raise ValueError(f"the stream of {self._text.path} is closed; open it again to read on")
+            raise ValueError(f"the stream of {self._reader.path} is closed; open it again to read on")
         try:
             block = self._next()
         except BaseException:  # rows may be lost: going on would skip them in silence
@@ -53,34 +76,109 @@ class Stream:
         return block
 
     def _next(self) -> Block | None:
-        parts: list[Part] = []
+        parts: list[tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]] = []
         count = 0
         while count < self._block_rows:
-            part = self._rows.parse(self._block_rows - count)
-            if len(part.X):
-                parts.append(part)
-                count += len(part.X)
-            if count < self._block_rows:
-                if self._text.final:
+            cells, broken = self._reader.parse(self._block_rows - count)
+            if len(cells.lines):
+                parts.append(self._digest(cells))
+                count += len(parts[-1][2])
+            if broken is not None:
+                self._bad.add(broken)
+            elif count < self._block_rows and not len(cells.lines):
+                if self._reader.final or (self._reader.live and count):
                     break
-                self._text.more()
-        if not parts:
+                self._reader.more()
+        self.position = Position(self.position.rows + count, *self._reader.place)
+        if not count:
             return None
-        y = self._labels.read(parts) if self._rows.has_target else None
-        self.position = Position(self.position.rows + count, self._text.offset, self._text.line)
-        return Block(parts[0].X if len(parts) == 1 else np.concatenate([p.X for p in parts]), y, self.position)
+        x, y, lines = (_joined([part[i] for part in parts]) for i in range(3))
+        assert x is not None
+        assert lines is not None
+        return Block(x, y, self.position, lines)
+
+    def _digest(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
+        """X, y and lines of the rows that are right; what is wrong is put aside."""
+        wrong = {row: (self._columns[f], reason, what) for row, (f, reason, what) in self._encoder.flaws(cells).items()}
+        y = None
+        if self._target is not None:
+            place = len(self._encoder.texts)
+            for row in np.flatnonzero(cells.text_codes[:, place] == ABSENT).tolist():
+                if row not in wrong or wrong[row][0] > self._target:
+                    wrong[row] = (self._target, "label", "the field is empty")
+            y, unfit = self._labels.read(cells, place)
+            for row, what in unfit.items():
+                wrong.setdefault(row, (self._target, "label", what))
+        if wrong:
+            right = np.ones(len(cells.lines), dtype=bool)
+            for row in sorted(wrong):
+                column, reason, what = wrong[row]
+                self._bad.add(BadRow(self._reader.wrong(cells, row, column, what), reason, cells.raw(row)))
+                right[row] = False
+            cells = cells.keep(right)
+            y = None if y is None else y[right]
+        return self._encoder.encode(cells), y, cells.lines
 
     def close(self) -> None:
         """Closes the source, unless it was passed in open."""
         self._closed = True
-        self._text.close()
+        self._reader.close()
+        self._bad.close()
 
     def gather(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
         """All that is left as one X (n, d) and y (n,)."""
         blocks = list(self)
         if not blocks:
-            return np.zeros((0, self.n_features)), self._labels.none() if self._rows.has_target else None
+            return np.zeros((0, self.n_features)), None if self._target is None else self._labels.none()
         x = np.concatenate([block.X for block in blocks])
-        return x, np.concatenate(
-            [block.y for block in blocks if block.y is not None]
-        ) if self._rows.has_target else None
+        return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
+
+    # What can be kept
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What was decided about the columns, in JSON's types; ``open(source, plan=...)`` reads others so."""
+        return self._plan.as_dict()
+
+    @property
+    def bad_rows(self) -> int:
+        """How many rows were left out."""
+        return sum(self._bad.reasons.values())
+
+    @property
+    def bad_rows_by_reason(self) -> dict[str, int]:
+        """How many rows were left out, by reason: format, number, missing, label, ..."""
+        return dict(self._bad.reasons)
+
+    def state(self) -> dict[str, Any]:
+        """All that ``open(source, resume=...)`` needs to go on behind the last block: JSON's types and arrays."""
+        return {
+            "version": VERSION,
+            "plan": self.plan,
+            "encoder": self._encoder.state(),
+            "position": {
+                "rows": self.position.rows,
+                "offset": self.position.offset,
+                "line": self.position.line,
+                "target": self._target is not None,
+                **self._reader.marks(),
+            },
+            "bad_rows": self._bad.state(),
+        }
+
+    def _go_on(self, state: Mapping[str, Any]) -> None:
+        """Takes a state; with position None the source is another one, read from its beginning."""
+        self._encoder.restore(state["encoder"])
+        position = state["position"]
+        if position is None:
+            return
+        self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
+        self._reader.jump(self.position, position)
+        self._bad.resume(state["bad_rows"], self._reader.path)
+
+
+def _joined(arrays: list[Any]) -> Any:
+    if arrays[0] is None:
+        return None
+    full = [array for array in arrays if len(array)] or arrays[:1]
+    return full[0] if len(full) == 1 else np.concatenate(full)

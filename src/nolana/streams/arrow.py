@@ -1,0 +1,321 @@
+"""Parquet and Arrow tables, a batch of rows at a time; pyarrow reads them (the extra ``arrow``)."""
+
+import importlib
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.errors import MissingExtraError, StreamError
+from nolana.streams.bad_rows import BadRow
+from nolana.streams.blocks import Position
+from nolana.streams.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.streams.columns import Columns
+from nolana.streams.sources import Bytes, fail, is_binary_table, trouble
+
+__all__ = ["ArrowReader"]
+
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+BATCH = 8192  # rows read from a Parquet file at a time
+
+
+def _pyarrow() -> Any:
+    try:
+        return importlib.import_module("pyarrow")
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            'reading Parquet and Arrow tables needs the package pyarrow; pip install "nolana[arrow]"'
+        ) from None
+
+
+class _Whole:
+    """A source as a file object that pyarrow can read from its beginning on."""
+
+    closed = False
+
+    def __init__(self, source: Bytes) -> None:
+        self._source = source
+
+    def read(self, size: int = -1) -> bytes:
+        """So many bytes, fewer only at the end."""
+        parts: list[bytes] = []
+        while size != 0 and (part := self._source.read1(size if size > 0 else 1 << 20)):
+            parts.append(part[:])
+            size -= len(part) if size > 0 else 0
+        return b"".join(parts)
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def close(self) -> None:
+        """The source is closed by its owner."""
+
+
+class Table:
+    """Batches of a Parquet file, an Arrow file or an Arrow stream, from any row on."""
+
+    def __init__(self, source: Bytes, format: str) -> None:
+        self._arrow = _pyarrow()
+        self._path, self._source = source.path, source
+        kind = is_binary_table(source.head) if source.packing is None else None
+        self._stream = format == "arrow" and kind in ("arrows", None)
+        if format == "parquet" and kind != "parquet":
+            fail(source.path, "this is not Parquet: it does not begin with PAR1")
+        if not self._stream and not source.seekable:
+            fail(source.path, "Parquet and Arrow files are read from their end; give a file, or an Arrow stream")
+        try:
+            self._open(format)
+        except (self._arrow.ArrowException, OSError) as error:
+            fail(source.path, f"the {format} data cannot be read: {error}")
+
+    def _open(self, format: str) -> None:
+        self.rows: int | None = None  # told by Parquet alone
+        file: Any = _Whole(self._source)
+        if not self._stream:
+            file = self._source.file
+            file.seek(0)
+        if format == "parquet":
+            self._reader = importlib.import_module("pyarrow.parquet").ParquetFile(file, pre_buffer=False)
+            self.schema = self._reader.schema_arrow
+            self.rows = int(self._reader.metadata.num_rows)
+            return
+        ipc = importlib.import_module("pyarrow.ipc")
+        self._reader = ipc.open_stream(file) if self._stream else ipc.open_file(file)
+        self.schema = self._reader.schema
+
+    def batches(self, columns: list[int], skip: int) -> Iterator[Any]:
+        """Record batches with these columns, the first rows left out."""
+        try:
+            yield from self._all(columns, skip)
+        except (self._arrow.ArrowException, OSError) as error:
+            fail(self._path, f"the data is damaged or cut off: {error}")
+
+    def _all(self, columns: list[int], skip: int) -> Iterator[Any]:
+        if self.rows is not None:
+            metadata, group = self._reader.metadata, 0
+            while group < metadata.num_row_groups and skip >= metadata.row_group(group).num_rows:
+                skip -= metadata.row_group(group).num_rows
+                group += 1
+            names = [self.schema.names[j] for j in columns]
+            groups = list(range(group, metadata.num_row_groups))
+            found = self._reader.iter_batches(batch_size=BATCH, row_groups=groups, columns=names) if groups else []
+        elif self._stream:
+            found = self._reader
+        else:
+            found = (self._reader.get_batch(i) for i in range(self._reader.num_record_batches))
+        for batch in found:
+            if skip < batch.num_rows:
+                yield batch.slice(skip)
+            skip = max(0, skip - batch.num_rows)
+        if skip:
+            fail(self._path, f"it ends {skip:,} rows before the position to go on from; is it another file?")
+
+
+def _convert(pa: Any, array: Any) -> tuple[NDArray[np.float64], Codes]:
+    """A column as numbers, and what each of its values is."""
+    types, kind = pa.types, array.type
+    if types.is_dictionary(kind):
+        array = array.dictionary_decode()
+        kind = array.type
+    n = len(array)
+    codes = np.full(n, NUMBER, dtype=np.uint8)
+    absent = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    if types.is_boolean(kind):
+        codes[:] = TRUTH
+        values = _numpy(array, False).astype(np.float64)
+    elif types.is_integer(kind) or types.is_floating(kind):
+        values = _numpy(array, 0).astype(np.float64, copy=False)
+        if not np.isfinite(values).all():
+            codes[np.isnan(values)] = UNKNOWN
+            codes[np.isinf(values)] = UNBOUNDED
+            values = np.where(np.isfinite(values), values, 0.0)
+    elif types.is_decimal(kind):
+        values = _numpy(array.cast(pa.float64()), 0.0)
+    elif types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
+        codes[:] = NUMBER if types.is_duration(kind) else TIME
+        values = _seconds(pa, array)
+    else:
+        codes[:] = ABSENT if types.is_null(kind) else NESTED if types.is_nested(kind) else TEXT
+        values = np.zeros(n)
+    if absent is not None:
+        codes[absent] = ABSENT
+    return values, codes
+
+
+def _numpy(array: Any, empty: Any) -> NDArray[Any]:
+    return np.asarray((array.fill_null(empty) if array.null_count else array).to_numpy(zero_copy_only=False))
+
+
+def _seconds(pa: Any, array: Any) -> NDArray[np.float64]:
+    if pa.types.is_date32(array.type):
+        return _numpy(array.cast(pa.int32()), 0) * 86400.0
+    unit = "ms" if pa.types.is_date64(array.type) else array.type.unit
+    return np.asarray(_numpy(array.cast(pa.int64()), 0) / PER_SECOND[unit])
+
+
+class ArrowCells:
+    """Some rows of a table."""
+
+    def __init__(self, pa: Any, batch: Any, numbers: list[str], texts: list[str], lines: NDArray[np.int64]) -> None:
+        self._pa, self._batch, self._numbers, self._texts, self.lines = pa, batch, numbers, texts, lines
+        n = len(lines)
+        read = [_convert(pa, batch.column(name)) for name in numbers]
+        self.values = np.column_stack([values for values, _ in read]) if read else np.zeros((n, 0))
+        self.codes = np.column_stack([codes for _, codes in read]) if read else np.zeros((n, 0), dtype=np.uint8)
+        self._told = [_convert(pa, batch.column(name)) for name in texts]
+        told = [codes for _, codes in self._told]
+        self.text_codes = np.column_stack(told) if told else np.zeros((n, 0), dtype=np.uint8)
+
+    def texts(self, place: int) -> list[str | None]:
+        """A column of texts; of other values what they look like."""
+        return [_text(value) for value in self._batch.column(self._texts[place]).to_pylist()]
+
+    def reals(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """A column as doubles, and which of its values are."""
+        values, codes = self._told[place]
+        return values, np.isin(codes, (NUMBER, TIME))
+
+    def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """A column as 64-bit integers, and which of its values are."""
+        array = self._batch.column(self._texts[place])
+        if not self._pa.types.is_integer(array.type):
+            return np.zeros(len(array), dtype=np.int64), np.zeros(len(array), dtype=bool)
+        values = _numpy(array, 0)
+        fits = (self._told[place][1] == NUMBER) & (values <= np.iinfo(np.int64).max)
+        return np.where(fits, values, 0).astype(np.int64), fits
+
+    def truths(self, place: int) -> NDArray[np.bool_]:
+        """A column as truth values."""
+        return np.asarray(self._told[place][0] == 1.0)
+
+    def raw(self, row: int) -> str:
+        """A row as an object of JSON."""
+        values = {name: self._batch.column(name)[row].as_py() for name in self._batch.schema.names}
+        return json.dumps(values, default=str, ensure_ascii=False)
+
+    def show(self, row: int, name: str) -> str:
+        """A value as it stands in a message."""
+        value = self._batch.column(name)[row].as_py()
+        return "" if value is None else str(value)
+
+    def keep(self, rows: NDArray[np.bool_]) -> "ArrowCells":
+        """The rows where it is true."""
+        batch = self._batch.filter(self._pa.array(rows))
+        return ArrowCells(self._pa, batch, self._numbers, self._texts, self.lines[rows])
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+class ArrowReader:
+    """The rows of a Parquet or Arrow table; offsets and lines count its rows."""
+
+    typed = True
+
+    def __init__(self, source: Bytes, format: str) -> None:
+        self.format, self.path, self.live = format, source.path, source.live
+        self._source, self._table, self._pa = source, Table(source, format), _pyarrow()
+        names = list(self._table.schema.names)
+        self.columns = Columns(self.path, names, len(names), "the table")
+        self.final = False
+        self._batches: Iterator[Any] | None = None
+        self._waiting: list[Any] = []
+        self._taken = 0  # rows
+        self._numbers: list[str] = []
+        self._texts: list[str] = []
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Rows taken, and the number of the row that comes next."""
+        return self._taken, self._taken + 1
+
+    def look(self, limit: int, columns: list[int]) -> Cells:
+        """The first rows with these columns as texts, without taking them."""
+        self.arrange([], columns)
+        while sum(batch.num_rows for batch in self._waiting) < limit and not self.final:
+            if self.live and self._waiting:
+                break
+            self.more()
+        schema = self._pa.schema([self._table.schema.field(name) for name in self._texts])
+        rows = self._pa.Table.from_batches([b.select(self._texts) for b in self._waiting], schema)
+        batch = rows.slice(0, limit).combine_chunks()
+        lines = np.arange(batch.num_rows) + self._taken + 1
+        return ArrowCells(self._pa, _one_batch(self._pa, batch), [], self._texts, lines)
+
+    def arrange(self, numbers: list[int], texts: list[int]) -> None:
+        """Which columns are read as numbers and which as texts from now on."""
+        names = self._table.schema.names
+        self._numbers, self._texts = [names[j] for j in numbers], [names[j] for j in texts]
+        for name in (*self._numbers, *self._texts):
+            if names.count(name) > 1:
+                fail(self.path, f"several columns are named {name!r}; rename them, or ignore=[{name!r}]")
+            kind = self._table.schema.field(name).type
+            types = self._pa.types
+            if types.is_binary(kind) or types.is_large_binary(kind) or types.is_time(kind) or types.is_interval(kind):
+                fail(self.path, f"column {name!r} has type {kind}, which is not read; ignore=[{name!r}] leaves it out")
+
+    def parse(self, limit: int) -> tuple[ArrowCells, BadRow | None]:
+        """At most so many rows of the batch that waits."""
+        if self._waiting:
+            batch = self._waiting[0].slice(0, limit)
+            rest = self._waiting[0].slice(limit)
+            self._waiting[:1] = [rest] if rest.num_rows else []
+        else:
+            schema = self._table.schema
+            batch = self._pa.RecordBatch.from_pylist([], schema=schema)
+        lines = np.arange(batch.num_rows, dtype=np.int64) + self._taken + 1
+        self._taken += batch.num_rows
+        return ArrowCells(self._pa, batch, self._numbers, self._texts, lines), None
+
+    def more(self) -> None:
+        """Reads the next batch."""
+        if self._batches is None:
+            names = self._table.schema.names
+            wanted = [names.index(name) for name in (*self._numbers, *self._texts)]
+            self._batches = self._table.batches(wanted, self._taken)
+        batch = next(self._batches, None)
+        if batch is None:
+            self.final = True
+        elif batch.num_rows:
+            self._waiting.append(batch)
+
+    def wrong(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+        """The error of a cell."""
+        assert isinstance(cells, ArrowCells)
+        name = self._table.schema.names[column]
+        return trouble(
+            self.path,
+            what.replace("the field is empty", "the value is null"),
+            line=int(cells.lines[row]),
+            column=column + 1,
+            name=self.columns.name(column),
+            value=cells.show(row, name),
+            unit="row",
+        )
+
+    def marks(self) -> dict[str, int]:
+        """The table's columns, and for Parquet its rows."""
+        told = f"{[(field.name, str(field.type)) for field in self._table.schema]} {self._table.rows}"
+        return {"head": zlib.crc32(told.encode()), "tail": 0}
+
+    def jump(self, position: Position, marks: dict[str, Any]) -> None:
+        """Goes on from a row; StreamError where the table is another."""
+        if self.marks() != {name: int(marks[name]) for name in ("head", "tail")}:
+            fail(self.path, f"cannot go on from row {position.line:,}: columns or rows are others; is it another file?")
+        self._taken = position.offset
+
+    def close(self) -> None:
+        """Closes what was opened."""
+        self._source.close()
+
+
+def _one_batch(pa: Any, table: Any) -> Any:
+    batches = table.to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

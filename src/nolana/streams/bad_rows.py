@@ -1,0 +1,162 @@
+"""What becomes of a row that makes no sense: an error, or it is left out and counted, or it is put aside in a file.
+
+A record put aside is a line of JSON: ``file``, ``line``, ``reason``, ``text`` (the row as it stood), ``message``.
+"""
+
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nolana.errors import StreamError
+
+__all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that makes no sense: the error it would be, why in one word, and the row itself."""
+
+    error: StreamError
+    reason: str
+    raw: str
+
+
+class BadRows:
+    """Counts bad rows by reason; what else is done about them is for ``put_aside``, which may raise."""
+
+    def __init__(self) -> None:
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, row: BadRow) -> None:
+        """One more bad row."""
+        self.put_aside(row)
+        self.reasons[row.reason] += 1
+
+    def put_aside(self, row: BadRow) -> None:
+        """Does nothing: the row is left out."""
+
+    def state(self) -> dict[str, Any]:
+        """What a resumed stream must know."""
+        return {"reasons": dict(self.reasons)}
+
+    def resume(self, state: dict[str, Any], path: str) -> None:
+        """Goes on from a state, reading the same source again from there."""
+        self.reasons = Counter({str(reason): int(count) for reason, count in state["reasons"].items()})
+
+    def close(self) -> None:
+        """Lets go of what is open."""
+
+
+class Refuse(BadRows):
+    """A bad row is an error."""
+
+    def put_aside(self, row: BadRow) -> None:
+        """Raises the row's error."""
+        raise row.error
+
+
+class Skip(BadRows):
+    """Bad rows are left out and counted."""
+
+
+class Quarantine(BadRows):
+    """Bad rows are left out, counted and appended to a file, each written through at once.
+
+    After a resume, rows that are read a second time are not written a second time: the state remembers how long
+    the file was, and what was appended since is known.
+
+    Parameters
+    ----------
+    path : the file; it is made when the first bad row comes.
+
+    Examples
+    --------
+    >>> import io, json, tempfile, pathlib
+    >>> import nolana
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "bad.jsonl"
+    >>> file = io.BytesIO(b"a,y\\n1,0\\noops,1\\n3,1\\n")
+    >>> with nolana.streams.open(file, on_bad_row=nolana.streams.Quarantine(path)) as stream:
+    ...     X, y = stream.gather()
+    >>> X.tolist(), stream.bad_rows, json.loads(path.read_text())["text"]
+    ([[1.0], [3.0]], 1, 'oops,1')
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__()
+        self.path = Path(path)
+        self._file: Any = None
+        self._known: set[tuple[str, int]] = set()  # rows written after the state that is resumed
+
+    def put_aside(self, row: BadRow) -> None:
+        """Appends the row, unless it stands there already."""
+        place = (str(row.error.path), int(row.error.line or 0))
+        if place in self._known:
+            self._known.remove(place)
+            return
+        if self._file is None:
+            self._file = self.path.open("ab")
+            if self._file.tell() and not self._ends_line():
+                self._file.write(b"\n")  # what was cut off while it was written stays a line of its own
+        record = {
+            "file": row.error.path,
+            "line": row.error.line,
+            "reason": row.reason,
+            "text": row.raw,
+            "message": str(row.error),
+        }
+        self._file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._file.flush()
+
+    def _ends_line(self) -> bool:
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) == b"\n"
+
+    def _size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def state(self) -> dict[str, Any]:
+        """The counts, and how long the file is."""
+        return super().state() | {"quarantined_bytes": self._size()}
+
+    def resume(self, state: dict[str, Any], path: str) -> None:
+        """Learns which rows of the source were written after the state."""
+        super().resume(state, path)
+        length = int(state.get("quarantined_bytes", 0))
+        if self._size() <= length:
+            return
+        with self.path.open("rb") as file:
+            file.seek(length)
+            for line in file:
+                try:
+                    record = json.loads(line)
+                    place = (str(record["file"]), int(record["line"]))
+                except (ValueError, KeyError, TypeError):
+                    continue  # cut off while it was written, or not ours
+                if place[0] == path:
+                    self._known.add(place)
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def policy(on_bad_row: "str | BadRows") -> BadRows:
+    """The object that ``"error"``, ``"skip"`` or ``"quarantine=FILE"`` names."""
+    if isinstance(on_bad_row, BadRows):
+        return on_bad_row
+    if on_bad_row == "error":
+        return Refuse()
+    if on_bad_row == "skip":
+        return Skip()
+    name, _, path = str(on_bad_row).partition("=")
+    if name == "quarantine" and path:
+        return Quarantine(path)
+    raise ValueError(
+        f'on_bad_row={on_bad_row!r} is not "error", "skip" or "quarantine=FILE", nor an object such as Quarantine(path)'
+    )

@@ -1,0 +1,177 @@
+"""Columns as numbers: what is wrong in a row, what is missing, categories; n rows, f features of the plan.
+
+X (n, d) has for each feature in its order one column, or the slots of its category, and behind all of them with
+``missing="indicator"`` one column for each feature that is 1 where its value was missing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.streams.categories import Category, Hashed, OneHot
+from nolana.streams.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.streams.means import RunningMeans
+from nolana.streams.plan import Options, PlannedColumn
+from nolana.streams.times import seconds
+
+__all__ = ["Encoder"]
+
+Flaw = tuple[int, str, str]  # feature, reason in one word, what is wrong
+ACCEPTED = {"number": NUMBER, "bool": TRUTH}
+FILL = '; missing="mean" or "indicator" fills it in'
+
+
+class Encoder:
+    """Turns cells into X, row by row: no row becomes anything else for the rows behind it.
+
+    Numbers and truth values are read as numbers; times and categories as texts, in the order of the features.
+    """
+
+    def __init__(self, columns: tuple[PlannedColumn, ...], options: Options, *, frozen: bool) -> None:
+        self._columns, self._options = columns, options
+        kinds = [column.kind for column in columns]
+        self.numbers = [f for f, kind in enumerate(kinds) if kind in ACCEPTED]
+        self.texts = [f for f, kind in enumerate(kinds) if kind not in ACCEPTED]
+        self._wanted = np.array([ACCEPTED[kinds[f]] for f in self.numbers], dtype=np.uint8)
+        self._real = [f for f, kind in enumerate(kinds) if kind != "text"]  # features that are one number
+        self._times = [f for f, kind in enumerate(kinds) if kind == "time"]
+        self._categories: dict[int, Category] = {
+            f: Hashed(options.hash_slots) if options.categories == "hash" else OneHot(options.max_categories, frozen)
+            for f, kind in enumerate(kinds)
+            if kind == "text"
+        }
+        self._tolerant = options.missing != "error"
+        self._means = RunningMeans(len(self._real), frozen=frozen) if self._tolerant else None
+        widths = [self._categories[f].width if f in self._categories else 1 for f in range(len(columns))]
+        self._begins = np.concatenate([[0], np.cumsum(widths)]).tolist()
+        self._plain = not self.texts
+        self.width = int(self._begins[-1]) + (len(columns) if options.missing == "indicator" else 0)
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each column of X."""
+        names: list[str] = []
+        for f, column in enumerate(self._columns):
+            slots = self._categories[f].names if f in self._categories else None
+            names += [str(column.column)] if slots is None else [f"{column.column}[{slot}]" for slot in slots]
+        if self._options.missing == "indicator":
+            names += [f"{column.column}[missing]" for column in self._columns]
+        return names
+
+    # What is wrong
+
+    def flaws(self, cells: Cells) -> dict[int, Flaw]:
+        """The first flaw of each row that has one."""
+        found: dict[int, Flaw] = {}
+        wrong = cells.codes != self._wanted
+        if self._tolerant and wrong.any():
+            wrong &= (cells.codes != ABSENT) & (cells.codes != UNKNOWN)
+        if wrong.any():
+            for row in np.flatnonzero(wrong.any(axis=1)).tolist():
+                place = int(wrong[row].argmax())
+                f = self.numbers[place]
+                found[row] = (f, *_meaning(int(cells.codes[row, place]), self._columns[f]))
+        for place, f in enumerate(self.texts):
+            for row, flaw in self._flaws_of_text(cells, place, f).items():
+                if row not in found or found[row][0] > f:
+                    found[row] = flaw
+        return found
+
+    def _flaws_of_text(self, cells: Cells, place: int, f: int) -> dict[int, Flaw]:
+        codes, texts = cells.text_codes[:, place], cells.texts(place)
+        found: dict[int, Flaw] = {}
+        for row, code in enumerate(codes.tolist()):
+            if code in (ABSENT, UNKNOWN):
+                bad = not self._tolerant
+            elif self._columns[f].kind == "time":
+                bad = code != TIME and seconds(texts[row] or "") is None
+            else:
+                bad = texts[row] is None or code in (NESTED, TIME)
+            if bad:
+                found[row] = (f, *_meaning(code, self._columns[f], readable=texts[row] is not None))
+        return found
+
+    # Rows that are right
+
+    def encode(self, cells: Cells) -> NDArray[np.float64]:
+        """X (n, d) of rows without flaw; what they say is remembered."""
+        n = len(cells.lines)
+        if self._plain and self._means is None:
+            return cells.values
+        real = np.empty((n, len(self._real)))
+        absent = np.zeros((n, len(self._columns)), dtype=bool)
+        absent[:, self.numbers] = _is_missing(cells.codes)
+        absent[:, self.texts] = _is_missing(cells.text_codes[:, : len(self.texts)])
+        at = {f: i for i, f in enumerate(self._real)}
+        real[:, [at[f] for f in self.numbers]] = cells.values
+        for f in self._times:
+            real[:, at[f]] = self._seconds(cells, self.texts.index(f))
+        if self._means is not None:
+            self._means.fill(real, absent[:, self._real])
+        if self._plain and self._options.missing == "mean":
+            return real
+        out = np.zeros((n, self.width))
+        out[:, [self._begins[f] for f in self._real]] = real
+        for f, category in self._categories.items():
+            texts = [
+                None if gone else text
+                for text, gone in zip(cells.texts(self.texts.index(f)), absent[:, f].tolist(), strict=True)
+            ]
+            category.encode(texts, out[:, self._begins[f] : self._begins[f + 1]])
+        if self._options.missing == "indicator":
+            out[:, self._begins[-1] :] = absent
+        return out
+
+    def _seconds(self, cells: Cells, place: int) -> NDArray[np.float64]:
+        codes = cells.text_codes[:, place]
+        if (codes == TIME).any():
+            return cells.reals(place)[0]
+        return np.array([seconds(text or "") or 0.0 for text in cells.texts(place)])
+
+    # State
+
+    def state(self) -> dict[str, Any]:
+        """What was learned from the rows: running means, categories by feature."""
+        return {
+            "means": None if self._means is None else self._means.state(),
+            "categories": [category.state() for category in self._categories.values()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Takes what ``state`` gave."""
+        if len(state["categories"]) != len(self._categories) or (state["means"] is None) != (self._means is None):
+            raise ValueError("the state of the encoder is that of another plan")
+        if self._means is not None:
+            self._means.restore(state["means"])
+        for category, kept in zip(self._categories.values(), state["categories"], strict=True):
+            category.restore(kept)
+
+
+def _is_missing(codes: Codes) -> NDArray[np.bool_]:
+    return np.asarray((codes == ABSENT) | (codes == UNKNOWN))
+
+
+def _meaning(code: int, column: PlannedColumn, readable: bool = True) -> tuple[str, str]:
+    """Why a cell is wrong, in one word and in a sentence."""
+    if not readable:
+        return "encoding", "{value} is not UTF-8; convert the file"
+    if code == ABSENT:
+        return "missing", "the field is empty" + FILL
+    if code == NESTED:
+        return (
+            "nested",
+            f"{{value}} is an array or object; flat values are read, ignore=[{column.column!r}] leaves it out",
+        )
+    noun = {"number": "a number", "bool": "true or false", "text": "text"}.get(
+        column.kind, "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
+    )
+    if code == UNKNOWN:
+        finite = "finite " if column.kind == "number" else ""
+        return "missing", f"{{value}} is not {noun.replace('a number', f'a {finite}number')}" + FILL
+    if code == UNBOUNDED and column.kind == "number":
+        return "number", "{value} is not a finite number"
+    if code in (TEXT, TRUTH, NUMBER, UNBOUNDED, TIME):
+        return column.kind, f"{{value}} is not {noun}"
+    raise AssertionError(code)
