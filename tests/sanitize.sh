@@ -16,7 +16,7 @@ preload="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-na
 cd "$here/tests"
 LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
   OPENBLAS_NUM_THREADS=1 PYTHONPATH="$work" "$PYTHON" -m pytest -q -p no:cacheprovider -c /dev/null --rootdir "$here/tests" \
-  test_core_against_reference.py test_moves.py test_newton.py test_splitting.py test_bad_input.py test_odd_but_legal.py test_threads.py test_streams.py \
+  test_core_against_reference.py test_moves.py test_newton.py test_splitting.py test_bad_input.py test_odd_but_legal.py test_threads.py test_streams.py test_streams_json.py \
   test_rivals_budget.py test_rivals_fourier.py test_rivals_passive_aggressive.py test_rivals_projection.py test_rivals_weights.py \
   test_restore.py test_modelfile_continue.py test_modelfile_fuzz.py --deselect test_modelfile_fuzz.py::test_much_damage_and_malice
 LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$work" "$PYTHON" - <<'PY'

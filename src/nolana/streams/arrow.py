@@ -228,6 +228,7 @@ class ArrowReader:
         self._batches: Iterator[Any] | None = None
         self._waiting: list[Any] = []
         self._taken = 0  # rows
+        self._wanted: dict[int, None] = {}  # columns to read: all that were arranged before the first row
         self._numbers: list[str] = []
         self._texts: list[str] = []
 
@@ -253,6 +254,7 @@ class ArrowReader:
         """Which columns are read as numbers and which as texts from now on."""
         names = self._table.schema.names
         self._numbers, self._texts = [names[j] for j in numbers], [names[j] for j in texts]
+        self._wanted |= dict.fromkeys([*numbers, *texts])
         for name in (*self._numbers, *self._texts):
             if names.count(name) > 1:
                 fail(self.path, f"several columns are named {name!r}; rename them, or ignore=[{name!r}]")
@@ -277,9 +279,7 @@ class ArrowReader:
     def more(self) -> None:
         """Reads the next batch."""
         if self._batches is None:
-            names = self._table.schema.names
-            wanted = [names.index(name) for name in (*self._numbers, *self._texts)]
-            self._batches = self._table.batches(wanted, self._taken)
+            self._batches = self._table.batches(list(self._wanted), self._taken)
         batch = next(self._batches, None)
         if batch is None:
             self.final = True

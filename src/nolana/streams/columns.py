@@ -1,5 +1,7 @@
 """Which columns are features and which is the target, by name or by index."""
 
+import functools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -25,12 +27,20 @@ class Columns:
     line: int | None = None
     hint: str = ""  # what to look at where no column is left
 
+    @functools.cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(self.names or ())
+
+    @functools.cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names or ())}
+
     def choose(
         self, target: Target, features: Sequence[Column] | None, ignore: Sequence[Column] | None
     ) -> tuple[list[int], int]:
         """The columns of the features, in their order, and that of the target, -1 where there is none."""
         goal = -1 if target is False else self.index(-1 if target is None else target, "target")
-        left_out = [self.index(which, "ignore") for which in ignore or ()]
+        left_out = {self.index(which, "ignore") for which in ignore or ()}
         if goal in left_out:
             raise ValueError(f"column {target!r} is the target and cannot be ignored")
         if features is None:
@@ -55,9 +65,9 @@ class Columns:
     def index(self, which: Column, parameter: str) -> int:
         """The column that a name or an index means."""
         if isinstance(which, str):
+            if self._counts[which] == 1:
+                return self._places[which]
             names = self.names or []
-            if names.count(which) == 1:
-                return names.index(which)
             what = f"{parameter}: " + ("no column is" if which not in names else "several columns are")
             fail(self.path, f"{what} named {which!r}; there are: {', '.join(map(repr, names))}", line=self.line)
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
@@ -68,7 +78,7 @@ class Columns:
 
     def key(self, column: int) -> Column:
         """By what a column is known again: its name where that is unique, else its index."""
-        if self.names is not None and self.names.count(self.names[column]) == 1:
+        if self.names is not None and self._counts[self.names[column]] == 1:
             return self.names[column]
         return column
 

@@ -20,12 +20,13 @@ class Prefixed:
     """A file some bytes of which have been read already."""
 
     def __init__(self, head: bytes, file: Any) -> None:
-        self._head, self._file = head, file
+        self._head, self._file, self._given = head, file, 0
 
     def read1(self, size: int) -> bytes:
         """What is there, at most so many bytes, at least one unless the file ends."""
-        if self._head:
-            head, self._head = self._head[:size], self._head[size:]
+        if self._given < len(self._head):
+            head = self._head[self._given : self._given + size]
+            self._given += len(head)
             return head
         data: bytes = self._file.read1(size)
         return data

@@ -34,6 +34,7 @@ class Encoder:
         kinds = [column.kind for column in columns]
         self.numbers = [f for f, kind in enumerate(kinds) if kind in ACCEPTED]
         self.texts = [f for f, kind in enumerate(kinds) if kind not in ACCEPTED]
+        self._text_place = {f: place for place, f in enumerate(self.texts)}
         self._wanted = np.array([ACCEPTED[kinds[f]] for f in self.numbers], dtype=np.uint8)
         self._real = [f for f, kind in enumerate(kinds) if kind != "text"]  # features that are one number
         self._times = [f for f, kind in enumerate(kinds) if kind == "time"]
@@ -107,7 +108,7 @@ class Encoder:
         at = {f: i for i, f in enumerate(self._real)}
         real[:, [at[f] for f in self.numbers]] = cells.values
         for f in self._times:
-            real[:, at[f]] = self._seconds(cells, self.texts.index(f))
+            real[:, at[f]] = self._seconds(cells, self._text_place[f])
         if self._means is not None:
             self._means.fill(real, absent[:, self._real])
         if self._plain and self._options.missing == "mean":
@@ -117,7 +118,7 @@ class Encoder:
         for f, category in self._categories.items():
             texts = [
                 None if gone else text
-                for text, gone in zip(cells.texts(self.texts.index(f)), absent[:, f].tolist(), strict=True)
+                for text, gone in zip(cells.texts(self._text_place[f]), absent[:, f].tolist(), strict=True)
             ]
             category.encode(texts, out[:, self._begins[f] : self._begins[f + 1]])
         if self._options.missing == "indicator":

@@ -39,7 +39,7 @@ class JsonReader(TextReader):
         text.hold(1 if text.live else rows)
         while not text.final and not text.data[text.start :].rpartition(b"\n")[0].strip():  # blank lines
             text.more()
-        first: list[str] = []
+        first: dict[str, None] = {}
         later: dict[str, None] = {}
         window = text.data[text.start :].split(b"\n")
         for line in window[:rows] if text.final else window[:-1][:rows]:
@@ -49,7 +49,7 @@ class JsonReader(TextReader):
                 continue
             if isinstance(row, dict) and row:
                 if not first:
-                    first = list(row)
+                    first = dict.fromkeys(row)
                 later |= dict.fromkeys(key for key in row if key not in first)
         if not first:
             fail(self.path, "no line of the first block is a JSON object with keys", line=text.line)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.streams.cells import TEXT, TRUTH, Cells
+from nolana.streams.cells import ABSENT, TEXT, TRUTH, Cells
 from nolana.streams.plan import LABEL_KINDS, LabelKind
 
 __all__ = ["Labels", "label_kind"]
@@ -17,10 +17,18 @@ TYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_, "text": np.str_
 NOUNS = {"int": "an integer", "float": "a number", "bool": "true or false"}
 
 
-def label_kind(cells: Cells, place: int, typed: bool) -> LabelKind:
-    """The narrowest kind that fits all labels; typed: the source itself tells true from the text "true"."""
+def label_kind(cells: Cells, place: int, typed: bool) -> LabelKind | None:
+    """The narrowest kind that fits all labels, None where there are none.
+
+    typed: the source itself tells true from the text "true".
+    """
+    there = cells.text_codes[:, place] != ABSENT
+    if not there.any():
+        return None
+    if not there.all():
+        cells = cells.keep(there)
     codes = cells.text_codes[:, place]
-    if typed and len(codes) and (codes == TRUTH).all():
+    if typed and (codes == TRUTH).all():
         return "bool"
     if (codes == TEXT).any():
         return "text"
@@ -32,12 +40,12 @@ def label_kind(cells: Cells, place: int, typed: bool) -> LabelKind:
 class Labels:
     """The labels of one stream, in one kind."""
 
-    def __init__(self, kind: LabelKind | None, given: bool) -> None:
+    def __init__(self, kind: LabelKind | None, *, given: bool, typed: bool) -> None:
         if kind is not None and kind not in LABEL_KINDS:
             raise ValueError(
                 f"labels={kind!r} is not a kind of label; choose one of: {', '.join(LABEL_KINDS)}, or None"
             )
-        self.kind, self._given = kind, given
+        self.kind, self._given, self._typed = kind, given, typed
 
     def none(self) -> NDArray[Any]:
         """The labels of no rows."""
@@ -45,6 +53,11 @@ class Labels:
 
     def read(self, cells: Cells, place: int) -> tuple[NDArray[Any], dict[int, str]]:
         """The labels of some rows, and by row what is wrong with those that do not fit."""
+        if self.kind is None:  # no label in the first block: the first that comes decides
+            first = np.arange(len(cells.lines)) == (cells.text_codes[:, place] != ABSENT).argmax()
+            self.kind = label_kind(cells.keep(first), place, self._typed)
+            if self.kind is None:
+                return np.zeros(len(cells.lines)), {}
         if self.kind == "text":
             return self._texts(cells, place)
         if self.kind == "bool":

@@ -56,16 +56,15 @@ def begin(
             texts = [*texts, target]
         reader.arrange(numbers, texts)
         kind = labels or settled.labels
-        teller = Labels(kind, given=labels is not None)
+        teller = Labels(kind, given=labels is not None, typed=reader.typed)
         stream = Stream(reader, settled, coder, teller, bad, wish.block_rows, columns, target)
         if encoder is not None:
             coder.restore(encoder)
         if resume is not None:
             stream._go_on(resume)
         if target is not None and kind is None:
-            teller.kind = _label_kind(reader, wish.block_rows, target)
+            teller.kind = label_kind(reader.look(wish.block_rows, [target]), 0, reader.typed)
             reader.arrange(numbers, texts)
-        stream._plan = settled.with_labels(teller.kind)
         return stream
     except BaseException:
         opened.close()
@@ -118,7 +117,7 @@ def _decide(reader: Reader, wish: Wish, options: Options, columns: list[int], ta
             chosen=None if reader.chosen is None else tuple(reader.chosen),
             zero_based=wish.own["zero_based"],
         )
-    cells = reader.look(wish.block_rows, columns)
+    cells = reader.look(wish.block_rows, columns if target is None else [*columns, target])
     planned = []
     for place, column in enumerate(columns):
         kind, text = kind_of(cells, place, options.categories)
@@ -137,16 +136,12 @@ def _decide(reader: Reader, wish: Wish, options: Options, columns: list[int], ta
         reader.format,
         tuple(planned),
         target=None if target is None else reader.columns.key(target),
+        labels=None if target is None else label_kind(cells, len(columns), reader.typed),
         width=reader.columns.width,
         delimiter=None if csv is None else csv.delimiter,
         header=None if csv is None else csv.header,
         options=options,
     )
-
-
-def _label_kind(reader: Reader, rows: int, target: int) -> LabelKind | None:
-    cells = reader.look(rows, [target])
-    return label_kind(cells, 0, reader.typed) if len(cells.lines) else None
 
 
 def _match(reader: Reader, plan: Plan, target: Target) -> tuple[list[int], int | None]:

@@ -14,6 +14,7 @@ __all__ = ["Bytes", "Source", "fail", "is_binary_table", "trouble"]
 Source = str | os.PathLike[str] | BinaryIO
 
 SHOWN = 40  # characters of a value in a message
+HEAD = 1 << 16  # bytes read to begin with, as many as a pipe holds
 
 FOREIGN = {
     "ZIP": b"PK\x03\x04",
@@ -100,11 +101,11 @@ class Bytes:
             return None
 
     def _read_head(self) -> bytes:
-        """The first bytes, as few as tell what this is: of a pipe, more may not be there yet."""
+        """The first bytes: what is there, and of a pipe that sends little as much as tells what this is."""
         known = (*MAGIC, *FOREIGN.values(), *TABLES.values())
-        head: bytes = self.file.read1(8)
+        head: bytes = self.file.read1(HEAD)
         while any(len(head) < len(magic) and magic.startswith(head) for magic in known):
-            more = self.file.read1(8 - len(head))
+            more = self.file.read1(HEAD)
             if not more:
                 break
             head += more

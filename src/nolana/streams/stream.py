@@ -138,7 +138,7 @@ class Stream:
     @property
     def plan(self) -> dict[str, Any]:
         """What was decided about the columns, in JSON's types; ``open(source, plan=...)`` reads others so."""
-        return self._plan.as_dict()
+        return self._plan.with_labels(self._labels.kind).as_dict()
 
     @property
     def bad_rows(self) -> int:
