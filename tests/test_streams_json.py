@@ -19,7 +19,9 @@ from nolana.errors import StreamError
 BUILDS = core_builds()
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6).map(float)
 NAMES = st.lists(st.text(max_size=6), min_size=2, max_size=5, unique=True)
-LABELS = st.sampled_from([st.integers(-(2**63), 2**63 - 1), NUMBERS, st.booleans(), st.text(max_size=5)])
+LABELS = st.sampled_from(
+    [st.integers(-(2**63), 2**63 - 1), NUMBERS, st.booleans(), st.text(max_size=5).map(lambda t: t.rstrip("\0"))]
+)
 
 
 def read(text, **parameters):
@@ -151,6 +153,10 @@ def test_jsonl_errors_name_the_place():
     )
     assert "no line of the first block is a JSON object" in refusal("\n[1]\n", format="jsonl")
     assert "no line of the first block" in refusal("", format="jsonl")
+
+
+def test_a_label_that_an_array_cannot_hold_is_refused():
+    assert "ends in a NUL" in refusal('{"a": 1, "y": "x\\u0000"}\n')
 
 
 def test_jsonl_keys_that_are_not_asked_for_are_passed_over():

@@ -74,6 +74,9 @@ class Labels:
     def _texts(self, cells: Cells, place: int) -> tuple[NDArray[Any], dict[int, str]]:
         texts = cells.texts(place)
         wrong = {row: "label {value} is not UTF-8; convert the file" for row, text in enumerate(texts) if text is None}
+        for row, text in enumerate(texts):
+            if text is not None and text.endswith("\0"):
+                wrong[row] = "label {value} ends in a NUL, which arrays of text lose"
         return np.array([text or "" for text in texts], dtype=np.str_), wrong
 
     def _unfit(self, cells: Cells, place: int, row: int) -> str:
