@@ -81,12 +81,12 @@ class TextCells:
         if place in self._decoded:
             return self._decoded[place]
         data, decode = self.data, self.decode
-        found: list[str | None] = []
-        for begin, end in self.spans[:, place].tolist():
-            try:
-                found.append(decode(data[begin:end]))
-            except ValueError:
-                found.append(None)
+        spans = self.spans[:, place].tolist()
+        found: list[str | None]
+        try:
+            found = [decode(data[begin:end]) for begin, end in spans]
+        except ValueError:
+            found = [_readable(decode, data[begin:end]) for begin, end in spans]
         self._decoded[place] = found
         return found
 
@@ -138,9 +138,16 @@ class TextCells:
         )
 
 
+def _readable(decode: Callable[[bytes], str], field: bytes) -> str | None:
+    try:
+        return decode(field)
+    except ValueError:
+        return None
+
+
 def decode_csv(field: bytes) -> str:
     """What a CSV field says; ValueError where it is not UTF-8."""
-    if len(field) >= 2 and field.startswith(b'"') and field.endswith(b'"'):
+    if field[:1] == b'"' and field[-1:] == b'"' and len(field) >= 2:
         field = field[1:-1].replace(b'""', b'"')
     return field.decode("utf-8")
 

@@ -82,17 +82,21 @@ class Encoder:
 
     def _flaws_of_text(self, cells: Cells, place: int, f: int) -> dict[int, Flaw]:
         codes, texts = cells.text_codes[:, place], cells.texts(place)
-        found: dict[int, Flaw] = {}
-        for row, code in enumerate(codes.tolist()):
-            if code in (ABSENT, UNKNOWN):
-                bad = not self._tolerant
-            elif self._columns[f].kind == "time":
-                bad = code != TIME and seconds(texts[row] or "") is None
-            else:
-                bad = texts[row] is None or code in (NESTED, TIME)
-            if bad:
-                found[row] = (f, *_meaning(code, self._columns[f], readable=texts[row] is not None))
-        return found
+        gone = _is_missing(codes)
+        if self._columns[f].kind == "time":
+            wrong = (codes != TIME) & ~gone
+            if wrong.any():
+                wrong &= np.isnan(np.array([seconds(text or "") for text in texts], dtype=np.float64))
+        else:
+            wrong = (codes == NESTED) | (codes == TIME)
+            if None in texts:
+                wrong |= np.array([text is None for text in texts]) & ~gone
+        if not self._tolerant:
+            wrong |= gone
+        return {
+            row: (f, *_meaning(int(codes[row]), self._columns[f], readable=texts[row] is not None))
+            for row in np.flatnonzero(wrong).tolist()
+        }
 
     # Rows that are right
 
