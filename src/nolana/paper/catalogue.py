@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from nolana.paper.approximation import Approximation
 from nolana.paper.curves import Curves
 from nolana.paper.experiment import Experiment, Scale, Source
 from nolana.paper.table1 import Table1
@@ -10,6 +11,7 @@ __all__ = ["EXPERIMENTS", "experiments"]
 
 EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
     "table1": Table1,
+    "approximation": Approximation,
     "curves": Curves,
 }
 

@@ -1,0 +1,32 @@
+"""The Nyström map of given landmarks: phi(x) = S^(-1/2) U' k_x with the leading eigenpairs E ~ U S U'.
+
+Williams, Seeger, "Using the Nyström Method to Speed Up Kernel Machines", NIPS 2001.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+
+from nolana.nystroem.refit import inverse_roots
+from nolana.nystroem.spectrum import Spectrum
+from nolana.paper.maps.protocol import Array
+
+__all__ = ["Nystroem"]
+
+
+class Nystroem:
+    """A map of rank r over landmarks (m, d); E itself is reproduced where r = m."""
+
+    def __init__(self, landmarks: Array, rank: int, gamma: float) -> None:
+        self.landmarks, self.gamma = landmarks, gamma
+        spectrum = Spectrum.of(rbf_kernel(landmarks, gamma=gamma), rank)
+        self._directions = spectrum.vectors * inverse_roots(spectrum.values, 0.0)  # (m, r)
+
+    def features(self, X: Array) -> Array:
+        """phi of the rows (n, r)."""
+        return np.asarray(rbf_kernel(X, self.landmarks, gamma=self.gamma) @ self._directions)
+
+    def parts(self, X: Array) -> Iterator[Array]:
+        """All columns at once."""
+        yield self.features(X)
