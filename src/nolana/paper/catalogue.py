@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from nolana.paper.approximation import Approximation
 from nolana.paper.curves import Curves
 from nolana.paper.experiment import Experiment, Scale, Source
+from nolana.paper.regret import Regret
 from nolana.paper.table1 import Table1
 
 __all__ = ["EXPERIMENTS", "experiments"]
@@ -13,6 +14,7 @@ EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
     "table1": Table1,
     "approximation": Approximation,
     "curves": Curves,
+    "regret": Regret,
 }
 
 
