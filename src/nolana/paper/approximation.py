@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from nolana import plot
-from nolana.kernels import KernelChoice
 from nolana.paper.experiment import Array, Cell, Result, Results, Scale, Source
+from nolana.paper.gram import width_of
 from nolana.paper.maps.ensemble import EXPERTS, Ensemble
 from nolana.paper.maps.error import relative_error
 from nolana.paper.maps.fastfood import Fastfood
@@ -19,12 +19,12 @@ from nolana.paper.maps.oana import Default, Median, Moving
 from nolana.paper.maps.protocol import Maker
 from nolana.paper.maps.uniform import Uniform
 from nolana.paper.passes import limit_of
-from nolana.paper.rows import rows_of, shuffled, tuning_rows
+from nolana.paper.rows import rows_of, shuffled
 from nolana.paper.table1 import TITLES
 from nolana.plot import Panel
 from nolana.report import Block, Figure, Grid, Section, Text
 
-__all__ = ["Approximation", "width_of"]
+__all__ = ["Approximation"]
 
 DATA = ("cpusmall", "usps", "covtype")
 ROWS = 10_000  # of a data set at most
@@ -32,7 +32,6 @@ SAMPLE = 4_000  # rows that G is made of at most
 DRAWS = 3
 BUDGETS = (20, 50, 100, 200, 400)
 RANK = 0.8  # of m
-WIDTH_ROWS = 1_000  # whose median distance gives gamma
 
 ONLINE: Mapping[str, Callable[[Array, float], Maker]] = {
     "OANA": Moving,
@@ -50,12 +49,6 @@ OFFLINE: Mapping[str, Callable[[Array, float], Maker]] = {
 }
 METHODS = {**ONLINE, **OFFLINE}
 SECONDS = {"FOGD": 45.0, "Fastfood": 60.0, "leverage": 40.0, "k-means": 30.0}  # of a whole data set, roughly
-
-
-def width_of(source: Source, data: str, limit: int) -> float:
-    """gamma = 1 / median squared distance of two rows."""
-    found = KernelChoice("rbf").width_of(tuning_rows(source, data, limit, WIDTH_ROWS)[0])
-    return 1.0 if found is None else found
 
 
 def errors(

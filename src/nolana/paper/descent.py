@@ -21,11 +21,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.special import expit
-from sklearn.metrics.pairwise import rbf_kernel
 
 from nolana.kernels import KernelChoice
 from nolana.learners.nolana import GradientSteps, Nolana, Settings
 from nolana.paper.experiment import Array
+from nolana.paper.gram import rbf
 from nolana.paper.hindsight import Best
 
 __all__ = ["Image", "Terms", "descend", "images", "settings_of", "spectral_error"]
@@ -60,12 +60,12 @@ class Image:
     def __init__(self, X: Array, a: Array, state: dict[str, Any], before: "Image | None" = None) -> None:
         self.landmarks, gamma = state["landmarks"], state["gamma"]
         if before is None:
-            self.kernel = np.asarray(rbf_kernel(X, self.landmarks, gamma=gamma))  # C (T, m)
+            self.kernel = np.asarray(rbf(X, self.landmarks, gamma))  # C (T, m)
         else:
             moved = (self.landmarks != before.landmarks).any(axis=1)
             self.kernel = before.kernel  # taken over: the image before is of no use any more
-            self.kernel[:, moved] = rbf_kernel(X, self.landmarks[moved], gamma=gamma)
-        self.matrix = rbf_kernel(self.landmarks, gamma=gamma) + state["ridge"] * np.eye(len(self.landmarks))
+            self.kernel[:, moved] = rbf(X, self.landmarks[moved], gamma)
+        self.matrix = rbf(self.landmarks, self.landmarks, gamma) + state["ridge"] * np.eye(len(self.landmarks))
         self.factor = cho_factor(self.matrix, lower=True)
         self.values = self.kernel.T @ a  # f*(U)
         self.alpha = self.solve(self.values)

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
 
 from nolana import OnlineNystroem, plot
-from nolana.paper.approximation import width_of
 from nolana.paper.descent import descend, images, settings_of, spectral_error
 from nolana.paper.experiment import Array, Cell, Result, Results, Scale, Source
+from nolana.paper.gram import rbf, width_of
 from nolana.paper.hindsight import best_model
 from nolana.paper.passes import limit_of
 from nolana.paper.rows import shuffled
@@ -69,7 +68,7 @@ def measured(source: Source, _: Results, *, data: str, limit: int, rows: int, dr
     X, y = np.ascontiguousarray(everything[:rows]), labels[:rows].astype(np.float64)
     start = np.ascontiguousarray(everything[-m:])
     gamma, eta = width_of(source, data, limit), RATE / math.sqrt(rows)
-    gram = rbf_kernel(X, gamma=gamma)
+    gram = rbf(X, X, gamma)
     best = best_model(gram, y, DECAY * rows)
     thresholds = {"never": math.inf, "sometimes": threshold_for(X, start, gamma, m), "always": 0.0}
     found: Result = {"gamma": gamma, "m": m, "eta": eta, "threshold": thresholds["sometimes"], "arms": {}}
@@ -207,7 +206,7 @@ class Regret:
     def largest_gap(self, results: Results) -> float:
         """Of all best models, relative to the cost."""
         keys = [cell.key for cell in self.plan()]
-        return max(max(results[key]["gap"], 1e-16) / results[key]["objective"] for key in keys)
+        return float(max(max(results[key]["gap"], 1e-16) / results[key]["objective"] for key in keys))
 
     def moves_made(self, results: Results) -> str:
         """For every length, to compare with √T."""

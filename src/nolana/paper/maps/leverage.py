@@ -7,8 +7,8 @@ Gittens, Mahoney, "Revisiting the Nyström Method for Improved Large-Scale Machi
 """
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
 
+from nolana.paper.gram import rbf
 from nolana.paper.maps.nystroem import Nystroem
 from nolana.paper.maps.protocol import Array
 
@@ -55,4 +55,4 @@ def leading_eigenvectors(X: Array, gamma: float, rank: int) -> Array:  # (n, d) 
 def product(X: Array, gamma: float, basis: Array) -> Array:
     """G times the basis, some rows of G at a time."""
     starts = range(0, len(X), BLOCK)
-    return np.concatenate([rbf_kernel(X[i : i + BLOCK], X, gamma=gamma) @ basis for i in starts])
+    return np.concatenate([rbf(X[i : i + BLOCK], X, gamma) @ basis for i in starts])

@@ -6,10 +6,10 @@ Williams, Seeger, "Using the Nyström Method to Speed Up Kernel Machines", NIPS 
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
 
 from nolana.nystroem.refit import inverse_roots
 from nolana.nystroem.spectrum import Spectrum
+from nolana.paper.gram import rbf
 from nolana.paper.maps.protocol import Array
 
 __all__ = ["Nystroem"]
@@ -20,12 +20,12 @@ class Nystroem:
 
     def __init__(self, landmarks: Array, rank: int, gamma: float) -> None:
         self.landmarks, self.gamma = landmarks, gamma
-        spectrum = Spectrum.of(rbf_kernel(landmarks, gamma=gamma), rank)
+        spectrum = Spectrum.of(rbf(landmarks, landmarks, gamma), rank)
         self._directions = spectrum.vectors * inverse_roots(spectrum.values, 0.0)  # (m, r)
 
     def features(self, X: Array) -> Array:
         """phi of the rows (n, r)."""
-        return np.asarray(rbf_kernel(X, self.landmarks, gamma=self.gamma) @ self._directions)
+        return np.asarray(rbf(X, self.landmarks, self.gamma) @ self._directions)
 
     def parts(self, X: Array) -> Iterator[Array]:
         """All columns at once."""
