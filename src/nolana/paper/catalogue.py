@@ -5,14 +5,20 @@ from collections.abc import Callable, Sequence
 from nolana.paper.approximation import Approximation
 from nolana.paper.curves import Curves
 from nolana.paper.experiment import Experiment, Scale, Source
+from nolana.paper.refit import Refit
 from nolana.paper.regret import Regret
+from nolana.paper.svd_time import SvdTime
 from nolana.paper.table1 import Table1
+from nolana.paper.table2 import Table2
 
 __all__ = ["EXPERIMENTS", "experiments"]
 
 EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
     "table1": Table1,
+    "table2": Table2,
     "approximation": Approximation,
+    "svd-time": SvdTime,
+    "refit": Refit,
     "curves": Curves,
     "regret": Regret,
 }
