@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from nolana.paper.approximation import Approximation
+from nolana.paper.claims.experiment import Claims
 from nolana.paper.curves import Curves
 from nolana.paper.experiment import Experiment, Scale, Source
 from nolana.paper.refit import Refit
@@ -20,6 +21,7 @@ EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
     "svd-time": SvdTime,
     "refit": Refit,
     "curves": Curves,
+    "claims": Claims,
     "regret": Regret,
 }
 

@@ -83,14 +83,14 @@ class Refit:
             self.title,
             [
                 Text(
-                    f"""When a landmark has moved, the weights belong to a map that is no more. Stage two of the paper fits
-                    new weights to the old values at the landmarks, with a penalty theta on their size; "carry" does so
-                    with a penalty on their change instead; "none" keeps the weights as they are. usps in ten classes,
-                    {limit_of(DATA, self.scale):,} rows, m = {m}, rank 0.8 m, hinge loss, mean of {shuffles} shuffles;
-                    thresholds of {OFTEN:g} and {SELDOM:g} times the mean squared distance of two rows. Each stage two
-                    has its own kernel width and rate (the paper's its theta too), chosen with the exact solver on
-                    {rows_to_choose(self.scale):,} rows with {candidates_of(self.scale)} candidates each and the
-                    defaults, at the lower threshold."""
+                    f"""When a landmark has moved, the weights belong to a map that is no more. Stage two of the paper
+                    fits new weights to the old values at the landmarks, with a penalty theta on their size; "carry"
+                    does so with a penalty on their change instead; "none" keeps the weights as they are. usps in ten
+                    classes, {limit_of(DATA, self.scale):,} rows, m = {m}, rank 0.8 m, hinge loss, mean of {shuffles}
+                    shuffles; thresholds of {OFTEN:g} and {SELDOM:g} times the mean squared distance of two rows. Each
+                    stage two has its own kernel width and rate (the paper's its theta too), chosen with the exact
+                    solver on {rows_to_choose(self.scale):,} rows with {candidates_of(self.scale)} candidates each and
+                    the defaults, at the lower threshold."""
                 ),
                 Figure(plot.svg(panels, columns=2), "Accuracy so far against rows seen, mean of the shuffles."),
                 self._grid(results),
@@ -105,7 +105,8 @@ class Refit:
         return [float(rows) for rows in middle[:, 0]], [100 * float(accuracy) for accuracy in middle[:, 1]]
 
     def _grid(self, results: Results) -> Grid:
-        rows, marked = [], set()
+        rows: list[list[str]] = []
+        marked: set[tuple[int, int]] = set()
         for solver in SOLVERS:
             for share, words in SHARES.items():
                 means = [self.accuracy(results, solver, refit, share) for refit in REFITS]
@@ -130,17 +131,12 @@ class Refit:
         """What agrees with the paper, and what does not."""
         words = []
         for share, how in SHARES.items():
-            gains = {
-                refit: [
-                    self.accuracy(results, solver, refit, share) - self.accuracy(results, solver, "none", share)
-                    for solver in SOLVERS
-                ]
-                for refit in ("paper", "carry")
-            }
+            gains = {refit: self._gains(results, refit, share) for refit in ("paper", "carry")}
             shown = {refit: f"{min(gain):+.2f} to {max(gain):+.2f}" for refit, gain in gains.items()}
             words.append(
-                f"""Where the landmark set {how}, the paper's stage two {verdict(gains["paper"])} ({shown["paper"]} points
-                against none, by solver) and carrying the function over {verdict(gains["carry"])} ({shown["carry"]})."""
+                f"""Where the landmark set {how}, the paper's stage two {verdict(gains["paper"])} ({shown["paper"]}
+                points against none, by solver) and carrying the function over {verdict(gains["carry"])}
+                ({shown["carry"]})."""
             )
         best = max(gain for share in SHARES for gain in self._gains(results, "paper", share))
         agreement = (
@@ -150,13 +146,14 @@ class Refit:
         )
         return [
             " ".join(words) + " " + agreement,
-            """Why so little may be at stake: one move of k-means shifts a landmark by 1/(N + 1) of the way to a row, less
-            and less as N grows, so the map turns slowly; and eigenvectors are kept in order and sign from one move to the
-            next, so that weights which are simply kept still mean nearly the same. Gradient steps correct the rest.
-            The paper's penalty pulls the model towards zero at every move, which a longer rate has to make up for."""
+            """Why so little may be at stake: one move of k-means shifts a landmark by 1/(N + 1) of the way to a row,
+            less and less as N grows, so the map turns slowly; and eigenvectors are kept in order and sign from one move
+            to the next, so that weights which are simply kept still mean nearly the same. Gradient steps correct the
+            rest. The paper's penalty pulls the model towards zero at every move, which a longer rate has to make up
+            for."""
             if best < 3
-            else """Why it matters: weights that are kept belong to eigenvectors that turn with every move, above all those
-            of near eigenvalues, so what was learned is scrambled faster than gradient steps repair it.""",
+            else """Why it matters: weights that are kept belong to eigenvectors that turn with every move, above all
+            those of near eigenvalues, so what was learned is scrambled faster than gradient steps repair it.""",
         ]
 
     def _gains(self, results: Results, refit: str, share: float) -> list[float]:

@@ -31,11 +31,11 @@ def timed(solver: str, share: float | None = OFTEN) -> Pass:
 
 
 def exponent(history: Sequence[Sequence[float]], rows_before: int) -> float:
-    """b of seconds ~ rows^b, over the points after the landmarks are full."""
-    points = [(rows, seconds) for rows, _, seconds, _ in history if rows > rows_before and seconds > 0]
-    if len(points) < 2:
+    """b of seconds ~ rows^b, both counted from the first point at which so many rows were seen."""
+    after = [(rows, seconds) for rows, _, seconds, _ in history if rows >= rows_before]
+    if len(after) < 3:
         return float("nan")
-    rows, seconds = np.log(np.array(points)).T
+    rows, seconds = np.log(np.array(after[1:]) - np.array(after[0])).T
     return float(np.polyfit(rows, seconds, 1)[0])
 
 
@@ -86,15 +86,14 @@ class SvdTime:
             self.title,
             [
                 Text(
-                    f"""The time of the whole processing (kernel values, score, gradient step, landmark move, new map, stage
-                    two) of {limit:,} rows of usps, for a threshold that moves landmarks often: {OFTEN:g} times the mean
-                    squared distance of two rows, {moves:,.0f} moves, the same ones for every solver. exact, rank2 and
-                    randomized (two iterations) are the paper's solvers at rank 0.8 m; the inverse needs no
+                    f"""The time of the whole processing (kernel values, score, gradient step, landmark move, new map,
+                    stage two) of {limit:,} rows of usps, for a threshold that moves landmarks often: {OFTEN:g} times
+                    the mean squared distance of two rows, {moves:,.0f} moves, the same ones for every solver. exact,
+                    rank2 and randomized (two iterations) are the paper's solvers at rank 0.8 m; the inverse needs no
                     decomposition, and Newton keeps a covariance beside it. All carry the function over at a move, with
-                    kernel width and rate chosen on {rows_to_choose(self.scale):,} rows with
-                    {candidates_of(self.scale)} candidates (exact solver). One pass each, nothing else running, BLAS on
-                    one thread. The time of a move is that of the pass less that of a pass without moves, over the
-                    moves."""
+                    kernel width and rate chosen on {rows_to_choose(self.scale):,} rows with {candidates_of(self.scale)}
+                    candidates (exact solver). One pass each, nothing else running, BLAS on one thread. The time of a
+                    move is that of the pass less that of a pass without moves, over the moves."""
                 ),
                 Text(
                     """What is unfair: the paper's solvers run in NumPy and LAPACK row by row, the inverse and Newton in
@@ -142,9 +141,9 @@ class SvdTime:
         agrees = (
             "as the paper says, the randomized SVD is the cheapest of its three"
             if first
-            else f"""the paper finds the randomized SVD the cheapest of its three; here {papers[0]} is. Its advantage is one
-            of the order of operations, O(m^2 r) against O(m^3), and at r = 0.8 m that is no advantage to speak of: two
-            iterations take several products and two QR factors of an m x r matrix, while one symmetric
+            else f"""the paper finds the randomized SVD the cheapest of its three; here {papers[0]} is. Its advantage is
+            one of the order of operations, O(m^2 r) against O(m^3), and at r = 0.8 m that is no advantage to speak of:
+            two iterations take several products and two QR factors of an m x r matrix, while one symmetric
             eigendecomposition is a single call of LAPACK"""
         )
         rank2 = (
@@ -156,9 +155,9 @@ class SvdTime:
         compiled = costs["inverse in NumPy"]["seconds"] / costs["inverse"]["seconds"]
         return [
             f"A move costs {order}: {agrees}.{rank2}",
-            f"""Without a decomposition a move costs {move["inverse in NumPy"]:,.0f} µs in NumPy, {ratio:.1f} times less than
-            the cheapest of the three in the same language; {move["inverse"]:,.1f} µs in compiled code. Compiling makes
-            the pass {compiled:.0f} times faster. The accuracies differ by
+            f"""Without a decomposition a move costs {move["inverse in NumPy"]:,.0f} µs in NumPy, {ratio:.1f} times less
+            than the cheapest of the three in the same language; {move["inverse"]:,.1f} µs in compiled code. Compiling
+            makes the pass {compiled:.0f} times faster. The accuracies differ by
             {100 * np.ptp([cost["accuracy"] for name, cost in costs.items() if name != "Newton"]):.2f} points among the
             solvers of the same gradient steps.""",
         ]

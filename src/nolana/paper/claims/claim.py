@@ -1,0 +1,41 @@
+"""What a claim is made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from nolana.paper.experiment import Cell, Results
+
+__all__ = ["Answer", "Claim", "Finding", "answer_of"]
+
+Answer = Literal["yes", "partly", "no"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether a claim holds, in words and in numbers."""
+
+    answer: Answer
+    words: str
+    measures: Mapping[str, float]
+
+
+class Claim(Protocol):
+    """A claim at a scale."""
+
+    name: str
+    says: str  # what the paper claims
+    criterion: str  # when the answer is yes, when partly
+
+    def plan(self) -> Sequence[Cell]:
+        """What is run to find out."""
+        ...
+
+    def finding(self, results: Results) -> Finding:
+        """The answer, from the results of the cells."""
+        ...
+
+
+def answer_of(*, yes: bool, partly: bool) -> Answer:
+    """The first that holds, else no."""
+    return "yes" if yes else "partly" if partly else "no"
