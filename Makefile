@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find src core build_backend -type f -not -name '*.so' -not -path '*/__pycache__/*') pyproject.toml CMakeLists.txt README.md LICENSE
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint soak bench accuracy sanitize clean
+.PHONY: demo test lint soak bench accuracy paper sanitize clean
 
 demo: $(VENV)/installed
 	$(BIN)/nolana demo --out demo.png
@@ -33,6 +33,10 @@ bench: $(VENV)/benched
 accuracy: $(VENV)/tested
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/bsgd.py
+
+# The report of docs/paper; an interrupted run goes on where it stopped. NOLANA_DATA says where the data sets are.
+paper: $(VENV)/installed
+	NOLANA_DATA="$${NOLANA_DATA:-$(wildcard ../shared/data)}" $(ONE_THREAD) $(BIN)/nolana paper all --out docs/paper
 
 # The core under AddressSanitizer and UBSan.
 sanitize: $(VENV)/tested
