@@ -15,7 +15,10 @@ from nolana.paper.descent import RIDGE, Image, descend, images, settings_of, spe
 from nolana.paper.experiment import Scale
 from nolana.paper.gram import rbf
 from nolana.paper.hindsight import best_model
-from nolana.paper.regret import ARMS, DECAY, MAIN, RATE, Regret, growth, threshold_for
+from nolana.paper.regret import Regret
+from nolana.paper.regret_cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
+from nolana.paper.regret_numbers import growth
+from nolana.paper.regret_reading import reading
 
 GAMMA, DECAYED, ETA = 0.3, 0.01, 0.4
 
@@ -178,7 +181,7 @@ def test_plan_leaves_rows_to_start_from(run):
     assert EXPERIMENTS["regret"] is Regret
     assert experiment.sizes("ijcnn1") == [33, 67, 135]
     for rows in experiment.sizes("ijcnn1"):
-        cell = results[experiment.key("ijcnn1", rows, 0)]
+        cell = results[key_of("ijcnn1", rows, 0)]
         assert cell["m"] == round(math.sqrt(rows))
         assert cell["eta"] == pytest.approx(RATE / math.sqrt(rows))
         assert abs(cell["arms"][MAIN]["moves"] - math.sqrt(rows)) < 2
@@ -189,7 +192,7 @@ def test_plan_leaves_rows_to_start_from(run):
 def test_terms_of_the_table_add_up(run):
     experiment, results = run
     for rows in experiment.sizes("ijcnn1"):
-        terms = experiment.terms(results, "ijcnn1", rows)
+        terms = experiment.numbers(results).terms("ijcnn1", rows)
         parts = ("|w*|²/2η", "ηΣ|g|²/2", "J/2η", "price of the map", "-|w-w*|²/2η", "-slack")
         assert terms["regret"] == pytest.approx(sum(terms[name] for name in parts), abs=1e-4)
         assert terms["ηΣ|g|²/2"] <= terms["ηL²T/2"]
@@ -208,17 +211,19 @@ def test_section_reads_the_numbers(run):
         assert arm.replace("'", "&#x27;") in html
 
 
-@pytest.mark.parametrize(("power", "words"), [(0.5, "no faster than √T"), (0.8, "faster than √T"), (1.2, "not seen")])
+@pytest.mark.parametrize(
+    ("power", "words"), [(0.5, "no faster than √T"), (0.8, "but faster than √T"), (1.2, "is not met")]
+)
 def test_reading_follows_the_growth(run, power, words):
     experiment, results = run
     bent = {}
     for rows in experiment.sizes("ijcnn1"):
-        key = experiment.key("ijcnn1", rows, 0)
+        key = key_of("ijcnn1", rows, 0)
         cell = results[key]
         arms = {arm: terms | {"cost": cell["objective"] + rows**power} for arm, terms in cell["arms"].items()}
         bent[key] = cell | {"arms": arms}
-    assert experiment.exponent(bent, "ijcnn1", MAIN) == pytest.approx(power)
-    assert words in experiment.reading(bent)[0]
+    assert experiment.numbers(bent).exponent("ijcnn1", MAIN) == pytest.approx(power)
+    assert words in reading(experiment.numbers(bent))[0]
 
 
 def test_lines(run):

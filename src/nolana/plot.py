@@ -96,7 +96,7 @@ class Panel:
     x, y : what the axes show.
     log_x, log_y : whether they are logarithmic.
     y_range : ends of the axis, where some curve may lie outside; None: all are seen.
-    points : whether the values are marked, where there are few.
+    points : whether the values are marked, where there are few; a logarithmic x axis then names their places.
     """
 
     title: str
@@ -157,6 +157,10 @@ def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, heigh
                 axes.set_xscale("log")
             if panel.log_y:
                 axes.set_yscale("log")
+            if panel.log_x and panel.points:
+                places = sorted({float(x) for xs, _ in panel.curves.values() for x in xs})
+                axes.set_xticks(places, [f"{x:g}" for x in places])
+                axes.set_xticks([], minor=True)
             if panel.y_range is not None:
                 axes.set_ylim(*panel.y_range)
             axes.grid(color="0.9")

@@ -143,6 +143,7 @@ class Approximation:
                 landmark only if it is new enough."""
             ),
             Figure(self.drawing(results, list(ONLINE)), "Maps of one pass: error against m, both logarithmic."),
+            self.grid(results, "Maps of one pass", list(ONLINE)),
             Text(
                 f"""What a map can reach that sees all rows before it chooses: k-means takes the centroids of all rows
                 (20 rounds of Lloyd's), leverage draws rows in proportion to their leverage scores of rank r (without
@@ -153,7 +154,7 @@ class Approximation:
                 self.drawing(results, ["OANA", *OFFLINE]),
                 "OANA after one pass beside maps that see all rows: error against m, both logarithmic.",
             ),
-            self.grid(results),
+            self.grid(results, "Maps that see all rows", list(OFFLINE)),
             *(Text(words) for words in self.reading(results)),
         ]
         return Section(self.name, self.title, blocks)
@@ -171,18 +172,16 @@ class Approximation:
             panels.append(Panel(title, curves, "landmarks m", "relative error", log_x=True, log_y=True, points=True))
         return plot.svg(panels, columns=len(panels), height=3.8)
 
-    def grid(self, results: Results) -> Grid:
-        """All means; the best online map stands out."""
+    def grid(self, results: Results, what: str, methods: Sequence[str]) -> Grid:
+        """All means; the best of these maps stands out."""
         rows: list[list[str]] = []
         marked = set()
-        for data in self.data:
-            for m in self.budgets(data):
-                means = {method: self.mean(results, data, method, m) for method in METHODS}
-                best = min(ONLINE, key=means.__getitem__)
-                marked.add((len(rows), 2 + list(METHODS).index(best)))
-                rows.append([data, str(m), *(f"{value:.2g}" for value in means.values())])
-        caption = f"|G - Gbar|_F / |G|_F, mean of {self.draws} draws. The best map of one pass stands out."
-        return Grid(caption, ["data", "m", *METHODS], rows, frozenset(marked))
+        for data, m in self.places():
+            means = [self.mean(results, data, method, m) for method in methods]
+            marked.add((len(rows), 2 + int(np.argmin(means))))
+            rows.append([data, str(m), *(f"{value:.4f}" for value in means)])
+        caption = f"{what}: |G - Gbar|_F / |G|_F, mean of {self.draws} draws. The best stands out."
+        return Grid(caption, ["data", "m", *methods], rows, frozenset(marked))
 
     def places(self) -> list[tuple[str, int]]:
         """Every data set with every budget."""
@@ -208,36 +207,38 @@ class Approximation:
         verdict = "OANA with epsilon = 0 comes nearer to G than NOGD and FOGD, as the paper says, " + (
             f"but not on {'; '.join(lost)}" if lost else "at every budget on every data set"
         )
+        by_data = ", ".join(
+            f"{np.median([v for (d, _), v in against['FOGD'].items() if d == data]):.2f} on {data}"
+            for data in self.data
+        )
         words.append(
-            f"""{verdict}. Its error is {typical(against["NOGD"])} of NOGD's and {typical(against["FOGD"])} of
-            FOGD's. Where FOGD comes near depends on the width of a row: with few features the budget of the
-            decomposition, m r, buys many projections."""
+            f"""{verdict}. Its error is {typical(against["NOGD"])} that of NOGD and {typical(against["FOGD"])} that of
+            FOGD; by data set, against FOGD: {by_data}."""
         )
         median = self.ratios(results, "OANA, median ε", "NOGD")
         worse = [f"{data} at m = {m} ({ratio:.1f} times)" for (data, m), ratio in median.items() if ratio > 1]
-        gain = self.ratios(results, "OANA, defaults", "OANA")
         words.append(
-            "The threshold matters: "
-            + (
-                f"""with the median epsilon OANA is worse than NOGD, which does nothing, on {"; ".join(worse)}. Only
-                rows far from all landmarks move one then, and with few landmarks those are outliers that pull their
-                landmark away from where the rows are."""
+            (
+                f"""The threshold matters: with the median epsilon OANA is farther from G than NOGD, whose landmarks do
+                not move at all, on {"; ".join(worse)}. Only rows far from all landmarks move one then, and where
+                landmarks are few those are outliers that pull their landmark away from where most rows are."""
                 if worse
-                else "yet with the median epsilon too OANA is nearer to G than NOGD everywhere."
+                else "With the median epsilon too OANA comes nearer to G than NOGD at every budget."
             )
-            + f""" Choosing rows that are new enough as first landmarks, as OnlineNystroem does, changes the error to
-            {typical(gain)} of OANA's."""
+            + f""" Where OnlineNystroem chooses its first landmarks itself, rows that are new enough, the error is
+            {typical(self.ratios(results, "OANA, defaults", "OANA, median ε"))} that of starting with the first m rows
+            at the same epsilon."""
         )
-        seen, leverage = self.ratios(results, "OANA", "k-means"), self.ratios(results, "leverage", "uniform")
-        same, food = self.ratios(results, "NOGD", "uniform"), self.ratios(results, "Fastfood", "FOGD")
-        together = self.ratios(results, f"ensemble of {EXPERTS}", "uniform")
+        seen = self.ratios(results, "OANA", "k-means")
+        (worst, m), most = max(seen.items(), key=lambda item: item[1])
         words.append(
-            f"""Against the maps that see all rows: OANA's error is {typical(seen)} of that of k-means over all rows,
-            so one pass of online k-means loses {"little" if np.median(list(seen.values())) < 1.3 else "something"}
-            against many rounds. Leverage scores give {typical(leverage)} of the error of uniform draws, the ensemble
-            {typical(together)} with {EXPERTS} times the budget. Two checks: on a shuffled stream the first m rows are
-            a uniform draw, and NOGD's error is {typical(same)} of the uniform map's; Fastfood's is {typical(food)} of
-            FOGD's."""
+            f"""Against the maps that see all rows: OANA's error is {typical(seen)} that of k-means over all rows; one
+            pass loses most on {worst} at m = {m} ({most:.1f} times). Leverage scores give
+            {typical(self.ratios(results, "leverage", "uniform"))} the error of uniform draws, the ensemble
+            {typical(self.ratios(results, f"ensemble of {EXPERTS}", "uniform"))} with {EXPERTS} times the budget. Two
+            checks: on a shuffled stream the first m rows are a uniform draw, and NOGD's error is
+            {typical(self.ratios(results, "NOGD", "uniform"))} that of the uniform map; Fastfood's is
+            {typical(self.ratios(results, "Fastfood", "FOGD"))} that of FOGD."""
         )
         absent = [name for name in DATA if name not in self.data]
         return words + [f"{name}: the data was not available. {self.source.missing(name)}" for name in absent]

@@ -1,0 +1,78 @@
+"""The pieces of work of the regret experiment: streams of one length, with landmarks that move or do not."""
+
+import math
+
+import numpy as np
+
+from nolana import OnlineNystroem
+from nolana.paper.descent import descend, images, settings_of, spectral_error
+from nolana.paper.experiment import Array, Result, Results, Source
+from nolana.paper.gram import rbf, width_of
+from nolana.paper.hindsight import best_model
+from nolana.paper.rows import shuffled
+
+__all__ = ["ARMS", "DECAY", "MAIN", "RATE", "key_of", "measured", "threshold_for"]
+
+DECAY = 1e-3  # lambda
+RATE = 10.0  # eta = RATE / sqrt(T); about |f*|, which makes the first two terms of the bound equal
+MAIN = "√T moves"
+# By name: how often landmarks move, and what becomes of the weights then.
+ARMS = {
+    "no moves": ("never", "carry"),
+    MAIN: ("sometimes", "carry"),
+    "√T moves, the paper's stage two": ("sometimes", "paper"),
+    "every row moves": ("always", "carry"),
+}
+
+
+def key_of(data: str, rows: int, draw: int) -> str:
+    """Of the cell of a stream."""
+    return f"regret/{data}/{rows} rows/draw {draw}"
+
+
+def threshold_for(X: Array, start: Array, gamma: float, moves: int) -> float:
+    """The epsilon with which one pass makes this many moves, or as near to it as bisection comes."""
+
+    def count(threshold: float) -> int:
+        online = OnlineNystroem(
+            n_landmarks=len(start), gamma=gamma, threshold=threshold, initial_landmarks=start
+        ).partial_fit(X)
+        return int(online.n_moves_)
+
+    low, high = 0.0, float(((X.max(axis=0) - X.min(axis=0)) ** 2).sum()) + 1.0
+    best = (abs(count(high) - moves), high)
+    for _ in range(40):
+        middle = (low + high) / 2
+        found = count(middle)
+        best = min(best, (abs(found - moves), middle))
+        if found == moves:
+            break
+        low, high = (middle, high) if found > moves else (low, middle)
+    return best[1]
+
+
+def measured(source: Source, _: Results, *, data: str, limit: int, rows: int, draw: int) -> Result:
+    """The best model for the first rows of a shuffle, and passes over them with landmarks that move or do not.
+
+    The landmarks begin at rows from the end of the shuffle, which the stream does not reach.
+    """
+    everything, labels = shuffled(source, data, limit, draw)
+    m = round(math.sqrt(rows))
+    X, y = np.ascontiguousarray(everything[:rows]), labels[:rows].astype(np.float64)
+    start = np.ascontiguousarray(everything[-m:])
+    gamma, eta = width_of(source, data, limit), RATE / math.sqrt(rows)
+    gram = rbf(X, X, gamma)
+    best = best_model(gram, y, DECAY * rows)
+    thresholds = {"never": math.inf, "sometimes": threshold_for(X, start, gamma, m), "always": 0.0}
+    found: Result = {"gamma": gamma, "m": m, "eta": eta, "threshold": thresholds["sometimes"], "arms": {}}
+    found |= {"objective": best.objective, "squared_norm": best.squared_norm, "gap": best.gap}
+    for arm, (often, refit) in ARMS.items():
+        settings = settings_of(start, gamma=gamma, threshold=thresholds[often], rate=eta, decay=DECAY, refit=refit)
+        found["arms"][arm] = descend(X, y, best, settings).plain()
+        if arm == MAIN and draw == 0:
+            guess, total = None, 0.0
+            for served, image in images(X, settings):
+                error, guess = spectral_error(gram, image, guess)
+                total += served * error
+            found["spectral"] = total / rows  # the mean over the rows of the error of their map
+    return found
