@@ -81,9 +81,10 @@ class Regret:
                 J the sum over the moves of what a move does to |w - w*|², the price of the map what w* costs more than
                 the best model itself, the slack what convexity gives away. The bound takes ηL²T/2 for the second term
                 (L the largest |g|), τ(R+C) for J (τ moves; R and C the largest |w|² and |w*|²: the paper gives
-                its radii no values), and for the price of the map a multiple of the spectral error |K - K_t|₂ (over
-                all T rows, mean of the segments between moves weighted by their rows, first shuffle); by duality
-                |K - K_t|₂/2λ is one."""
+                its radii no values), and for the price of the map a multiple of the spectral errors |K - K_s|₂ of the
+                maps between moves. One that holds is Σ√(T_s/T)|K-K_s|₂/λ over the segments s of T_s rows (the loss has
+                a slope of at most 1 and the best model coefficients of at most 1/λT); K is the exact kernel matrix of
+                all T rows, and the spectral errors are those of the first shuffle."""
             ),
             self.grid(numbers),
             Figure(self.terms_drawing(numbers), "The terms of the bound against T, both logarithmic, √T moves."),
@@ -159,7 +160,7 @@ class Regret:
 
     def terms_drawing(self, numbers: Numbers) -> str:
         """The terms that are never negative."""
-        shown = ("regret", "|w*|²/2η", "ηL²T/2", "τ(R+C)", "τ(R+C)/2η", "|K-K_t|₂/2λ")
+        shown = ("regret", "|w*|²/2η", "ηL²T/2", "τ(R+C)", "τ(R+C)/2η", "Σ√(T_s/T)|K-K_s|₂/λ")
         panels = []
         for data in self.data:
             sizes = self.sizes(data)
@@ -182,12 +183,14 @@ class Regret:
                     cell = results[key_of(data, rows, draw)]
                     shared = {name: cell[name] for name in ("m", "gamma", "eta", "threshold", "objective", "gap")}
                     for arm, terms in cell["arms"].items():
-                        spectral = cell.get("spectral", "") if arm == MAIN else ""
+                        errors = {
+                            name: cell.get(name, "") if arm == MAIN else "" for name in ("spectral", "spectral_bound")
+                        }
                         found.append(
                             {"data": data, "rows": rows, "draw": draw, "arm": arm}
                             | shared
                             | {"squared_norm": cell["squared_norm"], "regret": terms["cost"] - cell["objective"]}
                             | terms
-                            | {"spectral": spectral}
+                            | errors
                         )
         return found

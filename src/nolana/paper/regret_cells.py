@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from nolana import OnlineNystroem
+from nolana.learners.nolana import Settings
 from nolana.paper.descent import descend, images, settings_of, spectral_error
 from nolana.paper.experiment import Array, Result, Results, Source
 from nolana.paper.gram import rbf, width_of
@@ -70,9 +71,19 @@ def measured(source: Source, _: Results, *, data: str, limit: int, rows: int, dr
         settings = settings_of(start, gamma=gamma, threshold=thresholds[often], rate=eta, decay=DECAY, refit=refit)
         found["arms"][arm] = descend(X, y, best, settings).plain()
         if arm == MAIN and draw == 0:
-            guess, total = None, 0.0
-            for served, image in images(X, settings):
-                error, guess = spectral_error(gram, image, guess)
-                total += served * error
-            found["spectral"] = total / rows  # the mean over the rows of the error of their map
+            found |= spectral_errors(gram, X, settings)
     return found
+
+
+def spectral_errors(gram: Array, X: Array, settings: Settings) -> Result:
+    """|K - K_s|_2 of the maps between moves: the mean over the rows, and a bound on what the maps cost.
+
+    f* has coefficients of at most 1/(lambda T) and the loss a slope of at most 1, so on the T_s rows of a segment the
+    image w* loses sqrt(T_s) |(K - K_s) a|_2 <= sqrt(T_s / T) |K - K_s|_2 / lambda at most; its penalty is no larger.
+    """
+    guess, mean, bound = None, 0.0, 0.0
+    for served, image in images(X, settings):
+        error, guess = spectral_error(gram, image, guess)
+        mean += served / len(X) * error
+        bound += math.sqrt(served / len(X)) * error / DECAY
+    return {"spectral": mean, "spectral_bound": bound}

@@ -22,21 +22,24 @@ def reading(numbers: Numbers) -> list[str]:
 
 def on_the_growth(numbers: Numbers) -> str:
     """Whether it is √T."""
-    told, slow = [], []
-    for data in numbers.data:
-        power, last = numbers.exponent(data, MAIN), numbers.exponent(data, MAIN, numbers.sizes[data][-2:])
-        slow.append(power <= NEAR_ROOT)
-        told.append(f"T^{power:.2f} on {TITLES[data]} (T^{last:.2f} in the last doubling)")
-    verdict = (
-        f"no faster than √T, if {NEAR_ROOT:g} still counts as a half, as the paper claims"
-        if all(slow)
-        else "slower than T, but faster than √T, so the claim is not quite met over these lengths"
-        if not any(slow) and all(numbers.exponent(data, MAIN) < 1 for data in numbers.data)
-        else "√T, if so, on some of the data only"
-        if any(slow)
-        else "the claim of √T is not met over these lengths"
+    powers = {data: numbers.exponent(data, MAIN) for data in numbers.data}
+    if any(math.isnan(power) for power in powers.values()):
+        return "With √T moves the regret is not positive at every length, so no power of T fits it."
+    told = " and ".join(
+        f"T^{power:.2f} on {TITLES[data]} (T^{numbers.exponent(data, MAIN, numbers.sizes[data][-2:]):.2f} in the last "
+        "doubling)"
+        for data, power in powers.items()
     )
-    return f"With √T moves the regret grows like {' and '.join(told)}: {verdict}."
+    slow = [power <= NEAR_ROOT for power in powers.values()]
+    if all(slow):
+        verdict = f"no faster than √T, if {NEAR_ROOT:g} still counts as a half, as the paper claims"
+    elif any(slow):
+        verdict = f"√T on some of the data, if {NEAR_ROOT:g} still counts as a half, and faster on the rest"
+    elif max(powers.values()) < 1:
+        verdict = "slower than T, but faster than √T, so the claim is not quite met over these lengths"
+    else:
+        verdict = "the claim of √T is not met over these lengths"
+    return f"With √T moves the regret grows like {told}: {verdict}."
 
 
 def on_the_causes(numbers: Numbers) -> str:
@@ -52,7 +55,7 @@ def on_the_causes(numbers: Numbers) -> str:
             the map is {terms["price of the map"] / terms["regret"]:.0%} of the regret at the end"""
         )
     return f"""Two things come from the map having √T landmarks only: the best model is seen through it, so its
-        image w* is smaller than it and grows with m until it is whole, and what the map cannot express no step can
+        image w* is smaller than it and comes nearer with more landmarks, and what the map cannot express no step can
         win back. In numbers, {"; ".join(told)}."""
 
 
@@ -83,13 +86,15 @@ def on_the_bound(numbers: Numbers) -> str:
         harmless.append(always < 1.25 * some)
         told.append(f"{always:.1f} on {TITLES[data]} (√T moves {some:.1f}, none {none:.1f})")
         terms = numbers.terms(data, rows)
-        bound = sum(terms[name] for name in ("|w*|²/2η", "ηL²T/2", "τ(R+C)", "|K-K_t|₂/2λ"))
-        sums.append(f"{bound / (rows * math.log(2)):.1f}")
+        bound = sum(terms[name] for name in ("|w*|²/2η", "ηL²T/2", "τ(R+C)", "Σ√(T_s/T)|K-K_s|₂/λ"))
+        sums.append(bound / (rows * math.log(2)))
     practice = (
         "so in practice moves do not hurt the way the bound must fear"
         if all(harmless)
         else "so many moves can hurt in practice too"
     )
+    worth = "says nothing here" if min(sums) > 1 else "says little here" if max(sums) > 1 else "says something here"
     return f"""Where every row moves a landmark, T moves instead of √T, the regret at the longest T is
-        {" and ".join(told)}, {practice}. As a number the bound says little here even as printed: its terms add up to
-        {" and ".join(sums)} times T log 2, which is what a model costs that always answers 0."""
+        {" and ".join(told)}, {practice}. As a number the bound {worth}, even as printed: its terms add up to
+        {" and ".join(f"{value:.1f}" for value in sums)} times T log 2, which is what a model costs that always
+        answers 0."""
