@@ -66,7 +66,7 @@ class Refit:
     def section(self, results: Results) -> Section:
         """Curves, a table, and what they say."""
         if not self.has_data:
-            return Section(self.name, self.title, [Text("Not run. " + self.source.missing(DATA))])
+            return Section(self.name, self.title, [Text("Not run: " + self.source.missing(DATA))])
         m, shuffles = facts_of(DATA).n_landmarks, shuffles_of(self.scale)
         panels = [
             Panel(

@@ -10,8 +10,9 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import nolana
@@ -95,27 +96,33 @@ def run(
     def given_to(cell: Cell) -> dict[str, Result]:
         return {key: results[key] for key in cell.needs}
 
+    def take_kept() -> bool:
+        """Whether any of the cells that can be run now was run before."""
+        before = len(todo)
+        for cell in _ready(todo, results):
+            found = kept.find(cell.key, digest_of(cell, given_to(cell), label))
+            if found is not None:
+                del todo[cell.key]
+                finish(cell, found)
+        return len(todo) < before
+
     pool: ProcessPoolExecutor | None = None
     running: dict[Future[Result], tuple[Cell, str]] = {}
     try:
         while todo or running:
-            for cell in _ready(todo, results):
-                digest = digest_of(cell, given_to(cell), label)
-                found = kept.find(cell.key, digest)
-                if found is not None:
-                    del todo[cell.key]
-                    finish(cell, found)
+            while take_kept():
+                pass  # what was taken may be what others wait for
             ready = _ready(todo, results)
             if not ready and not running:
-                if not todo:
-                    break
-                continue
+                if todo:
+                    raise ValueError(f"the plan lacks the cells that these need: {', '.join(todo)}")
+                break
             together = [cell for cell in ready if not cell.alone]
             start = [cell for cell in together if len(running) < jobs] or ([] if running else ready[:1])
             for cell in start:
                 if len(running) >= jobs and not cell.alone:
                     break
-                pool = pool or ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+                pool = pool or ProcessPoolExecutor(jobs, get_context("spawn"), _end_with_parent)
                 future = pool.submit(_work, cell.work, source, given_to(cell), dict(cell.arguments))
                 running[future] = (todo.pop(cell.key), digest_of(cell, given_to(cell), label))
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -137,6 +144,18 @@ def _ready(todo: Mapping[str, Cell], results: Results) -> list[Cell]:
     """What can be run now, the long ones first."""
     ready = [cell for cell in todo.values() if all(key in results for key in cell.needs)]
     return sorted(ready, key=lambda cell: -cell.cost)
+
+
+def _end_with_parent() -> None:
+    """A worker whose run was killed would wait for cells forever."""
+    parent = parent_process()
+    assert parent is not None
+
+    def wait_and_end() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait_and_end, daemon=True).start()
 
 
 def _work(work: Callable[..., Result], source: Source, given: Results, arguments: dict[str, Any]) -> Result:

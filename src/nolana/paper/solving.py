@@ -119,7 +119,7 @@ def rows_to_choose(scale: Scale) -> int:
 
 def candidates_of(scale: Scale) -> int:
     """How many candidates are tried for a way."""
-    return max(1, scale.candidates // 2)
+    return max(2, scale.candidates // 2)
 
 
 def shuffles_of(scale: Scale) -> int:

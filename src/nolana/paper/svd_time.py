@@ -72,7 +72,7 @@ class SvdTime:
     def section(self, results: Results) -> Section:
         """The curves, a table, and what they say."""
         if not self.has_data:
-            return Section(self.name, self.title, [Text("Not run. " + self.source.missing(DATA))])
+            return Section(self.name, self.title, [Text("Not run: " + self.source.missing(DATA))])
         costs = {solver: self.costs(results, solver) for solver in SOLVERS}
         limit, m = limit_of(DATA, self.scale), facts_of(DATA).n_landmarks
         moves = costs["inverse"]["moves"]

@@ -122,7 +122,7 @@ class Table2:
     def section(self, results: Results) -> Section:
         """The moves under every scaling, and the table under the nearest."""
         if not self.has_data:
-            return Section(self.name, self.title, [Text("Not run. " + self.source.missing(DATA))])
+            return Section(self.name, self.title, [Text("Not run: " + self.source.missing(DATA))])
         best = nearest([results[self._moves(*setting)] for setting in self.settings])
         blocks: list[Block] = [
             Text(

@@ -46,7 +46,7 @@ class Claims:
     def section(self, results: Results) -> Section:
         """A table of the answers."""
         if self.missing:
-            return Section(self.name, self.title, [Text("Not run. " + self.missing)])
+            return Section(self.name, self.title, [Text("Not run: " + self.missing)])
         found = [(claim, claim.finding(results)) for claim in self.claims]
         rows = [[claim.says, one.answer, _line(one.words)] for claim, one in found]
         criteria = [[claim.says, _line(claim.criterion)] for claim in self.claims]
