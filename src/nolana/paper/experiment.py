@@ -27,7 +27,7 @@ class Scale:
     candidates: int  # that are tried for each method
 
 
-FULL = Scale("full", None, 5, 10_000, 32)
+FULL = Scale("full", None, 5, 5_000, 32)
 QUICK = Scale("quick", 1_000, 2, 400, 6)
 
 
