@@ -211,6 +211,14 @@ def test_section_reads_the_numbers(run):
         assert arm.replace("'", "&#x27;") in html
 
 
+def test_reading_of_regret_that_is_no_power(run):
+    experiment, results = run
+    key = key_of("ijcnn1", 67, 0)
+    cell = results[key]
+    arms = {arm: terms | {"cost": cell["objective"] - 1.0} for arm, terms in cell["arms"].items()}
+    assert "no power of T" in reading(experiment.numbers(results | {key: cell | {"arms": arms}}))[0]
+
+
 @pytest.mark.parametrize(
     ("power", "words"), [(0.5, "no faster than √T"), (0.8, "but faster than √T"), (1.2, "is not met")]
 )
