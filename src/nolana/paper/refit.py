@@ -146,14 +146,14 @@ class Refit:
         )
         return [
             " ".join(words) + " " + agreement,
-            """Why so little may be at stake: one move of k-means shifts a landmark by 1/(N + 1) of the way to a row,
-            less and less as N grows, so the map turns slowly; and eigenvectors are kept in order and sign from one move
-            to the next, so that weights which are simply kept still mean nearly the same. Gradient steps correct the
-            rest. The paper's penalty pulls the model towards zero at every move, which a longer rate has to make up
-            for."""
+            """The likely reason why little is at stake: one move of k-means shifts a landmark by 1/(N + 1) of the way
+            to a row, less and less as N grows, so the map turns slowly; and eigenvectors are kept in order and sign
+            from one move to the next, so that weights which are simply kept still mean nearly the same. Gradient steps
+            correct the rest. The paper's penalty pulls the model towards zero at every move, which a longer rate has to
+            make up for."""
             if best < 3
-            else """Why it matters: weights that are kept belong to eigenvectors that turn with every move, above all
-            those of near eigenvalues, so what was learned is scrambled faster than gradient steps repair it.""",
+            else """The likely reason: weights that are kept belong to eigenvectors that turn with every move, above
+            all those of near eigenvalues, so what was learned is scrambled faster than gradient steps repair it.""",
         ]
 
     def _gains(self, results: Results, refit: str, share: float) -> list[float]:

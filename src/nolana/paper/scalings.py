@@ -58,7 +58,7 @@ STARTS: Mapping[str, Callable[[Array, int, np.random.Generator], Array | None]] 
 }
 
 
-def best_factor(misfit: Callable[[float], float], low: float, high: float, rounds: int = 3) -> float:
+def best_factor(misfit: Callable[[float], float], low: float, high: float, rounds: int = 4) -> float:
     """The factor between two bounds of least misfit: five on a logarithmic scale, then five around the best."""
     known: dict[float, float] = {}
     for _ in range(rounds):

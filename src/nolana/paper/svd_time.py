@@ -139,18 +139,14 @@ class SvdTime:
         order = ", ".join(f"{solver} {move[solver]:,.0f} µs" for solver in papers)
         first = papers[0] == "randomized"
         agrees = (
-            "as the paper says, the randomized SVD is the cheapest of its three"
+            "the randomized SVD, which the paper takes up to save time, is the cheapest of the three"
             if first
-            else f"""the paper finds the randomized SVD the cheapest of its three; here {papers[0]} is. Its advantage is
-            one of the order of operations, O(m^2 r) against O(m^3), and at r = 0.8 m that is no advantage to speak of:
-            two iterations take several products and two QR factors of an m x r matrix, while one symmetric
-            eigendecomposition is a single call of LAPACK"""
+            else f"""the paper takes up the randomized SVD to save time, but here {papers[0]} is cheaper. O(m^2 r)
+            against O(m^3) is little to win at r = 0.8 m: two iterations take several products and two QR factors of an
+            m x r matrix and then an eigendecomposition of r x r, while the exact solver makes one of m x m and nothing
+            else"""
         )
-        rank2 = (
-            " rank2 does least arithmetic of all, but solves its secular equations root by root from Python."
-            if papers[-1] == "rank2"
-            else ""
-        )
+        rank2 = " rank2 solves its secular equations root by root, in a Python loop." if papers[-1] == "rank2" else ""
         ratio = move[papers[0]] / max(move["inverse in NumPy"], 1e-9)
         compiled = costs["inverse in NumPy"]["seconds"] / costs["inverse"]["seconds"]
         return [
