@@ -220,8 +220,8 @@ class Approximation:
         words.append(
             (
                 f"""The threshold matters: with the median epsilon OANA is farther from G than NOGD, whose landmarks do
-                not move at all, on {"; ".join(worse)}. Only rows far from all landmarks move one then, and where
-                landmarks are few those are outliers that pull their landmark away from where most rows are."""
+                not move at all, on {"; ".join(worse)}. Only rows far from all landmarks move one then; where landmarks
+                are few these are likely outliers, which pull their landmark away from where most rows are."""
                 if worse
                 else "With the median epsilon too OANA comes nearer to G than NOGD at every budget."
             )
