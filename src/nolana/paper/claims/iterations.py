@@ -45,8 +45,8 @@ class Iterations:
 
     name = "iterations"
     says = "Two or three iterations of the warm-started randomized SVD are enough."
-    criterion = f"""yes: with two, accuracy within {CLOSE} points of the exact solver's and an error of the map at most
-        {WORSE} times the exact one's; partly: only one of the two, or both with three"""
+    criterion = f"""yes: with two, accuracy at most {CLOSE} points below the exact solver's and an error of the map at
+        most {WORSE} times the exact one's; partly: only one of the two, or both with three"""
 
     def __init__(self, scale: Scale) -> None:
         self.scale = scale
