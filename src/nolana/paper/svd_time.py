@@ -92,8 +92,8 @@ class SvdTime:
                     rank2 and randomized (two iterations) are the paper's solvers at rank 0.8 m; the inverse needs no
                     decomposition, and Newton keeps a covariance beside it. All carry the function over at a move, with
                     kernel width and rate chosen on {rows_to_choose(self.scale):,} rows with {candidates_of(self.scale)}
-                    candidates (exact solver). One pass each, nothing else running, BLAS on one thread. The time of a
-                    move is that of the pass less that of a pass without moves, over the moves."""
+                    candidates (exact solver). One pass each, no other cell of the run beside it, BLAS on one thread.
+                    The time of a move is that of the pass less that of a pass without moves, over the moves."""
                 ),
                 Text(
                     """What is unfair: the paper's solvers run in NumPy and LAPACK row by row, the inverse and Newton in
@@ -124,10 +124,10 @@ class SvdTime:
             "solver",
             "seconds",
             "µs per row",
-            "µs per row without moves",
+            "µs per row, no moves",
             "µs per move",
-            "times the inverse",
-            "times the inverse in NumPy",
+            "x inverse",
+            "x inverse in NumPy",
             "accuracy %",
         ]
         return Grid("Time of one pass.", head, rows)

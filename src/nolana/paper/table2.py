@@ -141,9 +141,9 @@ class Table2:
                 decomposition; Newton has squared hinge loss and no parameter chosen. For the first two, kernel width
                 and rate (for the paper's also theta) were chosen once, for threshold {TUNED_AT}, by 5-fold
                 cross-validation on {rows_to_choose(self.scale):,} rows of another shuffle with
-                {candidates_of(self.scale)} candidates and the defaults. Seconds are those spent in learning, with
-                nothing else running; the paper's solver made one shuffle, the others {self.shuffles("inverse")}, whose
-                means stand here."""
+                {candidates_of(self.scale)} candidates and the defaults. Seconds are those spent in learning, with no
+                other cell of the run beside them; the paper's solver made one shuffle, the others
+                {self.shuffles("inverse")}, whose means stand here."""
             ),
             self._grid(results),
         ]
@@ -172,8 +172,8 @@ class Table2:
             factor = f" {result['factor']:.3g}" if result["scaling"] in FITTED else ""
             counts = [f"{moves:,}" for moves in result["moves"]]
             rows.append([result["scaling"] + factor, result["start"], *counts, f"{result['misfit']:.3f}"])
-        head = ["features", "landmarks begin at", *(f"threshold {t}" for t in TABLE2), "misfit"]
-        return Grid("Moves by scaling and start.", head, rows, frozenset(marked))
+        head = ["features", "landmarks begin at", *map(str, TABLE2), "misfit"]
+        return Grid("Moves by scaling and start, for each threshold.", head, rows, frozenset(marked))
 
     def _grid(self, results: Results) -> Grid:
         rows = []
@@ -188,7 +188,7 @@ class Table2:
             rows.append(row)
         head = ["threshold"]
         for who in ("published", *WAYS):
-            head += [f"{who}: accuracy %", "seconds", "moves"]
+            head += [f"{who}, %", "s", "moves"]
         return Grid("Accuracy in per cent, seconds of the whole pass, and landmark moves.", head, rows)
 
     def of(self, results: Results, title: str, threshold: int, field: str) -> list[float]:

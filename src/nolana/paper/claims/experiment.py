@@ -48,8 +48,8 @@ class Claims:
         if self.missing:
             return Section(self.name, self.title, [Text("Not run: " + self.missing)])
         found = [(claim, claim.finding(results)) for claim in self.claims]
-        rows = [[claim.says, one.answer, _line(one.words)] for claim, one in found]
-        criteria = [[claim.says, _line(claim.criterion)] for claim in self.claims]
+        rows = [[claim.name, claim.says, one.answer, _line(one.words)] for claim, one in found]
+        criteria = [[claim.name, _line(claim.criterion)] for claim in self.claims]
         by_answer = {
             answer: [claim.says.rstrip(".") for claim, one in found if one.answer == answer]
             for answer in ("yes", "partly", "no")
@@ -68,10 +68,10 @@ class Claims:
                 Text(
                     """Statements that the paper makes in its text, each measured on usps and answered by a criterion
                     that stands below. Landmarks move often (the threshold of the section on SVD time) unless said
-                    otherwise; times were taken with nothing else running."""
+                    otherwise; times were taken with no other cell of the run beside them."""
                 ),
-                Grid("Claims and answers.", ["claim", "holds", "what was measured"], rows),
-                Grid("The criteria.", ["claim", "criterion"], criteria),
+                Grid("Claims and answers.", ["", "the paper says", "holds", "what was measured"], rows),
+                Grid("The criteria.", ["", "criterion"], criteria),
                 Text(f"Of {len(found)} claims: {counts}. {rest}"),
             ],
         )
