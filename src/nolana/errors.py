@@ -2,21 +2,25 @@
 
 NolanaError
 ├── BackendError            NOLANA_BACKEND asks for something that is not there
+├── ConflictError           what is asked contradicts what a model file says
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
 ├── MissingExtraError       something optional is not installed; the message names the extra
 ├── ModelFileError          a model file cannot be written, or what is in it makes no sense
 └── StreamError             a source cannot be read, or a row of it makes no sense
+    └── OtherSourceError    a source is not the one whose place is known
 ReferenceBackendWarning     the compiled core is missing; NumPy serves
 DivergenceWarning           gradient steps were too long and the model is no longer finite
 """
 
 __all__ = [
     "BackendError",
+    "ConflictError",
     "DataError",
     "DivergenceWarning",
     "MissingExtraError",
     "ModelFileError",
     "NolanaError",
+    "OtherSourceError",
     "ReferenceBackendWarning",
     "StreamError",
 ]
@@ -28,6 +32,10 @@ class NolanaError(Exception):
 
 class BackendError(NolanaError, ValueError):
     """NOLANA_BACKEND names a backend that does not exist or cannot be loaded."""
+
+
+class ConflictError(NolanaError, ValueError):
+    """What is asked contradicts what a model file says; names both, and what to do."""
 
 
 class DataError(NolanaError):
@@ -56,6 +64,10 @@ class StreamError(NolanaError, ValueError):
     ) -> None:
         super().__init__(message)
         self.path, self.line, self.column, self.value = path, line, column, value
+
+
+class OtherSourceError(StreamError):
+    """A place to go on from, and a source that is not the one it was in."""
 
 
 class ReferenceBackendWarning(UserWarning):

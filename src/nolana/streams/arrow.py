@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.errors import MissingExtraError, StreamError
+from nolana.errors import MissingExtraError, OtherSourceError, StreamError
 from nolana.streams.bad_rows import BadRow
 from nolana.streams.blocks import Position
 from nolana.streams.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
@@ -20,6 +20,7 @@ __all__ = ["ArrowReader"]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 BATCH = 8192  # rows read from a Parquet file at a time
+MARKED = 4096  # bytes of both ends of a file by which it is known again; an end has the places and sizes of all columns
 
 
 def _pyarrow() -> Any:
@@ -86,6 +87,18 @@ class Table:
         ipc = importlib.import_module("pyarrow.ipc")
         self._reader = ipc.open_stream(file) if self._stream else ipc.open_file(file)
         self.schema = self._reader.schema
+
+    def ends(self) -> bytes:
+        """What a file begins and ends with; of a stream, which may still be written, only what it begins with."""
+        first = self._source.head[:MARKED]
+        if self._stream:
+            return first
+        file = self._source.file
+        place, size = file.tell(), file.seek(0, 2)
+        file.seek(max(0, size - MARKED))
+        last: bytes = file.read(MARKED)
+        file.seek(place)
+        return first + last + str(size).encode()
 
     def batches(self, columns: list[int], skip: int) -> Iterator[Any]:
         """Record batches with these columns, the first rows left out."""
@@ -228,6 +241,7 @@ class ArrowReader:
         self._batches: Iterator[Any] | None = None
         self._waiting: list[Any] = []
         self._taken = 0  # rows
+        self._ends = zlib.crc32(self._table.ends())
         self._wanted: dict[int, None] = {}  # columns to read: all that were arranged before the first row
         self._numbers: list[str] = []
         self._texts: list[str] = []
@@ -236,6 +250,11 @@ class ArrowReader:
     def place(self) -> tuple[int, int]:
         """Rows taken, and the number of the row that comes next."""
         return self._taken, self._taken + 1
+
+    @property
+    def share(self) -> float | None:
+        """How many of the rows were taken, from 0 to 1; None where nobody knows."""
+        return self._taken / self._table.rows if self._table.rows else self._source.share
 
     def look(self, limit: int, columns: list[int]) -> Cells:
         """The first rows with these columns as texts, without taking them."""
@@ -301,14 +320,17 @@ class ArrowReader:
         )
 
     def marks(self) -> dict[str, int]:
-        """The table's columns, and for Parquet its rows."""
+        """The table's columns, and what its file begins and ends with."""
         told = f"{[(field.name, str(field.type)) for field in self._table.schema]} {self._table.rows}"
-        return {"head": zlib.crc32(told.encode()), "tail": 0}
+        return {"head": zlib.crc32(told.encode()), "tail": self._ends}
 
     def jump(self, position: Position, marks: dict[str, Any]) -> None:
         """Goes on from a row; StreamError where the table is another."""
         if self.marks() != {name: int(marks[name]) for name in ("head", "tail")}:
-            fail(self.path, f"cannot go on from row {position.line:,}: columns or rows are others; is it another file?")
+            raise OtherSourceError(
+                f"{self.path}: cannot go on from row {position.line:,}: columns or rows are others; is it another file?",
+                path=self.path,
+            )
         self._taken = position.offset
 
     def close(self) -> None:

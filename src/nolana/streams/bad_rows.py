@@ -65,8 +65,8 @@ class Skip(BadRows):
 class Quarantine(BadRows):
     """Bad rows are left out, counted and appended to a file, each written through at once.
 
-    After a resume, rows that are read a second time are not written a second time: the state remembers how long
-    the file was, and what was appended since is known.
+    After a resume, rows that are read a second time are not written a second time: the state remembers where in the
+    file the next bad row belongs, and what stands behind that is known.
 
     Parameters
     ----------
@@ -88,13 +88,12 @@ class Quarantine(BadRows):
         super().__init__()
         self.path = Path(path)
         self._file: Any = None
-        self._known: set[tuple[str, int]] = set()  # rows written after the state that is resumed
+        self._known: dict[tuple[str, int], int] = {}  # rows written after the state that is resumed, and where
 
     def put_aside(self, row: BadRow) -> None:
         """Appends the row, unless it stands there already."""
         place = (str(row.error.path), int(row.error.line or 0))
-        if place in self._known:
-            self._known.remove(place)
+        if self._known.pop(place, None) is not None:
             return
         if self._file is None:
             self._file = self.path.open("ab")
@@ -119,8 +118,8 @@ class Quarantine(BadRows):
         return self.path.stat().st_size if self.path.exists() else 0
 
     def state(self) -> dict[str, Any]:
-        """The counts, and how long the file is."""
-        return super().state() | {"quarantined_bytes": self._size()}
+        """The counts, and where in the file the next bad row belongs: before those known, else at the end."""
+        return super().state() | {"quarantined_bytes": min(self._known.values(), default=self._size())}
 
     def resume(self, state: dict[str, Any], path: str) -> None:
         """Learns which rows of the source were written after the state."""
@@ -128,16 +127,21 @@ class Quarantine(BadRows):
         length = int(state.get("quarantined_bytes", 0))
         if self._size() <= length:
             return
-        with self.path.open("rb") as file:
+        with self.path.open("rb+") as file:
             file.seek(length)
+            begin = length
             for line in file:
+                if not line.endswith(b"\n"):  # cut off while it was written
+                    file.truncate(begin)
+                    break
                 try:
                     record = json.loads(line)
                     place = (str(record["file"]), int(record["line"]))
                 except (ValueError, KeyError, TypeError):
-                    continue  # cut off while it was written, or not ours
+                    place = ("", 0)  # not ours
                 if place[0] == path:
-                    self._known.add(place)
+                    self._known[place] = begin
+                begin += len(line)
 
     def close(self) -> None:
         """Closes the file."""

@@ -55,6 +55,7 @@ class LibsvmReader(TextReader):
             raise ValueError(f"n_features={n_features!r} is not a number of features")
         self._base = 0 if zero_based else 1
         self.has_target = target is None
+        self._labelled = self.has_target or self._begins_with_label()
         self._given = n_features is not None
         self.width = self._measure(block_rows, features) if n_features is None else int(n_features)
         left_out = {self._index(j, "ignore") for j in ignore or ()}
@@ -73,7 +74,7 @@ class LibsvmReader(TextReader):
     def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
         text, d = self.text, self.columns.width
         x, labels, end, lines, problem = engine().libsvm_rows(
-            text.data, start, text.final, limit, self._index_places, d, self._base, self.has_target
+            text.data, start, text.final, limit, self._index_places, d, self._base, self._labelled
         )
         n, t = len(x), int(self.has_target)
         spans = np.ascontiguousarray(labels[:, None, :2][:, :t])
@@ -82,6 +83,19 @@ class LibsvmReader(TextReader):
         lines_of = labels[:, 2] + text.line
         cells = LibsvmCells(x, codes, spans, text_codes, labels[:, :2], lines_of, text.data, type(self).decode)
         return cells, end, lines, problem
+
+    def _begins_with_label(self) -> bool:
+        """Whether the first row has a label, though none is asked for: all rows have one then, and it is passed over."""
+        text = self.text
+        while True:
+            for place, line in enumerate(lines := text.data[text.start :].split(b"\n")):
+                if row := line.partition(b"#")[0].split():
+                    if len(row) > 1 or place < len(lines) - 1 or text.final:
+                        return b":" not in row[0]
+                    break
+            if text.final or len(text.data) > text.longest:
+                return False
+            text.more()
 
     def _measure(self, block_rows: int, features: Sequence[Column] | None) -> int:
         """The width from the largest index: of the whole text where it can be read twice, else of the first block.

@@ -37,6 +37,10 @@ class Reader(Protocol):
     def place(self) -> tuple[int, int]:
         """Offset and line of the row that comes next."""
 
+    @property
+    def share(self) -> float | None:
+        """How much was read, from 0 to 1; None where nobody knows."""
+
     def look(self, limit: int, columns: list[int]) -> Cells:
         """The first rows with these columns as texts, without taking them."""
 
@@ -86,6 +90,11 @@ class TextReader:
     def place(self) -> tuple[int, int]:
         """Offset and line of the row that comes next."""
         return self.text.offset, self.text.line
+
+    @property
+    def share(self) -> float | None:
+        """How much was read, from 0 to 1; None where nobody knows."""
+        return self.text.share
 
     def more(self) -> None:
         """Reads on."""

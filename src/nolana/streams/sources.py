@@ -74,6 +74,17 @@ class Bytes:
             return None
         return Bytes(self.source) if stat.S_ISREG(os.stat(self.source).st_mode) else None
 
+    @property
+    def share(self) -> float | None:
+        """How much of a file was read, from 0 to 1, compressed as it is; None where nobody knows."""
+        if self._origin is None:
+            return None
+        try:
+            size = os.fstat(self.file.fileno()).st_size - self._origin
+            return min(1.0, (self.file.tell() - self._origin) / size) if size > 0 else None
+        except (AttributeError, OSError, ValueError):
+            return None
+
     def close(self) -> None:
         """Closes what was opened here; a file that was passed in stays open."""
         while self._mine:

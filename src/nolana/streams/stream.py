@@ -12,7 +12,7 @@ from nolana.streams.blocks import Block, Position
 from nolana.streams.cells import ABSENT, Cells
 from nolana.streams.encoder import Encoder
 from nolana.streams.labels import Labels
-from nolana.streams.plan import Plan
+from nolana.streams.plan import LabelKind, Plan
 from nolana.streams.reader import Reader
 
 __all__ = ["Stream"]
@@ -24,7 +24,8 @@ class Stream:
     """An iterator over blocks and a context manager that closes the source; made by ``nolana.streams.open``.
 
     ``plan`` says what is read and how, ``state()`` where the stream stands and what it has learned about its
-    columns, ``bad_rows`` and ``bad_rows_by_reason`` how many rows were left out.
+    columns, ``bad_rows`` and ``bad_rows_by_reason`` how many rows were left out. ``block_rows``, which may be changed
+    between two blocks, is how many rows the next ones have.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Stream:
         target: int | None,
     ) -> None:
         self._reader, self._plan, self._encoder, self._labels, self._bad = reader, plan, encoder, labels, bad
-        self._block_rows, self._columns = block_rows, columns
+        self.block_rows, self._columns = block_rows, columns
         self._target = target  # the label's column; None: there is none
         self._ended = self._closed = False
         self.n_features = encoder.width
@@ -78,14 +79,14 @@ class Stream:
     def _next(self) -> Block | None:
         parts: list[tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]] = []
         count = 0
-        while count < self._block_rows:
-            cells, broken = self._reader.parse(self._block_rows - count)
+        while count < self.block_rows:
+            cells, broken = self._reader.parse(self.block_rows - count)
             if len(cells.lines):
                 parts.append(self._digest(cells))
                 count += len(parts[-1][2])
             if broken is not None:
                 self._bad.add(broken)
-            elif count < self._block_rows and not len(cells.lines):
+            elif count < self.block_rows and not len(cells.lines):
                 if self._reader.final or (self._reader.live and count):
                     break
                 self._reader.more()
@@ -116,7 +117,7 @@ class Stream:
                 self._bad.add(BadRow(self._reader.wrong(cells, row, column, what), reason, cells.raw(row)))
                 right[row] = False
             cells = cells.keep(right)
-            y = None if y is None else y[right]
+            y = None if y is None else _narrow(y[right])
         return self._encoder.encode(cells), y, cells.lines
 
     def close(self) -> None:
@@ -132,6 +133,25 @@ class Stream:
             return np.zeros((0, self.n_features)), None if self._target is None else self._labels.none()
         x = np.concatenate([block.X for block in blocks])
         return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
+
+    @property
+    def name(self) -> str:
+        """The source as messages name it."""
+        return self._reader.path
+
+    @property
+    def live(self) -> bool:
+        """Whether this is a pipe or a terminal, whose rows come when they come."""
+        return self._reader.live
+
+    @property
+    def share(self) -> float | None:
+        """How much of the source was read, from 0 to 1; None where nobody knows."""
+        return self._reader.share
+
+    def read_labels_as(self, kind: LabelKind) -> None:
+        """From the next block on labels are of this kind; the plan says so too."""
+        self._labels = Labels(kind, given=True, typed=self._reader.typed)
 
     # What can be kept
 
@@ -175,6 +195,11 @@ class Stream:
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
         self._reader.jump(self.position, position)
         self._bad.resume(state["bad_rows"], self._reader.path)
+
+
+def _narrow(y: NDArray[Any]) -> NDArray[Any]:
+    """An array of text no wider than its longest one: what was left out leaves no trace."""
+    return np.array(y.tolist(), dtype=np.str_) if y.dtype.kind == "U" else y
 
 
 def _joined(arrays: list[Any]) -> Any:

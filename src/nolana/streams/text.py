@@ -3,6 +3,7 @@
 import zlib
 from typing import Any
 
+from nolana.errors import OtherSourceError
 from nolana.streams.blocks import Position
 from nolana.streams.sources import Bytes, fail
 
@@ -72,6 +73,11 @@ class Text:
             self._read_on()
             count += self.data.count(b"\n", known)
 
+    @property
+    def share(self) -> float | None:
+        """How much was read, from 0 to 1; None where nobody knows."""
+        return self.source.share
+
     def again(self) -> "Text | None":
         """The same text from its beginning, beside this one; None where it can be read only once."""
         other = self.source.again()
@@ -114,7 +120,7 @@ class Text:
             self._before, self.data, self.start, self._passed, self.final = begin, b"", 0, b"", False
 
     def _refuse(self, what: str, position: Position) -> None:
-        fail(
-            self.path,
-            f"cannot go on from byte {position.offset:,} (line {position.line:,}): {what}; is it another file?",
+        place = f"byte {position.offset:,} (line {position.line:,})"
+        raise OtherSourceError(
+            f"{self.path}: cannot go on from {place}: {what}; is it another file?", path=self.path, line=position.line
         )
