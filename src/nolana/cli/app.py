@@ -6,22 +6,31 @@ from typing import Annotated
 import typer
 
 import nolana
-from nolana.errors import NolanaError
+from nolana.cli.models import models
+from nolana.cli.options import in_words_of_options
+from nolana.errors import ModelFileError, NolanaError, StreamError
 
-app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False)
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 something is wrong in the data or in a model file, or cannot be written; 2 the command line "
+    "is wrong; 130 and 143 interrupted by Ctrl-C and SIGTERM, what was learned is saved; 141 nobody reads the output."
+)
+app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 data = typer.Typer()
 app.add_typer(data, name="data")
+app.add_typer(models)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `nolana data list` names it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def run() -> int:
-    """Run the command that the process was given and return its exit code; a user's mistake is one line and a 2."""
+    """Run the command that the process was given and return its exit code; what is wrong is one line."""
     try:
         code = app(prog_name="nolana", standalone_mode=False)
     except typer.Abort:
         return 130
+    except (ModelFileError, StreamError) as error:
+        return _refuse(in_words_of_options(str(error)), 1)
     except NolanaError as error:
         return _refuse(str(error))
     except Exception as error:
@@ -32,9 +41,9 @@ def run() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, code: int = 2) -> int:
     typer.echo("nolana: " + " ".join(message.split()), err=True)
-    return 2
+    return code
 
 
 @app.callback(invoke_without_command=True)

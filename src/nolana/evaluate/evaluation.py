@@ -148,6 +148,11 @@ class Evaluation:
                 self._history.offer(self._point)
 
     @property
+    def window(self) -> int | None:
+        """Rows between two points of the history; None: those of a block."""
+        return self._window
+
+    @property
     def metrics(self) -> dict[str, float]:
         """Over all rows so far."""
         return _values(self._overall)

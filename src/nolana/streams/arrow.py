@@ -328,7 +328,8 @@ class ArrowReader:
         """Goes on from a row; StreamError where the table is another."""
         if self.marks() != {name: int(marks[name]) for name in ("head", "tail")}:
             raise OtherSourceError(
-                f"{self.path}: cannot go on from row {position.line:,}: columns or rows are others; is it another file?",
+                f"{self.path}: cannot go on from row {position.line:,}: the table is not the one of then; "
+                "is it another file?",
                 path=self.path,
             )
         self._taken = position.offset

@@ -85,7 +85,7 @@ class LibsvmReader(TextReader):
         return cells, end, lines, problem
 
     def _begins_with_label(self) -> bool:
-        """Whether the first row has a label, though none is asked for: all rows have one then, and it is passed over."""
+        """Whether the first row has a label though none is asked for: then all have, and it is passed over."""
         text = self.text
         while True:
             for place, line in enumerate(lines := text.data[text.start :].split(b"\n")):

@@ -1,0 +1,125 @@
+"""Runs in words: the lines of a summary and of the live view."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from nolana.running import Run, resident_bytes
+
+SHARES = ("accuracy", "balanced_accuracy", "auc")  # shown in per cent
+BETWEEN = 0.1  # seconds between two pictures of the live view
+MOST_LABELS = 8
+NAME_WIDTH = 11
+
+
+def score(name: str, value: float) -> str:
+    """A metric as it is shown."""
+    return f"{name} {100 * value:.2f} %" if name in SHARES else f"{name} {value:.4g}"
+
+
+def scores(metrics: Mapping[str, float], recent: Mapping[str, float], window: int | None) -> str:
+    """Metrics over all rows, and over the last ones."""
+    overall = ", ".join(score(name, value) for name, value in metrics.items())
+    last = ", ".join(score(name, value).removeprefix(name + " ") for name, value in recent.items())
+    return overall + (f" (last {window:,} rows: {last})" if last and window else "")
+
+
+def labels(classes: list[Any]) -> str:
+    """The classes, the first few of them by name."""
+    shown = ", ".join(map(str, classes[:MOST_LABELS])) + (", ..." if len(classes) > MOST_LABELS else "")
+    return f"{len(classes)} classes: {shown}"
+
+
+def bad(reasons: Mapping[str, int]) -> str:
+    """Rows that were left out, by reason."""
+    return f"{sum(reasons.values()):,} left out (" + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ")"
+
+
+def summary(run: Run, seconds: float) -> dict[str, Any]:
+    """What a run came to, in JSON's types."""
+    model = run.estimator
+    classes = getattr(model, "classes_", None)
+    return {
+        "source": run.stream.name,
+        "task": run.task,
+        "rows": run.rows,
+        "new_rows": run.new_rows,
+        "line": run.stream.position.line,
+        "finished": run.finished,
+        "metrics": run.evaluation.metrics,
+        "recent": run.recent,
+        "window": run.evaluation.window,
+        "classes": None if classes is None else classes.tolist(),
+        "landmarks": len(model.landmarks_) if hasattr(model, "landmarks_") else None,
+        "moves": getattr(model, "n_moves_", None),
+        "bytes": model.memory_bytes_,
+        "bad_rows": run.stream.bad_rows_by_reason,
+        "seconds": round(seconds, 3),
+        "rows_per_second": round(run.new_rows / seconds) if seconds else None,
+        "resident_bytes": resident_bytes(),
+    }
+
+
+def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A summary as names and values."""
+    before = facts["rows"] - facts["new_rows"]
+    yield "rows", f"{facts['new_rows']:,}" + (f" and {before:,} before" if before else "")
+    yield "task", facts["task"] + (f", {labels(facts['classes'])}" if facts["classes"] is not None else "")
+    yield "score", scores(facts["metrics"], facts["recent"], facts["window"])
+    if facts["landmarks"] is not None:
+        yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"
+    yield "memory", f"{facts['bytes']:,} bytes"
+    if facts["bad_rows"]:
+        yield "bad rows", bad(facts["bad_rows"])
+    if facts["new_rows"]:
+        yield "time", f"{facts['seconds']:.2f} s, {facts['rows_per_second']:,} rows/s"
+
+
+@contextmanager
+def watching(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
+    """Within this context, the function to call after each block; None where nobody watches."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    begun = shown = time.monotonic()
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def watch(run: Run) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if now - shown >= BETWEEN:
+                shown = now
+                live.update(_picture(run, now - begun), refresh=True)
+
+        yield watch
+
+
+def _picture(run: Run, seconds: float) -> Group:
+    model, share, resident = run.estimator, run.stream.share, resident_bytes()
+    first = f"{run.rows:,} rows, {run.new_rows / seconds:,.0f} rows/s"
+    second = scores(run.evaluation.metrics, run.recent, run.evaluation.window)
+    third = f"{getattr(model, 'n_moves_', 0):,} moves, model {model.memory_bytes_:,} bytes"
+    if resident is not None:
+        third += f", process {resident / 2**20:,.0f} MB"
+    if run.stream.bad_rows:
+        third += f", {run.stream.bad_rows:,} bad rows"
+    parts: list[Any] = [Text(first), Text(second), Text(third)]
+    if share is not None:
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(ProgressBar(total=1.0, completed=share, width=40), Text(f"{100 * share:.0f} %"))
+        parts.insert(0, bar)
+    return Group(*parts)
+
+
+def to_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()

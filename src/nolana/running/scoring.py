@@ -1,0 +1,50 @@
+"""How a run is scored."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from nolana.errors import ConflictError
+from nolana.evaluate import Evaluation
+
+__all__ = ["Scoring", "recent"]
+
+WINDOW = 1000
+
+
+def recent(evaluation: Evaluation) -> dict[str, float]:
+    """The metrics over the last window, or over the one before while the last has less than half of its rows."""
+    history, window = evaluation.history, evaluation.window or 1
+    if not history:
+        return {}
+    young = 0 < evaluation.rows % window < window / 2
+    return dict(history[-2 if young and len(history) > 1 else -1].window)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What is asked of the running score; None: not said.
+
+    Parameters
+    ----------
+    metrics : names, see `nolana.metrics`; by default accuracy or rmse.
+    window : rows of the recent score and between two points of the history; by default 1,000.
+    delay : rows until a label comes.
+    """
+
+    metrics: tuple[str, ...] | None = None
+    window: int | None = None
+    delay: int = 0
+
+    def evaluation(self) -> Evaluation:
+        """A new one."""
+        return Evaluation(metrics=self.metrics, window=self.window or WINDOW, delay=self.delay)
+
+    def resumed(self, state: dict[str, Any]) -> Evaluation:
+        """One that goes on; ConflictError where something else is asked than it does."""
+        metrics, window = tuple(state["metrics"]), state["window"]
+        for name, asked, there in (("metrics", self.metrics, metrics), ("window", self.window, window)):
+            if asked is not None and asked != there:
+                raise ConflictError(f"{name}={asked!r} is asked for, but the model was scored with {name}={there!r}")
+        evaluation = Evaluation(metrics=metrics or None, window=window, delay=state["delay"])
+        evaluation.restore(state)
+        return evaluation
