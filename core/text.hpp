@@ -82,6 +82,27 @@ inline bool is_large(std::string_view number) {
     return exponent + static_cast<long long>(point) - static_cast<long long>(first) > 0;
 }
 
+// At most 15 digits with at most one point: an exact integer over an exact power of ten, so that the division rounds
+// once, to the nearest double (W. D. Clinger, How to Read Floating Point Numbers Accurately, PLDI 1990).
+inline bool parse_short(std::string_view field, double& value) {
+    static constexpr double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    if (field.size() > 16) return false;
+    std::uint64_t digits = 0;
+    std::size_t point = field.size();
+    for (std::size_t i = 0; i < field.size(); ++i) {
+        if (is_digit(field[i])) digits = 10 * digits + static_cast<std::uint64_t>(field[i] - '0');
+        else if (field[i] == '.' && point == field.size()) point = i;
+        else return false;
+    }
+    const std::size_t decimals = point < field.size() ? field.size() - point - 1 : 0;
+    const std::size_t count = field.size() - (point < field.size());
+    if (count == 0 || count > 15) return false;
+    value = static_cast<double>(digits);
+    if (decimals) value /= powers[decimals];
+    return true;
+}
+
 enum class Number { good, bad, unbounded };
 
 // [+-] digits [. digits] [e [+-] digits], nearest double; nan, inf and what overflows are unbounded.
@@ -90,6 +111,10 @@ inline Number parse_number(std::string_view field, double& value) {
     const bool negative = has_sign && field[0] == '-';
     field.remove_prefix(has_sign);
     if (field.empty()) return Number::bad;
+    if (parse_short(field, value)) {
+        if (negative) value = -value;
+        return Number::good;
+    }
     if (is_digit(field[0]) || field[0] == '.') {
         const char* end = field.data() + field.size();
 #if defined(__cpp_lib_to_chars)

@@ -577,6 +577,20 @@ def test_numbers_are_right_to_the_last_bit(core, field):
             assert same(ours, theirs)
 
 
+@pytest.mark.parametrize("core", BUILDS)
+def test_short_numbers_are_right_to_the_last_bit(core):
+    """Around 15 digits, where the core changes its way; with and without a point, at every place."""
+    rng = np.random.default_rng(0)
+    digits = ["".join(map(str, rng.integers(0, 10, n))) for n in range(1, 20) for _ in range(200)]
+    fields = [f"{text[:i]}.{text[i:]}" for text in digits for i in rng.integers(0, len(text) + 1, 3)] + digits
+    fields += [f"-{field}" for field in fields]
+    ends = np.cumsum([len(field) for field in fields])
+    spans = np.column_stack([ends - [len(field) for field in fields], ends, np.zeros_like(ends)])
+    values, unfit = core.number_fields("".join(fields).encode(), spans)
+    assert unfit < 0
+    assert same(values, np.array([float(field) for field in fields]))
+
+
 def test_the_core_refuses_places_outside():
     for core in BUILDS:
         with pytest.raises(ValueError, match="start is behind the end"):
