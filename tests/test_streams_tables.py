@@ -36,6 +36,28 @@ def test_tables_round_trip(kind, table, rows, size):
     check(*table[1:], read(packed(as_table(*table), kind, rows), block_rows=size))
 
 
+@pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
+def test_large_batches_come_in_pieces(kind, tmp_path):
+    """A batch is converted a piece at a time; blocks go over pieces and batches, and rows keep their numbers."""
+    rng = np.random.default_rng(0)
+    n, gone = 25_000, 17_003
+    x, colour = rng.normal(size=n), rng.choice(["red", "green"], n)
+    table = pa.table({"x": pa.array(x, mask=np.arange(n) == gone), "colour": colour, "y": np.arange(n)})
+    path = tmp_path / "rows"
+    path.write_bytes(packed(table, kind, 12_000))
+    right = np.arange(n) != gone
+    for size in (700, 12_345, n):
+        with streams.open(path, categories="onehot", max_categories=2, on_bad_row="skip", block_rows=size) as stream:
+            blocks = list(stream)
+        assert {len(block.X) for block in blocks[:-1]} <= {size}
+        X, y, lines = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("X", "y", "lines"))
+        assert X[:, 0].tolist() == x[right].tolist()
+        assert (X[:, 1] == 1).tolist() == (colour[right] == colour[0]).tolist()
+        assert y.tolist() == np.arange(n)[right].tolist()
+        assert (lines == y + 1).all()
+        assert stream.bad_rows_by_reason == {"missing": 1}
+
+
 def test_types_of_tables(tmp_path):
     moments = [1_700_000_000_123_456, None, 0]
     table = pa.table(

@@ -4,6 +4,7 @@ import importlib
 import json
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from nolana.streams.sources import Bytes, fail, is_binary_table, trouble
 __all__ = ["ArrowReader"]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-BATCH = 8192  # rows read from a Parquet file at a time
+BATCH = 10_000  # rows read from a Parquet file at a time
+PIECE = 5000  # rows converted at a time: in small blocks the calls for each column are most of the time
 MARKED = 4096  # bytes of both ends of a file by which it is known again; an end has the places and sizes of all columns
 
 
@@ -170,55 +172,86 @@ def _seconds(pa: Any, array: Any) -> NDArray[np.float64]:
     return np.asarray(_numpy(array.cast(pa.int64()), 0) / PER_SECOND[unit])
 
 
+@dataclass(frozen=True)
 class ArrowCells:
     """Some rows of a table."""
 
-    def __init__(self, pa: Any, batch: Any, numbers: list[str], texts: list[str], lines: NDArray[np.int64]) -> None:
-        self._pa, self._batch, self._numbers, self._texts, self.lines = pa, batch, numbers, texts, lines
-        n = len(lines)
-        read = [_convert(pa, batch.column(name)) for name in numbers]
-        self.values = np.column_stack([values for values, _ in read]) if read else np.zeros((n, 0))
-        self.codes = np.column_stack([codes for _, codes in read]) if read else np.zeros((n, 0), dtype=np.uint8)
-        self._told = [_convert(pa, batch.column(name)) for name in texts]
-        told = [codes for _, codes in self._told]
-        self.text_codes = np.column_stack(told) if told else np.zeros((n, 0), dtype=np.uint8)
+    pa: Any
+    batch: Any
+    names: list[str]  # of the texts
+    values: NDArray[np.float64]
+    codes: Codes
+    told: list[tuple[NDArray[np.float64], Codes]]  # the texts as numbers, and what each is
+    lines: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, pa: Any, batch: Any, numbers: list[str], texts: list[str], before: int) -> "ArrowCells":
+        """These columns of a batch that has so many rows before it."""
+        n = batch.num_rows
+        values, codes = np.empty((n, len(numbers))), np.empty((n, len(numbers)), dtype=np.uint8)
+        for j, name in enumerate(numbers):
+            values[:, j], codes[:, j] = _convert(pa, batch.column(name))
+        told = [_convert(pa, batch.column(name)) for name in texts]
+        lines = np.arange(n, dtype=np.int64) + before + 1
+        return cls(pa, batch, texts, values, codes, told, lines)
+
+    def part(self, begin: int, end: int | None) -> "ArrowCells":
+        """Rows that follow each other."""
+        rows = slice(begin, end)
+        told = [(values[rows], codes[rows]) for values, codes in self.told]
+        batch = self.batch.slice(begin, None if end is None else end - begin)
+        return replace(
+            self, batch=batch, values=self.values[rows], codes=self.codes[rows], told=told, lines=self.lines[rows]
+        )
+
+    @property
+    def text_codes(self) -> Codes:
+        """What the texts are, (n, t)."""
+        told = [codes for _, codes in self.told]
+        return np.column_stack(told) if told else np.zeros((len(self.lines), 0), dtype=np.uint8)
 
     def texts(self, place: int) -> list[str | None]:
         """A column of texts; of other values what they look like."""
-        return [_text(value) for value in self._batch.column(self._texts[place]).to_pylist()]
+        return [_text(value) for value in self.batch.column(self.names[place]).to_pylist()]
 
     def reals(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """A column as doubles, and which of its values are."""
-        values, codes = self._told[place]
+        values, codes = self.told[place]
         return values, np.isin(codes, (NUMBER, TIME))
 
     def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """A column as 64-bit integers, and which of its values are."""
-        array = self._batch.column(self._texts[place])
-        if not self._pa.types.is_integer(array.type):
+        array = self.batch.column(self.names[place])
+        if not self.pa.types.is_integer(array.type):
             return np.zeros(len(array), dtype=np.int64), np.zeros(len(array), dtype=bool)
         values = _numpy(array, 0)
-        fits = (self._told[place][1] == NUMBER) & (values <= np.iinfo(np.int64).max)
+        fits = (self.told[place][1] == NUMBER) & (values <= np.iinfo(np.int64).max)
         return np.where(fits, values, 0).astype(np.int64), fits
 
     def truths(self, place: int) -> NDArray[np.bool_]:
         """A column as truth values."""
-        return np.asarray(self._told[place][0] == 1.0)
+        return np.asarray(self.told[place][0] == 1.0)
 
     def raw(self, row: int) -> str:
         """A row as an object of JSON."""
-        values = {name: self._batch.column(name)[row].as_py() for name in self._batch.schema.names}
+        values = {name: self.batch.column(name)[row].as_py() for name in self.batch.schema.names}
         return json.dumps(values, default=str, ensure_ascii=False)
 
     def show(self, row: int, name: str) -> str:
         """A value as it stands in a message."""
-        value = self._batch.column(name)[row].as_py()
+        value = self.batch.column(name)[row].as_py()
         return "" if value is None else str(value)
 
     def keep(self, rows: NDArray[np.bool_]) -> "ArrowCells":
         """The rows where it is true."""
-        batch = self._batch.filter(self._pa.array(rows))
-        return ArrowCells(self._pa, batch, self._numbers, self._texts, self.lines[rows])
+        return replace(
+            self,
+            batch=self.batch.filter(self.pa.array(rows)),
+            values=self.values[rows],
+            codes=self.codes[rows],
+            told=[(values[rows], codes[rows]) for values, codes in self.told],
+            lines=self.lines[rows],
+        )
 
 
 def _text(value: Any) -> str | None:
@@ -240,6 +273,7 @@ class ArrowReader:
         self.final = False
         self._batches: Iterator[Any] | None = None
         self._waiting: list[Any] = []
+        self._piece: ArrowCells | None = None  # converted and not yet taken
         self._taken = 0  # rows
         self._ends = zlib.crc32(self._table.ends())
         self._wanted: dict[int, None] = {}  # columns to read: all that were arranged before the first row
@@ -266,8 +300,7 @@ class ArrowReader:
         schema = self._pa.schema([self._table.schema.field(name) for name in self._texts])
         rows = self._pa.Table.from_batches([b.select(self._texts) for b in self._waiting], schema)
         batch = rows.slice(0, limit).combine_chunks()
-        lines = np.arange(batch.num_rows) + self._taken + 1
-        return ArrowCells(self._pa, _one_batch(self._pa, batch), [], self._texts, lines)
+        return ArrowCells.read(self._pa, _one_batch(self._pa, batch), [], self._texts, self._taken)
 
     def arrange(self, numbers: list[int], texts: list[int]) -> None:
         """Which columns are read as numbers and which as texts from now on."""
@@ -284,16 +317,19 @@ class ArrowReader:
 
     def parse(self, limit: int) -> tuple[ArrowCells, BadRow | None]:
         """At most so many rows of the batch that waits."""
-        if self._waiting:
-            batch = self._waiting[0].slice(0, limit)
-            rest = self._waiting[0].slice(limit)
-            self._waiting[:1] = [rest] if rest.num_rows else []
-        else:
-            schema = self._table.schema
-            batch = self._pa.RecordBatch.from_pylist([], schema=schema)
-        lines = np.arange(batch.num_rows, dtype=np.int64) + self._taken + 1
-        self._taken += batch.num_rows
-        return ArrowCells(self._pa, batch, self._numbers, self._texts, lines), None
+        if self._piece is None or (self._waiting and not len(self._piece.lines)):
+            self._piece = ArrowCells.read(self._pa, self._next_piece(), self._numbers, self._texts, self._taken)
+        cells, self._piece = self._piece.part(0, limit), self._piece.part(limit, None)
+        self._taken += len(cells.lines)
+        return cells, None
+
+    def _next_piece(self) -> Any:
+        """The next rows of what waits, few enough for the cache."""
+        if not self._waiting:
+            return self._pa.RecordBatch.from_pylist([], schema=self._table.schema)
+        piece, rest = self._waiting[0].slice(0, PIECE), self._waiting[0].slice(PIECE)
+        self._waiting[:1] = [rest] if rest.num_rows else []
+        return piece
 
     def more(self) -> None:
         """Reads the next batch."""
