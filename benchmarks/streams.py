@@ -49,7 +49,14 @@ class Stream:
 
     def load(self) -> Rows:
         """In source order; a stream whose record says that it drifts must keep it."""
-        return datasets.load(self.record, None if os.environ.get("NOLANA_DATA") else NEIGHBOUR)
+        return datasets.load(self.record, self._place())
+
+    def paths(self) -> list[Path]:
+        """The files as they came."""
+        return datasets.find(self.record, self._place())
+
+    def _place(self) -> Path | None:
+        return None if os.environ.get("NOLANA_DATA") else NEIGHBOUR
 
 
 STREAMS = {name: Stream(record) for name, record in datasets.catalogue().items()}
