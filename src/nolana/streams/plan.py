@@ -76,9 +76,11 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """A tree of JSON's types."""
-        tree = asdict(self)
-        tree["columns"] = None if self.columns is None else [asdict(column) for column in self.columns]
+        tree = {f.name: getattr(self, f.name) for f in fields(self)}  # asdict copies every leaf: dear at every block
+        if self.columns is not None:
+            tree["columns"] = [{"column": c.column, "kind": c.kind} for c in self.columns]
         tree["chosen"] = None if self.chosen is None else list(self.chosen)
+        tree["options"] = asdict(self.options)
         return {"version": VERSION} | tree
 
     @classmethod
