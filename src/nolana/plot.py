@@ -5,20 +5,25 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nolana.evaluate import Point
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Panel", "check", "running_scores", "svg"]
+__all__ = ["Panel", "check", "portrait", "running_scores", "svg"]
 
 FORMATS = (".pdf", ".png", ".svg")
 # Okabe and Ito's colours, told apart by colour-blind eyes too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Every other curve is dashed and lies on top, so that two that run together are both seen.
 STROKES = ("-", (0, (4, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+IN_PER_CENT = ("accuracy", "balanced_accuracy", "auc")
 
 
 def check(path: str | os.PathLike[str]) -> None:
@@ -83,6 +88,78 @@ def running_scores(
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     figure.savefig(path)
+
+
+def portrait(
+    path: str | os.PathLike[str],
+    title: str,
+    places: NDArray[np.float64],
+    said: NDArray[Any] | None,
+    counts: NDArray[np.float64],
+    history: Sequence[Point],
+    metric: str | None,
+) -> None:
+    """Draw a model: its landmarks in a plane, and beside them the score over time.
+
+    Parameters
+    ----------
+    path : the file, .png, .svg or .pdf; one that exists is replaced.
+    title : says what is shown.
+    places : of the landmarks (m, 2).
+    said : what the model says at each of them (m,): numbers become shades, anything else colours. None: nothing.
+    counts : how many rows each stands for (m,), drawn as its size.
+    history : of a run; empty where there is none.
+    metric : which metric of the history.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from nolana.plot import portrait
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     portrait(f"{folder}/a.png", "Two", np.eye(2), np.array(["a", "b"]), np.ones(2), [], None)
+    """
+    check(path)
+    scored = bool(history) and metric is not None
+    figure = _figure_class()(figsize=(12 if scored else 6.5, 5), dpi=150, layout="constrained")
+    figure.suptitle(title, x=0.01, ha="left")
+    axes = figure.add_subplot(1, 2 if scored else 1, 1)
+    sizes = 15 + 145 * counts / max(1.0, float(counts.max(initial=0.0)))
+    if said is None or said.dtype.kind == "f":
+        shown = axes.scatter(*places.T, s=sizes, c=said, cmap="viridis", alpha=0.8, linewidths=0)
+        if said is not None:
+            figure.colorbar(shown, ax=axes, label="what the model says there")
+    else:
+        for i, label in enumerate(np.unique(said)):
+            here, look = said == label, {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i // len(COLOURS) % 7]}
+            axes.scatter(*places[here].T, s=sizes[here], label=str(label), alpha=0.8, linewidths=0, **look)
+        axes.legend(title="the model says", frameon=False, markerscale=0.8, ncols=1 + (len(np.unique(said)) > 8))
+    axes.set_title("landmarks, larger where they stand for more rows", loc="left", fontsize=10)
+    axes.set_xlabel("first principal axis")
+    axes.set_ylabel("second principal axis")
+    if scored:
+        _score_over_time(figure.add_subplot(1, 2, 2), history, str(metric))
+    for panel in figure.axes[:1]:
+        panel.grid(color="0.9")
+        panel.set_axisbelow(True)
+        panel.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path)
+
+
+def _score_over_time(axes: Any, history: Sequence[Point], metric: str) -> None:
+    factor, unit = (100.0, " (%)") if metric in IN_PER_CENT else (1.0, "")
+    rows = [point.rows for point in history]
+    recent = [factor * point.window[metric] for point in history]
+    overall = [factor * point.overall[metric] for point in history]
+    axes.plot(rows, recent, color=COLOURS[5], linewidth=1, label="over the last window", zorder=2)
+    axes.plot(rows, overall, color=COLOURS[0], linewidth=2, label="over all rows so far", zorder=3)
+    axes.set_title("each row predicted before it was learned", loc="left", fontsize=10)
+    axes.set_xlabel("rows seen")
+    axes.set_ylabel(metric + unit)
+    axes.set_xlim(0, max(rows))
+    axes.legend(frameon=False)
+    axes.grid(color="0.9")
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 @dataclass(frozen=True)

@@ -209,3 +209,88 @@ def predict(
         on_bad_row=on_bad_row,
     )
     show(source, model, reading, out=out, proba=proba, as_json=json)
+
+
+@models.command()
+def evaluate(
+    source: Source,
+    target: Target = None,
+    metrics: Metrics = None,
+    window: Window = None,
+    delay: Annotated[int, typer.Option(min=0, help="Rows until the label of a row comes.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="A picture of the score over time: .png, .svg or .pdf.")] = None,
+    json: Json = False,
+    features: Features = None,
+    ignore: Ignore = None,
+    format: Format = None,
+    labels: Labels = None,
+    categories: Categories = None,
+    hash_slots: HashSlots = None,
+    max_categories: MaxCategories = None,
+    missing: Missing = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    n_features: NFeatures = None,
+    zero_based: ZeroBased = False,
+    on_bad_row: OnBadRow = "error",
+    task: Task = None,
+    landmarks: Landmarks = None,
+    gamma: Gamma = None,
+    threshold: Threshold = None,
+    landmark_policy: Policy = None,
+    optimizer: Optimizer = None,
+    loss: Loss = None,
+    scale: Scale = None,
+    seed: Seed = None,
+    set_: Set = None,
+) -> None:
+    """Score a learner on a source, each row predicted before it is learned; nothing is kept."""
+    from nolana.cli.evaluate import show
+    from nolana.running import Scoring
+
+    show(
+        source,
+        _reading(
+            target=target,
+            features=features,
+            ignore=ignore,
+            format=format,
+            labels=labels,
+            categories=categories,
+            hash_slots=hash_slots,
+            max_categories=max_categories,
+            missing=missing,
+            header=header,
+            delimiter=delimiter,
+            n_features=n_features,
+            zero_based=zero_based or None,
+            on_bad_row=on_bad_row,
+        ),
+        _recipe(
+            task,
+            set_,
+            n_landmarks=landmarks,
+            gamma=_number(gamma),
+            threshold=_number(threshold),
+            landmarks=landmark_policy,
+            optimizer=optimizer,
+            loss=loss,
+            scale=scale,
+            random_state=seed,
+        ),
+        Scoring(_names(metrics), window, delay),
+        out=out,
+        as_json=json,
+    )
+
+
+@models.command()
+def inspect(
+    model: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")],
+    plot: Annotated[Path | None, typer.Option(help="Draw landmarks and score: where to, .png, .svg or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Say what is in a model file: rows, classes, landmarks, moves, bytes, scores."""
+    from nolana.cli.inspect import show
+
+    show(model, plot=plot, as_json=json)

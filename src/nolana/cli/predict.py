@@ -13,9 +13,8 @@ from typing import Any, TextIO
 import typer
 
 from nolana._threads import one_blas_thread
-from nolana.cli.options import refusing, refusing_source
+from nolana.cli.options import refusing, refusing_source, while_somebody_reads
 from nolana.cli.rows import CsvRows, JsonRows
-from nolana.errors import StreamError
 from nolana.running import Predicting, Reading
 from nolana.running.checkpoints import check_place
 
@@ -29,7 +28,7 @@ def show(source: str, model: Path, reading: Reading, *, out: Path | None, proba:
         raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="--model")
     with refusing_source(source):
         predicting = Predicting(model, source, reading, probabilities=proba)
-    with one_blas_thread(), predicting, _ending_on_sigterm(), _file(out) as file:
+    with while_somebody_reads(), one_blas_thread(), predicting, _ending_on_sigterm(), _file(out) as file:
         # Where rows may be left out, their lines say which ones are there.
         rows = JsonRows(file) if as_json else CsvRows(file, lines=reading.on_bad_row != "error")
         for block in predicting:
@@ -52,9 +51,9 @@ def _file(out: Path | None) -> Iterator[TextIO]:
             yield file
         beside.replace(target)
     except OSError as error:
-        raise StreamError(
-            f"cannot write {out}: {error.strerror or error}; what was there before is as it was"
-        ) from error
+        what = f"cannot write {out}: {error.strerror or error}; what was there before is as it was"
+        typer.echo(f"nolana: {what}", err=True)
+        raise typer.Exit(1) from error
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 
@@ -28,6 +29,16 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
             ) from error
         raise
     _flush_folder(folder)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what writers of path that were killed left beside it; nobody else may be writing it now."""
+    folder, name = os.path.split(os.path.realpath(path))
+    beside = re.compile(re.escape(f".{name}.") + r"[0-9a-f]{16}\.tmp")
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(folder):
+            if beside.fullmatch(entry):
+                os.unlink(os.path.join(folder, entry))
 
 
 def _write_new(path: str, content: bytes) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from nolana.errors import ModelFileError
 from nolana.loading import load_with_extra
 from nolana.modelfile import Node
+from nolana.modelfile.atomic import remove_leftovers
 from nolana.streams.plan import Plan
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Every:
 
 
 class Checkpoints:
-    """Writes the model file of a run, when it is time and at the end.
+    """Writes the model file of a run, when it is time and at the end; what a killed run left beside it goes.
 
     Parameters
     ----------
@@ -63,6 +64,7 @@ class Checkpoints:
 
     def __init__(self, path: str | os.PathLike[str], every: Every | None = None) -> None:
         self.path, self.every = Path(path), every or Every()
+        remove_leftovers(self.path)
         self.written = 0
         self._rows: int | None = None
         self._time = time.monotonic()
