@@ -126,23 +126,31 @@ def portrait(
     axes = figure.add_subplot(1, 2 if scored else 1, 1)
     sizes = 15 + 145 * counts / max(1.0, float(counts.max(initial=0.0)))
     if said is None or said.dtype.kind == "f":
-        shown = axes.scatter(*places.T, s=sizes, c=said, cmap="viridis", alpha=0.8, linewidths=0)
+        shown = axes.scatter(places[:, 0], places[:, 1], s=sizes, c=said, cmap="viridis", alpha=0.8, linewidths=0)
         if said is not None:
             figure.colorbar(shown, ax=axes, label="what the model says there")
     else:
         for i, label in enumerate(np.unique(said)):
-            here, look = said == label, {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i // len(COLOURS) % 7]}
-            axes.scatter(*places[here].T, s=sizes[here], label=str(label), alpha=0.8, linewidths=0, **look)
+            here = said == label
+            axes.scatter(
+                places[here, 0],
+                places[here, 1],
+                s=sizes[here],
+                color=COLOURS[i % len(COLOURS)],
+                marker=MARKERS[i // len(COLOURS) % len(MARKERS)],
+                label=str(label),
+                alpha=0.8,
+                linewidths=0,
+            )
         axes.legend(title="the model says", frameon=False, markerscale=0.8, ncols=1 + (len(np.unique(said)) > 8))
     axes.set_title("landmarks, larger where they stand for more rows", loc="left", fontsize=10)
     axes.set_xlabel("first principal axis")
     axes.set_ylabel("second principal axis")
     if scored:
         _score_over_time(figure.add_subplot(1, 2, 2), history, str(metric))
-    for panel in figure.axes[:1]:
-        panel.grid(color="0.9")
-        panel.set_axisbelow(True)
-        panel.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="0.9")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path)
 
 

@@ -1,6 +1,5 @@
 """``nolana evaluate``: the score of a learner on a source, each row predicted before it is learned."""
 
-import json
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from nolana import plot
 from nolana._threads import one_blas_thread
 from nolana.cli.options import refusing, refusing_source, while_somebody_reads
+from nolana.cli.rows import json_text
 from nolana.cli.shown import NAME_WIDTH, lines, summary, watching
 from nolana.running import Reading, Recipe, Run, Scoring, Stop, begin
 
@@ -33,7 +33,7 @@ def show(source: str, reading: Reading, recipe: Recipe, scoring: Scoring, *, out
     with while_somebody_reads():
         if as_json:
             points = [{"rows": p.rows, "overall": p.overall, "window": p.window} for p in run.evaluation.history]
-            typer.echo(json.dumps(facts | {"history": points}, indent=2))
+            typer.echo(json_text(facts | {"history": points}, 2))
         else:
             console = Console(highlight=False, markup=False, soft_wrap=True)
             console.print(f"{facts['source']}: each row predicted before it was learned", style="bold")

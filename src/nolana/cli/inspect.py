@@ -1,6 +1,5 @@
 """``nolana inspect``: what is in a model file."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from rich.console import Console
 
 from nolana import plot as pictures
 from nolana.cli.options import refusing, while_somebody_reads
+from nolana.cli.rows import json_text
 from nolana.cli.shown import bad, labels, scores
 from nolana.running import describe
 from nolana.running.describing import Description
@@ -31,7 +31,7 @@ def show(model: Path, *, plot: Path | None, as_json: bool) -> None:
         _draw(found, facts, plot)
     with while_somebody_reads():
         if as_json:
-            typer.echo(json.dumps(facts | {"plot": None if plot is None else str(plot)}, indent=2))
+            typer.echo(json_text(facts | {"plot": None if plot is None else str(plot)}, 2))
             return
         console = Console(highlight=False, markup=False, soft_wrap=True)
         console.print(f"{facts['file']}: {facts['estimator']}, {facts['file_bytes']:,} bytes", style="bold")

@@ -1,6 +1,5 @@
 """``nolana learn``: a source into a model file, watched, with checkpoints."""
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ from rich.console import Console
 
 from nolana._threads import one_blas_thread
 from nolana.cli.options import refusing, refusing_source, while_somebody_reads
-from nolana.cli.rows import CsvRows, JsonRows
+from nolana.cli.rows import CsvRows, JsonRows, json_text
 from nolana.cli.shown import NAME_WIDTH, lines, summary, to_terminal, watching
 from nolana.errors import StreamError
 from nolana.running import Checkpoints, Every, Reading, Recipe, Run, Scoring, Stop, Told, begin, resume
@@ -99,7 +98,7 @@ class _Speaker:
 
 def _print(facts: dict[str, Any], *, as_json: bool, each: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"summary": facts}) if each else json.dumps(facts, indent=2))
+        typer.echo(json_text({"summary": facts}) if each else json_text(facts, 2))
         return
     console = Console(stderr=each, highlight=False, markup=False, soft_wrap=True)
     console.print(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", style="bold")

@@ -3,13 +3,31 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable
 from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CsvRows", "JsonRows"]
+__all__ = ["CsvRows", "JsonRows", "json_text"]
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON that every reader takes: what is not finite is null.
+
+    >>> json_text({"threshold": float("inf"), "rows": [1, 2.5]})
+    '{"threshold": null, "rows": [1, 2.5]}'
+    """
+    return json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def plain(value: Any) -> Any:
@@ -66,6 +84,6 @@ class JsonRows:
             record = {"line": line, **dict(zip(names, row, strict=True))}
             if proba is not None:
                 record["proba"] = dict(zip(map(str, map(plain, classes or ())), proba[i].tolist(), strict=True))
-            text.append(json.dumps(record, ensure_ascii=False) + "\n")
+            text.append(json_text(record) + "\n")
         self._file.write("".join(text))
         self._file.flush()
