@@ -142,7 +142,7 @@ def portrait(
                 alpha=0.8,
                 linewidths=0,
             )
-        axes.legend(title="the model says", frameon=False, markerscale=0.8, ncols=1 + (len(np.unique(said)) > 8))
+        axes.legend(title="the model says", framealpha=0.9, edgecolor="none", ncols=1 + (len(np.unique(said)) > 8))
     axes.set_title("landmarks, larger where they stand for more rows", loc="left", fontsize=10)
     axes.set_xlabel("first principal axis")
     axes.set_ylabel("second principal axis")

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from nolana import modelfile
 from nolana._threads import one_blas_thread
 from nolana.cli.options import refusing, refusing_source, while_somebody_reads
 from nolana.cli.rows import CsvRows, JsonRows, json_text
@@ -37,6 +38,8 @@ def show(
     with refusing("--model"):
         check_place(model)
     with refusing_source(source):
+        if fresh and model.exists():
+            modelfile.read(model)  # whatever it holds, it is a model file and no one's data
         if fresh or not model.exists():
             run, kept = begin(source, reading, recipe, scoring), None
         else:
@@ -65,7 +68,7 @@ def show(
 
 def _with_rest(error: StreamError, run: Run, checkpoints: Checkpoints) -> StreamError:
     """The error, after what was learned before it is safe."""
-    if not run.rows:
+    if not run.can_be_kept:
         return error
     if run.new_rows:
         checkpoints.write(run)

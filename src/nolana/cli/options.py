@@ -14,7 +14,7 @@ from nolana.errors import NolanaError
 
 PYTHON = re.compile(
     r"\b(categories|delimiter|features|format|header|ignore|labels|missing|n_features|on_bad_row|zero_based)="
-    r"(?:\[(?P<list>[^\]]*)\]|\"(?P<text>[^\"]*)\"(?: or \"(?P<other>[^\"]*)\")?|(?P<word>\w+))?"
+    r"(?:\[(?P<list>[^\]]*)\]|(?P<quote>[\"'])(?P<text>[^\"']*)(?P=quote)(?: or \"(?P<other>[^\"]*)\")?|(?P<word>\w+))?"
 )
 
 

@@ -49,7 +49,9 @@ def begin(source: str, reading: Reading, recipe: Recipe, scoring: Scoring) -> Ru
         kind = recipe.kind(first.y)
         if kind == "regression":
             stream.read_labels_as("float")
-        return Run(stream, recipe.build(kind), evaluation, reading.asked(), first)
+        estimator = recipe.build(kind)
+        scoring.check(estimator)
+        return Run(stream, estimator, evaluation, reading.asked(), first)
     except BaseException:
         stream.close()
         raise

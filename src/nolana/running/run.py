@@ -51,6 +51,9 @@ class Run:
         self._first = first
         self._block: Block | None = None
         self._mark: dict[str, Any] | None = None  # where the stream stood before a block that has not yet counted
+        self._learned = (
+            estimator.n_rows_ if self.rows_before else 0
+        )  # rows of the estimator when the last block counted
 
     @property
     def rows(self) -> int:
@@ -61,6 +64,11 @@ class Run:
     def new_rows(self) -> int:
         """Rows that counted since this run began or went on."""
         return self.evaluation.rows - self.rows_before
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether model, score and position are of one moment; they are not when a block was learned and not scored."""
+        return self._learned > 0 and self.estimator.n_rows_ == self._learned
 
     @property
     def recent(self) -> dict[str, float]:
@@ -87,7 +95,7 @@ class Run:
         self.stream.block_rows = FIRST_ROWS if checkpoints is None else checkpoints.block_rows(FIRST_ROWS)
 
         def counted(_: Progress) -> None:
-            self._mark = None
+            self._mark, self._learned = None, self.estimator.n_rows_
             if checkpoints is not None:
                 checkpoints.after_block(self)
             if watch is not None:

@@ -1,10 +1,14 @@
 """How a run is scored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
 
 from nolana.errors import ConflictError
 from nolana.evaluate import Evaluation
+from nolana.metrics import Predictions, resolve
 
 __all__ = ["Scoring", "recent"]
 
@@ -38,6 +42,17 @@ class Scoring:
     def evaluation(self) -> Evaluation:
         """A new one."""
         return Evaluation(metrics=self.metrics, window=self.window or WINDOW, delay=self.delay)
+
+    def check(self, estimator: Any) -> None:
+        """ValueError where a metric means nothing for such an estimator."""
+        none = np.zeros(0)
+        convert = (lambda scores: scores) if hasattr(estimator, "probabilities") else None
+        rows = Predictions(none, none, learner=type(estimator).__name__)
+        if is_classifier(estimator):
+            two = np.zeros(2)
+            rows = replace(rows, scores=np.zeros((0, 2)), classes=two, to_probabilities=convert)
+        for metric in resolve(self.metrics or ()):
+            metric.update(rows)
 
     def resumed(self, state: dict[str, Any]) -> Evaluation:
         """One that goes on; ConflictError where something else is asked than it does."""
