@@ -123,7 +123,7 @@ def tune(
             found = judge(estimator, X[rest], y[rest], X[folds[fold]], y[folds[fold]])
         return found if np.isfinite(found) else -np.inf
 
-    wide = candidates // 2
+    wide = (candidates + 1) // 2
     points: list[Point] = [{}, *_spread(axes, wide)]
     scores = [[value(point, 0)] for point in points]
     middle = points[max(range(1, len(points)), key=lambda i: scores[i][0])]
