@@ -1,0 +1,378 @@
+"""Runs: stopped anywhere, also by kill -9, they end in the bytes of one that was never disturbed."""
+
+import gzip
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import nolana
+from commands import call, kill_after
+from nolana import modelfile
+from nolana.errors import ConflictError, ModelFileError, OtherSourceError, StreamError
+from nolana.running import Checkpoints, Every, Predicting, Reading, Recipe, Scoring, Stop, begin, describe, resume
+
+SMALL = Recipe(parameters={"n_landmarks": 12})
+MIXED = Reading(target="kind", categories="onehot", max_categories=3, missing="indicator", on_bad_row="skip")
+
+
+def rows(n, seed=0):
+    """Two numbers, some missing, a colour, a time, and a kind that depends on them."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        a, b = rng.normal(size=2)
+        colour = str(rng.choice(["red", "green", "blue", "ochre"]))
+        kind = ("warm" if colour in ("red", "ochre") else "cold") if a * b > 0 else "mixed"
+        yield {
+            "a": None if rng.random() < 0.1 else round(a, 5),
+            "b": round(b, 5),
+            "colour": colour,
+            "when": f"2024-01-{1 + i % 28:02d}T00:00:00",
+            "kind": kind,
+        }
+
+
+def write(path, n, seed=0, bad=True):
+    records = list(rows(n, seed))
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(records), path, row_group_size=300)
+        return path
+    if ".jsonl" in path.suffixes:
+        lines = [json.dumps(record) for record in records]
+    else:
+        lines = [",".join("" if v is None else str(v) for v in record.values()) for record in records]
+    if bad:
+        for i in range(50, n, 400):
+            lines[i] = "a row, that makes no sense, and has a long label, aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    if ".csv" in path.suffixes:
+        lines.insert(0, "a,b,colour,when,kind")
+    text = ("\n".join(lines) + "\n").encode()
+    path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+    return path
+
+
+def learned(source, model, reading=MIXED, recipe=SMALL, every=None, stop_after=None, **options):
+    """A run to its end, or until so many blocks were learned; its bytes."""
+    scoring = Scoring(window=200)
+    if model.exists():
+        run, _ = resume(model, str(source), reading, recipe, scoring, **options)
+    else:
+        run = begin(str(source), reading, recipe, scoring)
+    stop, blocks = Stop(), []
+
+    def watch(_):
+        blocks.append(1)
+        if stop_after is not None and len(blocks) >= stop_after:
+            stop.ask()
+
+    checkpoints = Checkpoints(model, every)
+    run.go(stop=stop, checkpoints=checkpoints, watch=watch)
+    checkpoints.write(run)
+    return model.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.csv.gz", "s.jsonl", "s.parquet"])
+def test_stopped_at_any_block_it_ends_in_the_same_bytes(tmp_path, name):
+    source = write(tmp_path / name, 2300)
+    whole = learned(source, tmp_path / "whole")
+    assert learned(source, tmp_path / "often", every=Every(rows=70)) == whole
+    parts = tmp_path / "parts"
+    for _ in range(40):
+        done = learned(source, parts, every=Every(rows=130), stop_after=1)
+    assert done == whole
+    info = describe(parts).facts()
+    assert info["run"]["finished"]
+    assert info["rows"] == info["run"]["rows_scored"] == 2300 - sum(info["run"]["bad_rows"].values())
+
+
+def test_libsvm_and_regression_too(tmp_path):
+    rng = np.random.default_rng(0)
+    source = tmp_path / "s.svm"
+    lines = [f"{i % 90} 1:{x:.4f} 3:{z:.4f}" for i, (x, z) in enumerate(rng.normal(size=(1500, 2)))]
+    lines[1200] = lines[1200].replace(f"{1200 % 90} ", "1.5 ", 1)  # the first block has whole numbers only
+    source.write_text("\n".join(lines))
+    whole = learned(source, tmp_path / "whole", Reading())
+    parts = tmp_path / "parts"
+    for _ in range(4):
+        done = learned(source, parts, Reading(), every=Every(rows=500), stop_after=1)
+    assert done == whole
+    assert describe(parts).facts()["task"] == "regression"
+
+
+def test_a_file_that_has_grown_is_gone_on_with(tmp_path):
+    whole = write(tmp_path / "s.csv", 1500)
+    grown, text = tmp_path / "grown" / "s.csv", whole.read_text().splitlines(keepends=True)
+    grown.parent.mkdir()
+    for upto in (400, 401, 1200, len(text)):
+        grown.write_text("".join(text[:upto]))
+        learned(grown, tmp_path / "grown-model")
+    learned(whole, tmp_path / "whole-model")
+    estimators = [nolana.load(tmp_path / name) for name in ("grown-model", "whole-model")]
+    X = np.random.default_rng(0).normal(size=(50, estimators[0].n_features_in_))
+    assert np.array_equal(*(estimator.scores(X) for estimator in estimators))
+    assert describe(tmp_path / "grown-model").facts()["run"]["rows_scored"] == estimators[1].n_rows_
+
+
+def test_another_source_is_learned_on_top_unless_the_first_is_unfinished(tmp_path):
+    first, second, model = write(tmp_path / "a.csv", 1500), write(tmp_path / "b.csv", 900, seed=1), tmp_path / "model"
+    learned(first, model, every=Every(rows=500), stop_after=1)
+    at_first = model.read_bytes()
+    with pytest.raises(ConflictError, match=r"stands at line 1,00\d of .*a.csv, which is not finished.*--leave-rest"):
+        learned(second, model)
+    assert model.read_bytes() == at_first
+    learned(first, model)
+    before = nolana.load(model).n_rows_
+    learned(second, model)
+    assert nolana.load(model).n_rows_ == before + 900 - 3
+    learned(second, model)
+    assert nolana.load(model).n_rows_ == before + 900 - 3
+    learned(second, model, again=True)
+    assert nolana.load(model).n_rows_ == before + 2 * (900 - 3)
+    model.write_bytes(at_first)
+    learned(second, model, leave_rest=True)
+    assert describe(model).facts()["run"]["source"] == str(second)
+
+
+def test_tables_of_the_same_shape_are_told_apart(tmp_path):
+    model = tmp_path / "model"
+    for seed in (0, 1):
+        source = write(tmp_path / f"{seed}.parquet", 500, seed=seed)
+        learned(source, model)
+    assert nolana.load(model).n_rows_ == 1000
+    with pytest.raises(OtherSourceError, match="is it another file"):
+        nolana.streams.open(tmp_path / "0.parquet", resume=modelfile.read(model)["run"]["stream"])
+
+
+@pytest.mark.parametrize(
+    ("reading", "recipe", "scoring", "said"),
+    [
+        (Reading(target="a"), Recipe(), Scoring(), "target='a'.*target='kind'"),
+        (Reading(ignore=("b",)), Recipe(), Scoring(), r"ignore=\['b'\]"),
+        (Reading(missing="mean"), Recipe(), Scoring(), "missing='mean'.*missing='indicator'"),
+        (Reading(), Recipe(parameters={"n_landmarks": 5}), Scoring(), "n_landmarks=5 .*n_landmarks=12"),
+        (Reading(), Recipe(parameters={"scale": False}), Scoring(), "scale=False.*scale=True"),
+        (Reading(), Recipe("regression"), Scoring(), "for classification.*'regression'"),
+        (Reading(), Recipe(), Scoring(window=7), "window=7.*window=200"),
+        (Reading(), Recipe(), Scoring(("auc",)), "metrics=.*auc.*accuracy"),
+    ],
+)
+def test_what_contradicts_the_file_is_refused_and_names_both(tmp_path, reading, recipe, scoring, said):
+    source, model = write(tmp_path / "s.csv", 300), tmp_path / "model"
+    learned(source, model)
+    with pytest.raises(ConflictError, match=said + ".*--fresh"):
+        resume(model, str(source), reading, recipe, scoring)
+    assert resume(model, str(source), MIXED, SMALL, Scoring(window=200))
+    assert resume(model, str(source), Reading(on_bad_row="skip"), Recipe("classification"), Scoring())
+
+
+def test_a_model_saved_without_a_run_learns_and_predicts(tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    nolana.NolanaClassifier(n_landmarks=10).fit(X, X[:, 0] > 0).save(tmp_path / "model")
+    source = tmp_path / "s.csv"
+    source.write_text("".join(f"{a},{b}\n" for a, b in X))
+    with Predicting(tmp_path / "model", str(source), Reading()) as predicting:
+        assert np.array_equal(
+            np.concatenate([p.labels for p in predicting]), nolana.load(tmp_path / "model").predict(X)
+        )
+    labelled = tmp_path / "t.csv"
+    labelled.write_text("".join(f"{a},{b},{int(a > 0)}\n" for a, b in X))
+    run, kept = resume(tmp_path / "model", str(labelled), Reading(), Recipe(), Scoring())
+    assert kept is None
+    run.go()
+    assert run.rows == 300
+    assert run.estimator.n_rows_ == 600
+    with pytest.raises(ConflictError, match="has 3 features, the model 2"):
+        Predicting(tmp_path / "model", str(labelled), Reading())
+    assert describe(tmp_path / "model").facts()["run"] is None
+
+
+def test_states_that_make_no_sense_are_the_files_fault(tmp_path):
+    source, model = write(tmp_path / "s.csv", 300), tmp_path / "model"
+    learned(source, model)
+    sections = modelfile.read(model)
+
+    def spoilt(change):
+        tree = modelfile.read(model)
+        change(tree["run"])
+        modelfile.write(tmp_path / "spoilt", tree)
+        return tmp_path / "spoilt"
+
+    changes = [
+        lambda run: run.pop("stream"),
+        lambda run: run.update(finished=3),
+        lambda run: run.update(more=1),
+        lambda run: run["stream"].pop("plan"),
+        lambda run: run["stream"].update(plan=7),
+        lambda run: run["stream"]["plan"]["options"].update(max_categories=10**9),
+        lambda run: run["stream"]["plan"]["columns"].pop(),
+        lambda run: run["stream"].update(encoder=None),
+        lambda run: run["stream"].update(position={"rows": 1}),
+        lambda run: run.update(evaluation={}),
+        lambda run: run["evaluation"].update(rows="many"),
+        lambda run: run["evaluation"].update(metrics=["magic"]),
+        lambda run: run["evaluation"].update(metrics=3),
+    ]
+    for change in changes:
+        path = spoilt(change)
+        with pytest.raises(ModelFileError):
+            resume(path, str(source), Reading(on_bad_row="skip"), Recipe(), Scoring())
+    assert modelfile.read(model).keys() == sections.keys()
+
+
+def test_a_bad_row_ends_the_run_and_what_was_learned_before_it_can_be_kept(tmp_path):
+    source, model = write(tmp_path / "s.csv", 2300), tmp_path / "model"
+    strict = Reading(target="kind", categories="onehot", max_categories=3, missing="indicator")
+    text = source.read_text().splitlines(keepends=True)
+    right = [line for line in text if "sense" not in line]
+    source.write_text("".join([*right[:1500], "1,x,red,2024-01-01,warm\n", *right[1500:]]))
+    run = begin(str(source), strict, SMALL, Scoring(window=200))
+    with pytest.raises(StreamError, match=r"s.csv, line 1501, column 2 \(\"b\"\): 'x' is not a number"):
+        run.go()
+    assert run.can_be_kept
+    run.save(model)
+    source.write_text("".join(right))
+    assert learned(source, model, strict) == learned(source, tmp_path / "whole", strict)
+
+
+def test_rows_that_the_learner_refuses_name_their_lines(tmp_path):
+    source = tmp_path / "s.csv"
+    lines = [f"{x:.3f},{int(x > 0)}" for x in np.random.default_rng(0).normal(size=2500)]
+    lines[1700] = "1e300,1"
+    source.write_text("\n".join(lines))
+    run = begin(str(source), Reading(), SMALL, Scoring())
+    with pytest.raises(StreamError, match=r"s\.csv, lines 1,001 to 2,000: "):
+        run.go()
+    assert run.can_be_kept
+    assert run.rows == 1000
+
+
+# kill -9
+
+LEARN = ("--target", "kind", "--categories", "onehot", "--missing", "mean", "--landmarks", "40")
+
+
+def arguments(folder, model):
+    bad = f"quarantine={folder / (model + '.bad')}"
+    return ("learn", folder / "s.jsonl", "--model", folder / model, *LEARN, "--on-bad-row", bad)
+
+
+def disturbed(folder, kills, rows, seed):
+    """Kill a run again and again at random moments, then let it end; both files must be those of an undisturbed one."""
+    write(folder / "s.jsonl", rows)
+    chance = random.Random(seed)
+    assert call(*arguments(folder, "undisturbed"), folder=folder).code == 0
+    model, bad = folder / "model", folder / "model.bad"
+    words = (*arguments(folder, "model"), "--checkpoint-every", "100")
+    inside = 0
+    while inside < kills:
+        killed = kill_after(chance.randrange(3), chance.uniform(0, 0.02), model, *words, folder=folder)
+        assert killed.code in (0, -signal.SIGKILL), killed
+        if model.exists():
+            inside += killed.code != 0
+            if killed.code == 0 or modelfile.read(model)["run"]["finished"]:
+                assert_same(folder)
+                model.unlink()
+                bad.unlink()
+    assert call(*words, folder=folder).code == 0
+    assert_same(folder)
+
+
+def assert_same(folder):
+    assert (folder / "model").read_bytes() == (folder / "undisturbed").read_bytes()
+    assert (folder / "model.bad").read_bytes() == (folder / "undisturbed.bad").read_bytes()
+
+
+def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(tmp_path):
+    disturbed(tmp_path, 8, 3000, 1)
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(3))
+def test_fifty_kills(tmp_path, seed):
+    disturbed(tmp_path, 50, 6000, seed)
+
+
+@pytest.mark.parametrize("at", ["before fsync", "before rename", "after rename"])
+def test_killed_while_the_file_is_written(tmp_path, at):
+    write(tmp_path / "s.jsonl", 2500)
+    assert call(*arguments(tmp_path, "undisturbed"), folder=tmp_path).code == 0
+
+    def fatal():
+        """The third write of the model never ends."""
+        count = []
+        name = "fsync" if "fsync" in at else "replace"
+        real = getattr(os, name)
+
+        def deadly(*words):
+            count.append(1)
+            last = len(count) == (5 if name == "fsync" else 3)  # each write flushes the file and its folder
+            if last and "before" in at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            real(*words)
+            if last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(os, name, deadly)
+
+    words = (*arguments(tmp_path, "model"), "--checkpoint-every", "200")
+    assert call(*words, folder=tmp_path, before=fatal).code == -signal.SIGKILL
+    rows = modelfile.read(tmp_path / "model")["run"]["evaluation"]["rows"]
+    assert rows == (1400 if at == "after rename" else 1200)  # the first block has 1,000
+    assert call(*words, folder=tmp_path).code == 0
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "undisturbed").read_bytes()
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+# Disks
+
+
+def test_a_full_disk_leaves_the_last_checkpoint(tmp_path):
+    source, model = write(tmp_path / "s.csv", 3000), tmp_path / "model"
+    learned(source, model, every=Every(rows=500), stop_after=1)
+    good = model.read_bytes()
+
+    def full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    done = call("learn", source, "--model", model, "--on-bad-row", "skip", folder=tmp_path, before=full)
+    assert done.code == 1
+    assert f"cannot write {model}" in done.err
+    assert "a file that was there before is as it was" in done.err
+    assert model.read_bytes() == good
+    assert not list(tmp_path.glob(".*.tmp"))
+    assert learned(source, model) == learned(source, tmp_path / "whole")
+
+
+def test_a_directory_that_may_not_be_written_is_told_before_the_first_row():
+    folder = Path(tempfile.mkdtemp())
+    try:
+        folder.chmod(0o755)
+        source, closed = write(folder / "s.csv", 300), folder / "closed"
+        source.chmod(0o644)
+        closed.mkdir(mode=0o555)
+
+        def nobody():
+            if os.geteuid() == 0:
+                os.setuid(65534)
+
+        done = call("learn", source, "--model", closed / "model", folder=folder, before=nobody)
+        assert done.code == 2
+        assert f"'{closed}' may not be written to" in done.err
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("text", ["", "0", "3x", "-5", "s", "1.5"])
+def test_every_what(text):
+    with pytest.raises(ValueError, match="neither a number of rows"):
+        Every.of_text(text)
