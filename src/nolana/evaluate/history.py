@@ -21,34 +21,59 @@ class Point:
 
 
 class History:
-    """One point for each `stride` windows; the stride doubles whenever there are too many points."""
+    """One point for each `stride` windows; the stride doubles whenever there are too many points.
+
+    The points are rows of two arrays that are made with the first one: memory does not grow with the stream.
+    """
 
     def __init__(self) -> None:
-        self.points: list[Point] = []
         self._windows = 0
         self._stride = 1
+        self._count = 0
+        self._names: list[str] = []
+        self._rows = np.zeros(MOST_POINTS, dtype=np.int64)
+        self._values = np.zeros((MOST_POINTS, 2, 0))  # overall and over the window, by metric
+
+    @property
+    def points(self) -> list[Point]:
+        """Those that are kept."""
+        count, names = self._count, self._names
+        return [
+            Point(rows, dict(zip(names, overall, strict=True)), dict(zip(names, window, strict=True)))
+            for rows, (overall, window) in zip(self._rows[:count].tolist(), self._values[:count].tolist(), strict=True)
+        ]
 
     def offer(self, point: Callable[[], Point]) -> None:
         """A window has ended; its point is made only if it is kept."""
         self._windows += 1
         if self._windows % self._stride == 0:
-            self.points.append(point())
-            if len(self.points) == MOST_POINTS:
-                self.points = self.points[1::2]
+            self._append(point())
+            if self._count == MOST_POINTS:
+                self._count //= 2
+                for kept in (self._rows, self._values):
+                    kept[: self._count] = kept[1::2].copy()
                 self._stride *= 2
+
+    def _append(self, point: Point) -> None:
+        if not self._count:
+            self._name(list(point.overall))
+        self._rows[self._count] = point.rows
+        self._values[self._count] = [[values[n] for n in self._names] for values in (point.overall, point.window)]
+        self._count += 1
+
+    def _name(self, names: list[str]) -> None:
+        self._names, self._values = names, np.zeros((MOST_POINTS, 2, len(names)))
 
     def state(self, names: list[str]) -> dict[str, Any]:
         """Everything, as plain data; `names` are the metrics."""
+        count = self._count
+        values = self._values[:count].copy() if count else np.zeros((0, 2, len(names)))
         return {
             "windows": self._windows,
             "stride": self._stride,
-            "rows": np.array([p.rows for p in self.points], dtype=np.int64),
-            "overall": np.array([[p.overall[n] for n in names] for p in self.points]).reshape(
-                len(self.points), len(names)
-            ),
-            "window": np.array([[p.window[n] for n in names] for p in self.points]).reshape(
-                len(self.points), len(names)
-            ),
+            "rows": self._rows[:count].copy(),
+            "overall": values[:, 0],
+            "window": values[:, 1],
         }
 
     def restore(self, state: dict[str, Any], names: list[str]) -> None:
@@ -62,8 +87,7 @@ class History:
             )
         if int(state["windows"]) < 0 or int(state["stride"]) < 1:
             raise ValueError(f"history: windows={state['windows']} and stride={state['stride']} cannot be")
-        self._windows, self._stride = int(state["windows"]), int(state["stride"])
-        self.points = [
-            Point(n, dict(zip(names, a, strict=True)), dict(zip(names, b, strict=True)))
-            for n, a, b in zip(rows.tolist(), overall.tolist(), window.tolist(), strict=True)
-        ]
+        self._windows, self._stride, self._count = int(state["windows"]), int(state["stride"]), len(rows)
+        self._name(list(names))
+        self._rows[: len(rows)] = rows
+        self._values[: len(rows), 0], self._values[: len(rows), 1] = overall, window
