@@ -26,6 +26,7 @@ bench: $(VENV)/benched
 	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/readers.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/tool.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/memory.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/peers.py
 
