@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from nolana.errors import ModelFileError
 
@@ -71,8 +72,6 @@ def checksum(sections: Any, arrays: Arrays) -> str:
 
 def packed(sections: Any, arrays: Arrays) -> bytes:
     """The bytes of a file; the same model gives the same bytes."""
-    from safetensors.numpy import save
-
     text = canonical({"version": VERSION, "sha256": checksum(sections, arrays), "sections": sections})
     return bytes(save(arrays, metadata={KEY: text}))
 
