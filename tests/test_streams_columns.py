@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nolana import streams
 from nolana.errors import StreamError
-from nolana.streams.times import seconds
+from nolana.streams.times import column, seconds
 
 
 def open_text(text, **parameters):
@@ -56,6 +56,22 @@ def test_times_are_seconds_since_1970(moment):
     assert seconds(moment.isoformat(" ") + "Z") == expected
     assert seconds(moment.isoformat() + "+01:30") == pytest.approx(expected - 5400, abs=1e-5)
     assert seconds(moment.date().isoformat()) == expected // 86400 * 86400
+
+
+@given(
+    st.lists(st.datetimes().map(lambda t: t.replace(microsecond=0).isoformat()), min_size=1, max_size=5),
+    st.integers(0, 18),
+    st.sampled_from("0259 T-:.é\0"),
+)
+@example(["0000-01-01T00:00:00"], 0, "0")
+@example(["2023-02-29T00:00:00", "2024-02-29T00:00:00"], 0, "2")
+@example(["2024-01-01T24:00:00"], 0, "2")
+@example(["2024-06-30T23:59:60"], 0, "2")
+def test_a_column_of_times_is_its_times(texts, at, letter):
+    mutated = texts[0][:at] + letter + texts[0][at + 1 :]
+    for some in (texts, [*texts, mutated], [mutated], [*texts, None], [*texts, texts[0][:10]]):
+        expected = np.array([seconds(text or "") for text in some], dtype=np.float64)
+        np.testing.assert_array_equal(column(some), expected)
 
 
 def test_what_is_no_time():

@@ -212,7 +212,10 @@ class ArrowCells:
 
     def texts(self, place: int) -> list[str | None]:
         """A column of texts; of other values what they look like."""
-        return [_text(value) for value in self.batch.column(self.names[place]).to_pylist()]
+        array = self.batch.column(self.names[place])
+        if self.pa.types.is_string(array.type):
+            return list(array.fill_null("").to_pylist())
+        return [_text(value) for value in array.to_pylist()]
 
     def reals(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """A column as doubles, and which of its values are."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.streams import times
 from nolana.streams.categories import Category, Hashed, OneHot
 from nolana.streams.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
 from nolana.streams.means import RunningMeans
 from nolana.streams.plan import Options, PlannedColumn
-from nolana.streams.times import seconds
 
 __all__ = ["Encoder"]
 
@@ -86,7 +86,7 @@ class Encoder:
         if self._columns[f].kind == "time":
             wrong = (codes != TIME) & ~gone
             if wrong.any():
-                wrong &= np.isnan(np.array([seconds(text or "") for text in texts], dtype=np.float64))
+                wrong &= np.isnan(times.column(texts))
         else:
             wrong = (codes == NESTED) | (codes == TIME)
             if None in texts:
@@ -133,7 +133,7 @@ class Encoder:
         codes = cells.text_codes[:, place]
         if (codes == TIME).any():
             return cells.reals(place)[0]
-        return np.array([seconds(text or "") or 0.0 for text in cells.texts(place)])
+        return np.nan_to_num(times.column(cells.texts(place)), nan=0.0)
 
     # State
 

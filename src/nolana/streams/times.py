@@ -1,11 +1,17 @@
 """Dates and times as numbers: seconds since 1970-01-01T00:00:00 UTC (ISO 8601; no zone means UTC)."""
 
 import functools
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
-__all__ = ["seconds"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["column", "seconds"]
 
 SEPARATORS = ("", "T", " ")
+SHAPE = np.frombuffer(b"0000-00-00T00:00:00", dtype=np.uint8)
+DIGITS, MARKS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18], [4, 7, 13, 16]
 NAIVE, AWARE = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -28,3 +34,32 @@ def seconds(text: str) -> float | None:
         return (moment - (NAIVE if moment.tzinfo is None else AWARE)).total_seconds()
     except (ValueError, OverflowError):
         return None
+
+
+def column(texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """``seconds`` of each text, NaN where it is no date or time.
+
+    Examples
+    --------
+    >>> column(["1970-01-02", "tomorrow", "1970-01-01T00:00:01"]).tolist()
+    [86400.0, nan, 1.0]
+    """
+    found = _plain(texts)
+    return np.array([seconds(text or "") for text in texts], dtype=np.float64) if found is None else found
+
+
+def _plain(texts: Sequence[str | None]) -> NDArray[np.float64] | None:
+    """All at once where each is a right ``YYYY-MM-DDThh:mm:ss`` (or a blank for T), as most are; else None."""
+    if not texts or any(text is None or len(text) != len(SHAPE) or not text.isascii() for text in texts):
+        return None
+    raw = "".join(texts).encode()  # type: ignore[arg-type]
+    letters = np.frombuffer(raw, dtype=np.uint8).reshape(len(texts), len(SHAPE))
+    digits = letters[:, DIGITS] - ord("0")  # what is less wraps around
+    formed = (digits <= 9).all() and (letters[:, MARKS] == SHAPE[MARKS]).all()
+    if not formed or not np.isin(letters[:, 10], (ord("T"), ord(" "))).all() or not digits[:, :4].any(axis=1).all():
+        return None
+    try:
+        moments = np.frombuffer(raw, dtype=f"S{len(SHAPE)}").astype("datetime64[s]")
+    except ValueError:
+        return None
+    return moments.astype(np.int64).astype(np.float64)
