@@ -255,6 +255,18 @@ def test_rows_that_the_learner_refuses_name_their_lines(tmp_path):
     assert run.rows == 1000
 
 
+def test_the_label_of_a_row_that_is_left_out_leaves_no_trace(tmp_path):
+    """Where blocks are cut, and so which rows are read together, must not show in the file."""
+    source = tmp_path / "s.csv"
+    source.write_text(
+        "x,y\n" + "1,a\n2,b\n" * 600 + "oops,a label that is longer than the others\n3,c\n" + "1,a\n" * 600
+    )
+    reading = Reading(on_bad_row="skip")
+    whole = learned(source, tmp_path / "whole", reading)
+    assert nolana.load(tmp_path / "whole").classes_.dtype == "<U1"
+    assert learned(source, tmp_path / "cut", reading, every=Every(rows=200)) == whole
+
+
 # kill -9
 
 LEARN = ("--target", "kind", "--categories", "onehot", "--missing", "mean", "--landmarks", "40")
