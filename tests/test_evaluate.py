@@ -437,3 +437,19 @@ def test_empty_blocks_of_a_late_stream_are_passed_over(stream):
     given = [(x[:0], y[:0]), *blocks(x, y, 50), (x[:0], y[:0])]
     result = progressive(NolanaClassifier(n_landmarks=15), given, delay=10)
     assert result.metrics == progressive(NolanaClassifier(n_landmarks=15), blocks(x, y, 50), delay=10).metrics
+
+
+def test_the_recent_score_is_of_the_last_window_however_long_the_history():
+    """The history keeps ever fewer points; the score of the last window must not grow old with them."""
+    wrong_until = 4_000
+    X, truth = np.zeros((5_000, 1)), np.where(np.arange(5_000) < wrong_until, "b", "a")
+    learner = LastLabel()
+    learner.learn(X[:1], ["a"])
+    evaluation = Evaluation(metrics=["accuracy"], window=2)
+    evaluation.run(learner, [(X[:wrong_until], truth[:wrong_until])])
+    assert evaluation.recent == {"accuracy": 1.0}
+    evaluation.run(learner, [(X[:3], np.array(["a", "b", "c"]))])  # a whole window of errors, and half of another
+    assert evaluation.recent == {"accuracy": 0.0}
+    resumed = Evaluation(metrics=["accuracy"], window=2)
+    resumed.restore(evaluation.state())
+    assert resumed.recent == evaluation.recent

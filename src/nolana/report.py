@@ -10,7 +10,7 @@ __all__ = ["Block", "Figure", "Grid", "Section", "Text", "page"]
 STYLE = """
 :root { color-scheme: light; --ink: #1c2024; --soft: #5b6570; --line: #d9dee3; --tint: #f5f7f9; --mark: #e8f1fa; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.5rem 5rem; max-width: 68rem; color: var(--ink); background: #fff;
+body { margin: 0 auto; padding: 2.5rem 1.5rem 5rem; max-width: 72rem; color: var(--ink); background: #fff;
   font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.4rem; margin: 3.2rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--line); }
@@ -19,9 +19,9 @@ nav ul { list-style: none; padding: 0; columns: 2; max-width: 46rem; }
 a { color: #0b5cad; text-decoration: none; } a:hover { text-decoration: underline; }
 .lead { color: var(--soft); font-size: 1.08rem; }
 .scroll { overflow-x: auto; margin: 1.2rem 0; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
-th, td { padding: .3rem .75rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .28rem .5rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; background: var(--tint); }
 th:first-child, td:first-child { text-align: left; }
 td.text { text-align: left; white-space: normal; min-width: 16rem; }

@@ -87,6 +87,7 @@ class Evaluation:
         self._overall: list[Metric] = []
         self._recent: list[Metric] = []  # over the last window, which may have ended
         self._since = 0  # rows in it
+        self._before: dict[str, float] = {}  # the metrics of the last window that ended
         self._ended = True
         self.rows = 0
         self.seconds = 0.0
@@ -144,7 +145,7 @@ class Evaluation:
             self._since += stop - start
             start = stop
             if self._since == self._window or (self._window is None and start == len(rows)):
-                self._ended = True
+                self._ended, self._before = True, _values(self._recent)
                 self._history.offer(self._point)
 
     @property
@@ -156,6 +157,12 @@ class Evaluation:
     def metrics(self) -> dict[str, float]:
         """Over all rows so far."""
         return _values(self._overall)
+
+    @property
+    def recent(self) -> dict[str, float]:
+        """Over the last window, or over the one before while the last has less than half of its rows."""
+        young = self._window is not None and self._since < self._window / 2
+        return dict(self._before) if young and self._before else _values(self._recent)
 
     @property
     def history(self) -> list[Point]:
@@ -181,6 +188,7 @@ class Evaluation:
             "ended": self._ended,
             "overall": [metric.state() for metric in self._overall],
             "recent": [metric.state() for metric in self._recent],
+            "before": [self._before[name] for name in names] if self._before else None,
             "history": self._history.state(names),
             "late": self._late.state(),
         }
@@ -215,6 +223,8 @@ class Evaluation:
                 for metric, values in zip(metrics, saved, strict=True):
                     metric.restore(values)
             new._ended = bool(state["ended"])
+            if state["before"] is not None:
+                new._before = {name: float(value) for name, value in zip(names, state["before"], strict=True)}
         if rows < 0 or new._since < 0 or (self._window is not None and new._since > self._window):
             raise ValueError(f"the state has rows={rows} and since={new._since}, which cannot be")
         new._history.restore(state["history"], names)

@@ -10,7 +10,7 @@ from nolana.errors import ModelFileError
 from nolana.evaluate import Evaluation, Point
 from nolana.running.checkpoints import Kept, read
 from nolana.running.recipe import task_of
-from nolana.running.scoring import Scoring, recent
+from nolana.running.scoring import Scoring
 from nolana.streams.plan import Plan
 
 __all__ = ["Description", "describe"]
@@ -82,7 +82,7 @@ class Description:
             "bad_rows": dict(kept.stream["bad_rows"]["reasons"]),
             "rows_scored": self.evaluation.rows,
             "score": self.evaluation.metrics,
-            "recent_score": recent(self.evaluation),
+            "recent_score": self.evaluation.recent,
             "window": kept.evaluation["window"],
         }
 

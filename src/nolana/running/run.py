@@ -13,7 +13,6 @@ from nolana.metrics import Predictions
 from nolana.running.checkpoints import SECTION, Checkpoints, Kept
 from nolana.running.reading import FIRST_ROWS
 from nolana.running.recipe import task_of
-from nolana.running.scoring import recent
 from nolana.running.stopping import Stop, Stopped
 from nolana.streams import Block, Stream
 
@@ -73,7 +72,7 @@ class Run:
     @property
     def recent(self) -> dict[str, float]:
         """The metrics over the last window."""
-        return recent(self.evaluation)
+        return self.evaluation.recent
 
     def go(
         self,

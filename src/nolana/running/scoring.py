@@ -10,18 +10,9 @@ from nolana.errors import ConflictError
 from nolana.evaluate import Evaluation
 from nolana.metrics import Predictions, resolve
 
-__all__ = ["Scoring", "recent"]
+__all__ = ["Scoring"]
 
 WINDOW = 1000
-
-
-def recent(evaluation: Evaluation) -> dict[str, float]:
-    """The metrics over the last window, or over the one before while the last has less than half of its rows."""
-    history, window = evaluation.history, evaluation.window or 1
-    if not history:
-        return {}
-    young = 0 < evaluation.rows % window < window / 2
-    return dict(history[-2 if young and len(history) > 1 else -1].window)
 
 
 @dataclass(frozen=True)
