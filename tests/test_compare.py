@@ -11,6 +11,7 @@ from nolana import NolanaClassifier, rivals
 from nolana.cli.app import app
 from nolana.comparison import by_held_out, by_progress, kind_of, one_pass, score, standardised
 from nolana.contestants import TABLE, Task, contestant, names
+from nolana.errors import StreamError
 from nolana.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
 
 
@@ -204,3 +205,18 @@ def test_the_command_refuses(table, arguments, said):
     done = CliRunner().invoke(app, ["compare", str(table), *arguments])
     assert done.exit_code != 0
     assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
+
+
+def test_text_columns_and_missing_values_become_numbers(table, tmp_path):
+    odd = tmp_path / "odd.csv"
+    lines = table.read_text().splitlines()
+    colours = ["colour", *("red" if i % 2 else "" for i in range(len(lines) - 1))]
+    odd.write_text("\n".join(f"{line},{colour}" for line, colour in zip(lines, colours, strict=True)))
+    base = ["compare", str(odd), "--target", "kind", "--methods", "PA", "--shuffles", "1"]
+    base += ["--out", str(tmp_path / "p.png")]
+    done = CliRunner().invoke(app, base)
+    assert isinstance(done.exception, StreamError)
+    done = CliRunner().invoke(app, [*base, "--categories", "onehot", "--missing", "mean", "--json"])
+    assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(app, [*base, "--ignore", "colour", "--json"])
+    assert done.exit_code == 0, done.output

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 import nolana
-from nolana.cli.models import models
-from nolana.cli.options import in_words_of_options
+from nolana.cli.models import Categories, Ignore, Missing, models
+from nolana.cli.options import columns, in_words_of_options
 from nolana.errors import ModelFileError, NolanaError, StreamError
 
 EXIT_CODES = (
@@ -74,7 +74,7 @@ def demo(
 
 @app.command()
 def compare(
-    data: Annotated[Path | None, typer.Argument(help="CSV or LIBSVM text, also compressed; by default digits.")] = None,
+    data: Annotated[Path | None, typer.Argument(help="A file of any format; by default scikit-learn's digits.")] = None,
     target: Annotated[str | None, typer.Option(help="Column of the label, by name or number.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression; by default told from labels.")] = None,
     methods: Annotated[str | None, typer.Option(help="Names with commas between them, or all.")] = None,
@@ -83,6 +83,9 @@ def compare(
     in_order: Annotated[bool, typer.Option("--in-order", help="One pass in the order of the file.")] = False,
     tune: Annotated[bool, typer.Option("--tune", help="Choose parameters by cross-validation on first rows.")] = False,
     scale: Annotated[bool, typer.Option(help="Standardise the features by the rows so far.")] = True,
+    ignore: Ignore = None,
+    categories: Categories = None,
+    missing: Missing = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
     out: Annotated[Path, typer.Option(help="Where to write the picture: .png, .svg or .pdf.")] = Path("compare.png"),
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
@@ -90,9 +93,11 @@ def compare(
     """Compare NOLANA with its rivals on your own data, at equal budget, each row predicted before it is learned."""
     from nolana.cli.compare import show
 
+    given = {"ignore": columns(ignore), "categories": categories, "missing": missing}
     show(
         data,
         target=target,
+        reading={name: said for name, said in given.items() if said is not None},
         task=task,
         methods=methods,
         landmarks=landmarks,

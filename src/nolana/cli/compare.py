@@ -1,7 +1,7 @@
 """``nolana compare``: NOLANA and its rivals on one file at equal budget, a table and a picture."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.table import Table
 from nolana import plot, streams, trivial
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
-from nolana.cli.options import refusing
+from nolana.cli.options import column, refusing, refusing_source
 from nolana.comparison import METRICS, SIGNS, Run, by_progress, kind_of, one_pass, standardised
 from nolana.contestants import TABLE, Contestant, Task, contestant, names
 from nolana.evaluate import Progress as Seen
@@ -65,6 +65,7 @@ def show(
     data: Path | None,
     *,
     target: str | None,
+    reading: Mapping[str, Any],
     task: str | None,
     methods: str | None,
     landmarks: int,
@@ -79,7 +80,9 @@ def show(
     """Run the contest, print the table and write the picture to `out`."""
     with refusing("--out"):
         plot.check(out)
-    rows = _rows(data, target, task, seed, in_order, scaled=scaled and data is not None, tuned=tuned)
+    X, y = digits() if data is None else _read(data, target, reading)
+    title = "scikit-learn's digits" if data is None else data.name
+    rows = _rows(title, X, y, task, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
     with refusing("--methods"):
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks))
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
@@ -95,10 +98,9 @@ def show(
 
 
 def _rows(
-    data: Path | None, target: str | None, task: str | None, seed: int, in_order: bool, *, scaled: bool, tuned: bool
+    title: str, X: Array, y: NDArray[Any], task: str | None, seed: int | None, *, scaled: bool, tuned: bool
 ) -> Rows:
-    """The rows of a file, or the digits, which have their scale already."""
-    X, y = digits() if data is None else _read(data, target)
+    """What there is to learn from, in the order of the seed where there is one."""
     kind = task or kind_of(y)
     if kind not in METRICS:
         raise typer.BadParameter(f"{kind!r} is unknown; choose classification or regression", param_hint="--task")
@@ -108,22 +110,16 @@ def _rows(
         y = y.astype(np.float64)
     if len(y) < FEWEST_ROWS:
         raise typer.BadParameter(f"{len(y)} rows are too few to compare on; at least {FEWEST_ROWS} are needed")
-    if not in_order:
+    if seed is not None:
         order = np.random.default_rng(seed).permutation(len(y))
         X, y = X[order], y[order]
     first = min(FIRST_ROWS, len(y) // 5) if tuned else 0
-    title = "scikit-learn's digits" if data is None else data.name
     return Rows(title, kind, scaled, X[:first], y[:first], X[first:], y[first:])
 
 
-def _read(data: Path, target: str | None) -> tuple[Array, NDArray[Any]]:
-    column: str | int | None = int(target) if target is not None and target.lstrip("-").isdigit() else target
-    try:
-        X, y = streams.read(data, target=column)
-    except OSError as error:
-        raise typer.BadParameter(f"{data}: {error.strerror or error}", param_hint="DATA") from error
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="DATA") from error
+def _read(data: Path, target: str | None, reading: Mapping[str, Any]) -> tuple[Array, NDArray[Any]]:
+    with refusing_source(str(data)):
+        X, y = streams.read(data, target=None if target is None else column(target), **reading)
     assert y is not None
     return X, y
 
@@ -233,8 +229,8 @@ def _print(
     order = "in the order of the file" if in_order else f"mean and spread of {passes} shuffles"
     grid = Table()
     grid.add_column("method", no_wrap=True)
-    for column in (heading, "us per row", "bytes", "vectors"):
-        grid.add_column(column, justify="right", no_wrap=True)
+    for name in (heading, "us per row", "bytes", "vectors"):
+        grid.add_column(name, justify="right", no_wrap=True)
     for i, line in enumerate(table):
         if line.method in TRIVIAL[rows.kind] and table[i - 1].method not in TRIVIAL[rows.kind]:
             grid.add_section()
