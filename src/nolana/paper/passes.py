@@ -1,6 +1,6 @@
 """The two pieces of work that most experiments are made of: choosing parameters, and one pass with them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,15 +57,27 @@ def tuned(source: Source, _: Results, *, data: str, method: str, limit: int, row
     }
 
 
-def passed(source: Source, given: Results, *, data: str, method: str, limit: int, shuffle: int, rows: int) -> Result:
-    """One pass over a shuffle, with the parameters that were chosen, or with the defaults where none were."""
+def passed(
+    source: Source,
+    given: Results,
+    *,
+    data: str,
+    method: str,
+    limit: int,
+    shuffle: int,
+    rows: int,
+    beyond: Mapping[str, Any] | None = None,
+) -> Result:
+    """One pass over a shuffle, with the parameters that were chosen, or with the defaults where none were.
+
+    `beyond` are parameters that the budget does not allow, for those who ask why.
+    """
     X, y = shuffled(source, data, limit, shuffle)
     entry = entry_of(data, method, X.shape[1])
     point: Point = next((result["point"] for result in given.values()), {})
     facts = Facts(distance_of(tuning_rows(source, data, limit, rows)[0]), len(y))
-    run = one_pass(
-        entry.estimator(point, facts, shuffle), X, y, metric=metric_of(data), points=POINTS, hold_out=HOLD_OUT
-    )
+    estimator = entry.estimator(point, facts, shuffle).set_params(**(beyond or {}))
+    run = one_pass(estimator, X, y, metric=metric_of(data), points=POINTS, hold_out=HOLD_OUT)
     return plain(run, metric_of(data))
 
 
