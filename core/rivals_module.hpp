@@ -1,4 +1,4 @@
-// The Python face of the rivals; included by module.cpp after its helpers.
+// The Python face of the rivals; module.cpp includes it after its templates.
 #pragma once
 
 #include "bind_fourier.hpp"
