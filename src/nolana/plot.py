@@ -19,9 +19,9 @@ __all__ = ["Panel", "check", "portrait", "running_scores", "svg"]
 
 FORMATS = (".pdf", ".png", ".svg")
 # Okabe and Ito's colours, told apart by colour-blind eyes too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# Every other curve is dashed and lies on top, so that two that run together are both seen.
-STROKES = ("-", (0, (4, 3)))
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
+# Broken curves lie on top, so that two that run together are both seen; three strokes, so that colours can come again.
+STROKES = ("-", (0, (4, 3)), (0, (1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 IN_PER_CENT = ("accuracy", "balanced_accuracy", "auc")
 

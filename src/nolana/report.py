@@ -19,12 +19,12 @@ nav ul { list-style: none; padding: 0; columns: 2; max-width: 46rem; }
 a { color: #0b5cad; text-decoration: none; } a:hover { text-decoration: underline; }
 .lead { color: var(--soft); font-size: 1.08rem; }
 .scroll { overflow-x: auto; margin: 1.2rem 0; }
-table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
-th, td { padding: .28rem .5rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .28rem .42rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; background: var(--tint); }
 th:first-child, td:first-child { text-align: left; }
-td.text { text-align: left; white-space: normal; min-width: 16rem; }
+th.text, td.text { text-align: left; white-space: normal; min-width: 16rem; }
 td.mark { background: var(--mark); font-weight: 600; }
 figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
@@ -67,7 +67,7 @@ class Grid:
 
     def html(self) -> str:
         """As HTML."""
-        head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in self.head)
+        head = "".join(self._heading(j, cell) for j, cell in enumerate(self.head))
         body = "".join(
             "<tr>" + "".join(self._cell(i, j, cell) for j, cell in enumerate(row)) + "</tr>\n"
             for i, row in enumerate(self.rows)
@@ -77,9 +77,15 @@ class Grid:
             f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         )
 
+    def _wordy(self, j: int) -> bool:
+        return j > 0 and any(len(row[j]) > WORDY for row in self.rows)
+
+    def _heading(self, j: int, cell: str) -> str:
+        kind = ' class="text"' if self._wordy(j) else ""
+        return f'<th scope="col"{kind}>{html.escape(cell)}</th>'
+
     def _cell(self, i: int, j: int, cell: str) -> str:
-        wordy = j > 0 and any(len(row[j]) > WORDY for row in self.rows)
-        kind = "mark" if (i, j) in self.marked else "text" if wordy else ""
+        kind = "mark" if (i, j) in self.marked else "text" if self._wordy(j) else ""
         return f'<td class="{kind}">{html.escape(cell)}</td>' if kind else f"<td>{html.escape(cell)}</td>"
 
 
