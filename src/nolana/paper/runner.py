@@ -1,15 +1,17 @@
 """Runs the cells of a plan, as many at a time as there are jobs, and keeps every result as soon as it is there.
 
 ``cells.jsonl`` in the output directory has one line for each finished cell: its key, a digest of what it depends on
-(function, arguments, the results it was given, version and seed of the run) and its result. A cell whose line has
-the digest of today is not run again.
+(function and the source of its module, arguments, the results it was given, data and version) and its result. A cell
+whose line has the digest of today is not run again.
 """
 
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import lru_cache
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -62,8 +64,16 @@ class Kept:
 
 def digest_of(cell: Cell, given: Results, source: str) -> str:
     """What the result of a cell depends on."""
-    what = [cell.work.__module__, cell.work.__qualname__, dict(cell.arguments), dict(given), source, nolana.__version__]
+    home, name = cell.work.__module__, cell.work.__qualname__
+    what = [home, _code_of(home), name, dict(cell.arguments), dict(given), source, nolana.__version__]
     return hashlib.sha256(json.dumps(what, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+@lru_cache
+def _code_of(module: str) -> str:
+    """A digest of the source of a module."""
+    path = sys.modules[module].__file__
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
 
 
 def run(
