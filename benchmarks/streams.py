@@ -6,7 +6,6 @@ split into two halves is our reading of the paper's task; those that drift, whic
 Run as a script, it loads every stream that is on this machine and prints its shape.
 """
 
-import importlib.metadata
 import os
 import platform
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 import nolana
 from nolana import datasets
 from nolana.errors import DataError
+from nolana.paper.machine import cpu_name, version_of
 
 Array = NDArray[np.float64]
 Rows = tuple[Array, NDArray[np.generic]]  # X (n, d), y (n,)
@@ -60,22 +60,6 @@ class Stream:
 
 
 STREAMS = {name: Stream(record) for name, record in datasets.catalogue().items()}
-
-
-def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def version_of(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def print_setting(seed: int | None) -> None:

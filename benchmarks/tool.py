@@ -45,7 +45,8 @@ from numpy.typing import NDArray
 import nolana
 from nolana import NolanaClassifier
 from nolana.errors import DataError
-from streams import STREAMS, print_setting, version_of
+from nolana.paper.machine import version_of
+from streams import STREAMS, print_setting
 
 SEED = 0
 SIZES = (200, 100)  # landmarks; the bounds are for the first

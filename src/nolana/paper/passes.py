@@ -14,7 +14,6 @@ from nolana.tuning import Facts, Point, distance_of, tune
 
 HOLD_OUT = 0.2
 POINTS = 60
-MILLISECONDS = 2.0  # of a landmark move with the paper's solver, roughly
 
 FACTORS = {"accuracy": 100.0, "rmse": 1.0}  # the tables show per cent
 

@@ -50,14 +50,15 @@ def rows_of(source: Source, name: str, limit: int | None) -> tuple[Array, NDArra
     return X[chosen], y[chosen]
 
 
-def shuffled(source: Source, name: str, limit: int | None, seed: int) -> tuple[Array, NDArray[Any]]:
-    """The rows in the order of the seed."""
+def shuffled(
+    source: Source, name: str, limit: int | None, seed: int, count: int | None = None
+) -> tuple[Array, NDArray[Any]]:
+    """The rows in the order of the seed, or the first `count` of them."""
     X, y = rows_of(source, name, limit)
-    order = np.random.default_rng(seed).permutation(len(y))
+    order = np.random.default_rng(seed).permutation(len(y))[:count]
     return X[order], y[order]
 
 
 def tuning_rows(source: Source, name: str, limit: int | None, count: int) -> tuple[Array, NDArray[Any]]:
     """The rows that choose the parameters."""
-    X, y = shuffled(source, name, limit, TUNING_SEED)
-    return X[:count], y[:count]
+    return shuffled(source, name, limit, TUNING_SEED, count)

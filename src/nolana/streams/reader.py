@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolana.errors import StreamError
 from nolana.streams.bad_rows import BadRow
@@ -16,7 +15,6 @@ from nolana.streams.text import Text
 
 __all__ = ["Reader", "TextReader"]
 
-Places = NDArray[np.int64]
 Problem = tuple[str, int, int, int, int]
 
 
