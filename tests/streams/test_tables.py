@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nolana import streams
 from nolana.errors import MissingExtraError, StreamError
-from test_streams_json import check, read, refusal, tables
+from tables import check, read, refusal, tables
 
 
 def as_table(names, X, labels):

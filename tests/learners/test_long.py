@@ -11,7 +11,7 @@ from conftest import HEADS, KERNELS, POLICIES, build_learner, core_builds, same_
 from nolana import NolanaClassifier
 
 pytestmark = pytest.mark.soak
-REPO = Path(__file__).resolve().parents[1]
+REPO = Path(__file__).resolve().parents[2]
 
 
 def test_memory_after_two_million_rows_is_that_after_twenty_thousand():

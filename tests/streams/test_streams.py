@@ -23,7 +23,7 @@ from nolana import reference, streams
 from nolana.errors import NolanaError, StreamError
 
 BUILDS = core_builds()
-DATA = Path(os.environ.get("NOLANA_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("NOLANA_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PACKERS = {
     "": bytes,
     ".gz": gzip.compress,

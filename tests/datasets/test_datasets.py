@@ -16,7 +16,7 @@ from nolana.datasets import DataSet, File, Paper, preparation, reading
 from nolana.datasets.collection import BASE_URL, COLLECTION
 from nolana.errors import DataError, NolanaError, StreamError
 
-REAL = Path(os.environ.get("NOLANA_DATA") or Path(__file__).parents[2] / "shared" / "data")
+REAL = Path(os.environ.get("NOLANA_DATA") or Path(__file__).parents[3] / "shared" / "data")
 ROWS = (6, 4)
 WIDTH = 3
 

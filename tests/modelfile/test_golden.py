@@ -44,7 +44,7 @@ def test_version_1_is_read_by_the_core():
 
 
 def test_version_1_is_read_by_the_reference():
-    code = "import json, nolana, test_modelfile_golden as t; print(json.dumps([nolana.backend_name(), t.found()]))"
+    code = "import json, nolana, test_golden as t; print(json.dumps([nolana.backend_name(), t.found()]))"
     environment = os.environ | {"NOLANA_BACKEND": "reference"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(

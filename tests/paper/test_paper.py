@@ -51,7 +51,9 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, expected):
         f"run(chain({str(log)!r}, n3='kill'), None, Kept(Path({str(out)!r})), jobs=1, label='test', "
         "progress=lambda key, cost: None)"
     )
-    killed = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, capture_output=True, timeout=120)
+    killed = subprocess.run(
+        [sys.executable, "-c", script], cwd=Path(__file__).parents[1], capture_output=True, timeout=120
+    )
     assert killed.returncode == -9, killed.stderr.decode()
     cells = (out / CELLS).read_bytes()
     assert cells.count(b"\n") == 3
