@@ -2,15 +2,15 @@
 // so that z(x).z(x') is exp(-gamma |x-x'|^2) on average.
 #pragma once
 
-#include "rival.hpp"
+#include "kernel.hpp"
 #include "sincos.hpp"
 
 namespace nolana {
 
 // Pairs of a cosine and a sine: D cosines from 0, D sines from width(), zeros in between.
-class FourierMap {
+class FourierFeatures {
   public:
-    explicit FourierMap(Landmarks draws) : draws_(std::move(draws)), angles_(draws_.width()) {}
+    explicit FourierFeatures(Landmarks draws) : draws_(std::move(draws)), angles_(draws_.width()) {}
 
     std::size_t projections() const { return draws_.size(); }
     std::size_t width() const { return draws_.width(); }
@@ -37,7 +37,7 @@ class FourierMap {
     // Weights (outputs, 2D) that are laid out as phi is.
     Field field(std::string name, double* data, std::size_t outputs) const {
         const std::size_t n = projections(), w = width();
-        return {std::move(name), {outputs, 2 * n},
+        return {std::move(name), {Side::outputs(outputs), 2 * n},
                 [=](double* to) {
                     for (std::size_t h = 0; h < 2 * outputs; ++h) std::copy_n(data + h * w, n, to + h * n);
                 },

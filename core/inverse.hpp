@@ -12,16 +12,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "symmetric.hpp"
+#include "map.hpp"
 
 namespace nolana {
-
-struct Move {
-    std::size_t q;
-    double s;              // how new the place is
-    const double* carry;   // c
-    const double* column;  // P'[:,q]
-};
 
 class Inverse {
   public:
@@ -31,26 +24,18 @@ class Inverse {
 
     Symmetric& matrix() { return p_; }
     const Symmetric& matrix() const { return p_; }
-    std::size_t bytes() const { return p_.bytes() + scratch_.bytes(); }
+    std::size_t scratch_bytes() const { return scratch_.bytes(); }
 
-    // k(x,x) - k.P k; leaves P k for grow.
-    double novelty(const double* k, double self, std::size_t n) {
-        p_.multiply(k, row(product), n);
-        return self - dot(k, row(product), padded(n, panel_lanes));
-    }
-
-    // A new landmark whose novelty was just taken: P' = P (+) 0 + z z' / g, z = [-P k; 1], g = novelty + delta.
-    // Returns z.
-    const double* grow(double g, std::size_t n) {
+    // A new landmark: P' = P (+) 0 + z z' / g, z = [-P k; 1], g = k(x,x) - k.P k + delta; `explained` is P k.
+    Growth grow(const double* explained, double g, std::size_t n) {
         double *z = row(product), *over = row(left);
-        if (n == 0) std::fill_n(z, stride_, 0.0);
-        for (std::size_t i = 0; i < n; ++i) z[i] = -z[i];
+        for (std::size_t i = 0; i < n; ++i) z[i] = -explained[i];
         z[n] = 1;
         for (std::size_t i = n + 1; i < stride_; ++i) z[i] = 0;
         for (std::size_t i = 0; i < stride_; ++i) over[i] = z[i] / g;
         const Symmetric::Outer outer{z, over};
         p_.update(&outer, 1, n + 1);
-        return z;
+        return {z, g, n + 1};
     }
 
     // new_values = k(u', u_j) and old_values = E[:,q], both over the old landmarks.
@@ -89,7 +74,7 @@ class Inverse {
         for (std::size_t i = 0; i < n; ++i)
             if (i != q) error = std::max(error, std::fabs(fma(v[i], target[q], result[i])));
         trusted_ = error <= 1e-6 && raw >= -1e-10 * (new_self + old_self);  // false for NaN as well
-        return {q, s, c, v};
+        return {q, s, c, v, n};
     }
 
     // Whether the last move left P as exact as it should be.

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "buffer.hpp"
-#include "vec.hpp"
+#include "state.hpp"
 
 namespace nolana {
 
@@ -26,6 +25,18 @@ class Landmarks {
     double& count(std::size_t i) { return counts_[i]; }
     double count(std::size_t i) const { return counts_[i]; }
     std::size_t bytes() const { return panels_.bytes() + norms_.bytes() + counts_.bytes(); }
+    // (size, features) under this name.
+    void describe_places(Description& d, const std::string& name, const Side& side) {
+        const std::size_t n = side.value;
+        d.scratch(panels_, norms_);
+        d.add({name, {side, features_},
+               [this, n](double* to) { for (std::size_t i = 0; i < n; ++i) get(i, to + i * features_); },
+               [this, n](const double* from) { for (std::size_t i = 0; i < n; ++i) set(i, from + i * features_); }});
+    }
+    void describe(Description& d, const Side& side) {
+        describe_places(d, "landmarks", side);
+        d.vector("counts", counts_, side);
+    }
 
     void get(std::size_t i, double* u) const {
         const double* p = panel(i / panel_lanes) + i % panel_lanes;
@@ -45,11 +56,13 @@ class Landmarks {
         counts_[size_++] = count;
     }
     void shrink() { --size_; }
-    void clear() {
-        size_ = 0;
+    // n vectors of zeros.
+    void resize(std::size_t n) {
+        size_ = n;
         panels_.clear();
         norms_.clear();
     }
+    void clear() { resize(0); }
 
   private:
     std::size_t capacity_, features_, size_ = 0;

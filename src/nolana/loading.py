@@ -24,13 +24,13 @@ def classes() -> dict[str, Any]:
     return {kind.__name__: kind for kind in (*(getattr(estimators, name) for name in estimators.__all__), *kinds)}
 
 
-def load(path: str | os.PathLike[str], **given: Any) -> Any:
+def load(path: str | os.PathLike[str], **objects: Any) -> Any:
     """The estimator that ``save`` wrote to this file; it continues bit for bit where that one was.
 
     Parameters
     ----------
     path : the file.
-    given : what a file cannot hold, by the name of its parameter: ``kernel=my_kernel``, ``landmarks=my_policy``.
+    objects : what a file cannot hold, by the name of its parameter: ``kernel=my_kernel``, ``landmarks=my_policy``.
 
     Raises `nolana.errors.ModelFileError`, which says what is wrong with the file. No file, whoever made it, can run
     code, crash the process or take more memory than its own size accounts for.
@@ -45,22 +45,22 @@ def load(path: str | os.PathLike[str], **given: Any) -> Any:
     >>> bool((nolana.load(path).decision_function(X) == model.decision_function(X)).all())
     True
     """
-    return load_with_extra(path, **given)[0]
+    return load_with_extra(path, **objects)[0]
 
 
-def load_with_extra(path: str | os.PathLike[str], **given: Any) -> tuple[Any, dict[str, Tree]]:
+def load_with_extra(path: str | os.PathLike[str], **objects: Any) -> tuple[Any, dict[str, Tree]]:
     """The estimator, and the other sections that ``save(path, extra=...)`` put beside it."""
     sections = modelfile.read(path)
     try:
-        estimator = _estimator(sections, given)
+        estimator = _estimator(sections, objects)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
     return estimator, {name: tree for name, tree in sections.items() if name != SECTION}
 
 
-def _estimator(sections: dict[str, Tree], given: Mapping[str, Any]) -> Any:
+def _estimator(sections: dict[str, Tree], objects: Mapping[str, Any]) -> Any:
     if SECTION not in sections:
         raise ModelFileError(f"there is no estimator in it, only {', '.join(sections) or 'nothing'}")
     node = Node(sections[SECTION], SECTION)
     name = node["class"].text(classes())
-    return estimator_of(classes()[name], node, given)
+    return estimator_of(classes()[name], node, objects)

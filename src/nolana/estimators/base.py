@@ -4,7 +4,7 @@ import copy
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from nolana.errors import ModelFileError
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
-from nolana.learners.lock import FairLock
+from nolana.learners.driver import Driver
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -27,39 +27,17 @@ Array = NDArray[np.float64]
 IN_PLACE = ("_labels", "_centre")  # attributes of subclasses that learning changes in place
 
 
-class StreamLearner(Protocol):
-    """What an estimator asks of the learner it holds; all calls under the lock."""
-
-    lock: FairLock
-    largest: float  # features beyond this overflow
-
-    @property
-    def rows(self) -> int: ...
-    @property
-    def outputs(self) -> int: ...
-    @property
-    def memory_bytes(self) -> int: ...
-    @property
-    def runs_user_code(self) -> bool: ...
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array: ...
-    def scores(self, x: Array) -> Array: ...
-    def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None: ...
-    def twin(self) -> "StreamLearner": ...
-    def state(self) -> dict[str, Any]: ...
-    def restore(self, state: dict[str, Any]) -> None: ...
-
-
 class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that holds a learner in ``_learner`` from its first row on."""
 
-    _learner: Any  # a StreamLearner, or more where the subclass knows it
+    _learner: Any  # a Driver
     _learner_class: ClassVar[type]
     max_iter: int
     shuffle: bool
     random_state: Any
 
-    def _make_learner(self, n_features: int, outputs: int) -> StreamLearner:
-        """A learner as the parameters say; every nonsensical parameter is a ValueError here."""
+    def _make_learner(self, n_features: int, outputs: int) -> Driver:
+        """The learner of these parameters; every invalid one is a ValueError here."""
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
@@ -110,7 +88,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         if "_learner" in self.__dict__:
             with self._learner.lock:
                 state |= self._snapshot()
-                state["_learner"] = self._learner.twin()
+                state["_learner"] = self._learner.copy()
         return state
 
     def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Tree] | None = None) -> None:

@@ -23,19 +23,22 @@ from nolana.estimators.edge import (
 from nolana.estimators.labels import Labels, check_labels, widened
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
+from nolana.reference.losses import Loss
+from nolana.specs import labels
 
 Array = NDArray[np.float64]
 
 
 def is_probabilistic(estimator: Any) -> bool:
     """Whether the loss makes scores log-odds."""
-    return bool(getattr(estimator, "loss", None) == "logistic")
+    loss = labels(Loss).get(getattr(estimator, "loss", None))
+    return bool(loss is not None and loss.probabilistic)
 
 
-FAST_CLASSES = 32  # up to so many the targets of single rows are kept ready
+FAST_CLASSES = 32  # up to so many the targets of single rows are cached
 
 
-class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     """A classifier that learns row by row; classes may appear at any row."""
 
     classes_: NDArray[Any]
@@ -152,7 +155,7 @@ class StreamClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         self._two = known.by_column(np.ones((1, 1)), np.nan)[0].tolist() if two else []
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn the rows `max_iter` times; a refused fit keeps the model there was."""
+        """Forget everything, then learn the rows `max_iter` times; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
             self._check_epochs()

@@ -1,11 +1,11 @@
 """NolanaClassifier: nonlinear classification of a stream in fixed memory."""
 
-from nolana.estimators.classification import StreamClassifier
+from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.model import NolanaModel
-from nolana.losses import CLASSIFICATION
+from nolana.reference.losses import CLASSIFICATION
 
 
-class NolanaClassifier(StreamClassifier, NolanaModel):
+class NolanaClassifier(OnlineClassifier, NolanaModel):
     """Classify a stream with a kernel model of fixed size whose landmarks follow the data.
 
     f_o(x) = sum_i alpha_oi k(x, u_i) over m landmarks u_i, learned row by row; two classes share one output,
@@ -57,5 +57,4 @@ class NolanaClassifier(StreamClassifier, NolanaModel):
     Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation".
     """
 
-    _losses = CLASSIFICATION
-    _regression = False
+    _task = CLASSIFICATION

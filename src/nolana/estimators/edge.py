@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
 from nolana._backend import engine
-from nolana.learners.nolana import ROWS_PER_LOCK
+from nolana.learners.landmark import ROWS_PER_LOCK
 
 Array = NDArray[np.float64]
 

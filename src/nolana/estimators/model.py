@@ -5,17 +5,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana import reference
 from nolana.estimators.base import OnlineEstimator
-from nolana.estimators.parameters import kernel_of, settings_of, width_of
-from nolana.learners.nolana import Nolana
+from nolana.estimators.parameters import initial_of, kernel_of, spec_of, width_of
+from nolana.learners.landmark import LandmarkLearner
 
 Array = NDArray[np.float64]
 
 
 class LandmarkEstimator(OnlineEstimator):
-    """An estimator that holds a `Nolana` learner."""
+    """An estimator that holds a `LandmarkLearner`."""
 
-    _learner_class = Nolana
+    _learner_class = LandmarkLearner
 
     kernel: Any
     degree: int
@@ -25,7 +26,7 @@ class LandmarkEstimator(OnlineEstimator):
     def _largest(self) -> float:
         if "_learner" in self.__dict__:
             return float(self._learner.largest)
-        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
+        return float(kernel_of(self.kernel, self.degree, self.coef0).build(reference).largest_value)
 
     @property
     def n_moves_(self) -> int:
@@ -60,8 +61,7 @@ class LandmarkEstimator(OnlineEstimator):
 class NolanaModel(LandmarkEstimator):
     """What the classifier and the regressor share: all parameters of the map and of the learning on it."""
 
-    _losses: ClassVar[tuple[str, ...]]
-    _regression: ClassVar[bool]
+    _task: ClassVar[str]
 
     def __init__(
         self,
@@ -131,8 +131,12 @@ class NolanaModel(LandmarkEstimator):
         "ridge": 0.0,
     }
 
-    def _make_learner(self, n_features: int, outputs: int) -> Nolana:
-        return Nolana(settings_of(self, n_features, self._losses, self._regression), n_features, outputs)
+    def _make_learner(self, n_features: int, outputs: int) -> LandmarkLearner:
+        spec, options = spec_of(self, n_features, self._task)
+        initial = initial_of(self.initial_landmarks, self.n_landmarks, n_features)
+        return LandmarkLearner(spec, options, n_features, outputs, initial)
 
     def _check_parameters(self) -> None:
-        settings_of(self, width_of(self.initial_landmarks), self._losses, self._regression)
+        n_features = width_of(self.initial_landmarks)
+        spec_of(self, n_features, self._task)
+        initial_of(self.initial_landmarks, self.n_landmarks, n_features)

@@ -1,27 +1,40 @@
-"""From what the user wrote to the settings of a learner: defaults, ranges, and combinations that make no sense."""
+"""From an estimator's parameters to the spec of a learner: defaults, ranges, and invalid combinations."""
 
 import math
 import numbers
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nolana import kernels, losses, schedules
-from nolana.kernels import KernelChoice
-from nolana.learners.nolana import Decomposition, GradientSteps, NewtonSteps, Settings
-from nolana.nystroem import landmarks as policies
+from nolana.learners.landmark import LandmarkOptions, learner_spec
+from nolana.maps.refit import PaperLandmarkMap, PaperRefit, Refit
+from nolana.maps.spectral_map import SpectralMap
+from nolana.maps.spectrum import Randomized, Solver
+from nolana.reference.heads.newton import Newton
+from nolana.reference.heads.sgd import SGD
+from nolana.reference.kernels import Kernel, Polynomial, UserKernel
+from nolana.reference.losses import EpsilonInsensitive, Loss
+from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.policies import Policy, UserPolicy
+from nolana.schedules import POWERS
+from nolana.specs import Spec, labels
 
 OPTIMIZERS = ("newton", "sgd")
-SOLVERS = ("inverse", "exact", "rank2", "randomized")
-REFITS = ("carry", "paper", "none")
+SOLVERS = ("inverse", *labels(Solver))
+REFITS = tuple(labels(Refit))
 
 SMALLEST_RIDGE = 1e-6  # below it the inverse loses too many digits of the 16 a double has
 DEFAULT_RIDGE = 1e-3
 LARGEST_RIDGE = 0.1  # beyond it no row is new enough to become a landmark
-DEFAULT_RATES = {"hinge": 0.5, "squared_hinge": 0.15, "logistic": 2.0, "squared": 0.2, "epsilon_insensitive": 0.5}
-DEFAULT_REGULARIZATION = {"squared_hinge": 0.05, "squared": 0.05, "logistic": 0.05}
-DEFAULT_REGULARIZATION_OF_REGRESSION = 1 / 300
+DEFAULT_PENALTY = 1e-3  # of refit="paper"
+DEFAULT_REGULARIZATION = {"classification": 0.05, "regression": 1 / 300}
+DEFAULT_LOSSES = {
+    ("newton", "classification"): "squared_hinge",
+    ("sgd", "classification"): "hinge",
+    ("newton", "regression"): "squared",
+    ("sgd", "regression"): "squared",
+}
 
 
 def choice(name: str, value: Any, legal: Iterable[str]) -> str:
@@ -60,16 +73,13 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def conflict(first: str, value: Any, second: str, other: Any, legal: str) -> ValueError:
-    """The error for two parameters that make no sense together."""
-    return ValueError(f"{first}={value!r} does not go with {second}={other!r}: {legal}")
-
-
-def kernel_of(kernel: Any, degree: Any, coef0: Any) -> KernelChoice:
-    """The kernel, named or a callable."""
-    if not callable(kernel):
-        choice("kernel", kernel, kernels.NAMES)
-    return KernelChoice(kernel, integer("degree", degree, 1), number("coef0", coef0, 0.0))
+def kernel_of(kernel: Any, degree: Any, coef0: Any) -> Spec:
+    """The kernel, by its name or a callable."""
+    degree, coef0 = integer("degree", degree, 1), number("coef0", coef0, 0.0)
+    if callable(kernel):
+        return Spec(UserKernel, {"block": kernel})
+    kind = labels(Kernel)[choice("kernel", kernel, labels(Kernel))]
+    return Spec(kind, {"degree": degree, "coef0": coef0} if kind is Polynomial else {})
 
 
 def gamma_of(gamma: Any) -> float | None:
@@ -88,14 +98,24 @@ def threshold_of(threshold: Any) -> float | None:
     return number("threshold", threshold, 0.0, unbounded=True)
 
 
-def policy_of(policy: Any) -> Any:
-    """A name, or an object with propose()."""
+def policy_of(policy: Any, novelty: Any) -> Spec:
+    """The policy, by its name or an object with propose()."""
+    novelty = number("novelty", novelty, 0.0, 1.0)
     if hasattr(policy, "propose"):
-        return policy
+        return Spec(UserPolicy, {"policy": policy, "novelty": novelty})
+    known = labels(Policy)
     if not isinstance(policy, str):
-        names = ", ".join(map(repr, policies.NAMES))
-        raise ValueError(f"landmarks={policy!r} is unknown; choose from {names}, or give an object with propose()")
-    return choice("landmarks", policy, policies.NAMES)
+        names = ", ".join(map(repr, known))
+        raise ValueError(f"landmarks={policy!r} is unknown; choose from {names}, or pass an object with propose()")
+    return Spec(known[choice("landmarks", policy, known)], {"novelty": novelty})
+
+
+def loss_of(name: Any, task: str, epsilon: Any) -> Spec:
+    """A loss for this task, by its name."""
+    legal = {label: kind for label, kind in labels(Loss).items() if task in kind.tasks}
+    kind = legal[choice("loss", name, legal)]
+    epsilon = number("epsilon", epsilon, 0.0)
+    return Spec(kind, {"epsilon": epsilon} if kind is EpsilonInsensitive else {})
 
 
 def ridge_of(ridge: Any) -> float:
@@ -134,120 +154,151 @@ def width_of(initial: Any) -> int:
     return shape[1] if len(shape) == 2 else 1
 
 
-def steps_of(estimator: Any, legal_losses: tuple[str, ...], regression: bool) -> GradientSteps | NewtonSteps:
-    """How the weights learn."""
-    optimizer = choice("optimizer", estimator.optimizer, OPTIMIZERS)
-    loss = estimator.loss
-    if loss is None:
-        loss = "squared" if regression else {"newton": "squared_hinge", "sgd": "hinge"}[optimizer]
-    choice("loss", loss, legal_losses)
-    regularization = estimator.regularization
-    if optimizer == "newton":
-        if loss not in losses.WITH_CURVATURE:
-            legal = ", ".join(repr(name) for name in legal_losses if name in losses.WITH_CURVATURE)
-            raise conflict(
-                "loss", loss, "optimizer", "newton", f"Newton steps need curvature, so use {legal}, or optimizer='sgd'"
-            )
-        if estimator.learning_rate is not None:
-            raise conflict(
-                "learning_rate",
-                estimator.learning_rate,
-                "optimizer",
-                "newton",
-                "Newton steps choose their own length; leave it None or use optimizer='sgd'",
-            )
-        if estimator.schedule != "constant":
-            raise conflict(
-                "schedule",
-                estimator.schedule,
-                "optimizer",
-                "newton",
-                "Newton steps choose their own length; leave it 'constant' or use optimizer='sgd'",
-            )
-        if regularization is None:
-            regularization = DEFAULT_REGULARIZATION_OF_REGRESSION if regression else DEFAULT_REGULARIZATION[loss]
-        ratio = number("regularization", regularization, 0.0, open_low=True)
-        noise, prior = (1.0, 1 / ratio) if loss == "logistic" else (ratio, 1.0)
-        return NewtonSteps(loss, noise, prior, number("move_noise", estimator.move_noise, 0.0))
-    power = schedules.POWERS[choice("schedule", estimator.schedule, schedules.POWERS)]
-    rate = DEFAULT_RATES[loss] if estimator.learning_rate is None else estimator.learning_rate
-    decay = 0.0 if regularization is None else regularization
-    return GradientSteps(
-        loss, number("learning_rate", rate, 0.0, open_low=True), power, number("regularization", decay, 0.0)
-    )
+class Conflict(NamedTuple):
+    """Two parameters that are invalid together, and what to do instead."""
+
+    first: str
+    second: str
+    applies: Callable[["Combination"], bool]
+    remedy: str
 
 
-def settings_of(estimator: Any, n_features: int, legal_losses: tuple[str, ...], regression: bool) -> Settings:
-    """The settings of a learner from an estimator's parameters; every nonsensical one is a ValueError here."""
+class Combination(NamedTuple):
+    """What an estimator's parameters choose."""
+
+    newton: bool
+    loss: Any  # its class
+    decomposed: bool
+    refit: str
+    estimator: Any
+
+
+# Every rule about parameters that exclude each other. The table in ARCHITECTURE.md shows what is left.
+CONFLICTS = (
+    Conflict(
+        "loss",
+        "optimizer",
+        lambda c: c.newton and not c.loss.curved,
+        "Newton steps need curvature, so use {curved}, or optimizer='sgd'",
+    ),
+    Conflict(
+        "learning_rate",
+        "optimizer",
+        lambda c: c.newton and c.estimator.learning_rate is not None,
+        "Newton steps choose their own length; leave it None or use optimizer='sgd'",
+    ),
+    Conflict(
+        "schedule",
+        "optimizer",
+        lambda c: c.newton and c.estimator.schedule != "constant",
+        "Newton steps choose their own length; leave it 'constant' or use optimizer='sgd'",
+    ),
+    Conflict(
+        "optimizer",
+        "solver",
+        lambda c: c.newton and c.decomposed,
+        "the Newton head has its covariance beside the inverse, so use solver='inverse', or optimizer='sgd'",
+    ),
+    Conflict(
+        "rank",
+        "solver",
+        lambda c: not c.decomposed and c.estimator.rank is not None,
+        "the inverse has full rank; leave rank None, or use solver='exact', 'rank2' or 'randomized'",
+    ),
+    Conflict(
+        "refit",
+        "solver",
+        lambda c: not c.decomposed and c.refit == "none",
+        "there are no weights apart from the map to leave as they are; use refit='carry' or 'paper', "
+        "or solver='exact', 'rank2' or 'randomized'",
+    ),
+    Conflict(
+        "refit",
+        "optimizer",
+        lambda c: c.newton and c.refit == "paper",
+        "the paper's stage two has no covariance; use refit='carry', or optimizer='sgd'",
+    ),
+    Conflict(
+        "refit_penalty",
+        "refit",
+        lambda c: c.refit != "paper" and c.estimator.refit_penalty is not None,
+        "only refit='paper' has a penalty; leave it None",
+    ),
+    Conflict(
+        "ridge",
+        "solver",
+        lambda c: not c.decomposed and ridge_of(c.estimator.ridge) < SMALLEST_RIDGE,
+        f"the inverse needs a ridge of at least {SMALLEST_RIDGE:g}; "
+        "use solver='exact', 'rank2' or 'randomized' for less",
+    ),
+)
+
+
+def check_conflicts(combination: Combination, values: dict[str, Any], task: str) -> None:
+    """ValueError for the first two parameters that exclude each other."""
+    for conflict in CONFLICTS:
+        if conflict.applies(combination):
+            curved = [label for label, kind in labels(Loss).items() if kind.curved and task in kind.tasks]
+            remedy = conflict.remedy.format(curved=", ".join(map(repr, curved)))
+            first, second = conflict.first, conflict.second
+            raise ValueError(f"{first}={values[first]!r} cannot be combined with {second}={values[second]!r}: {remedy}")
+
+
+def map_of(estimator: Any, n_features: int, solver: str, rank: int, refit: str, penalty: float) -> Spec:
+    """The map with these landmarks, kernel, policy and decomposition."""
+    common = {
+        "features": n_features,
+        "capacity": integer("n_landmarks", estimator.n_landmarks, 1),
+        "kernel": kernel_of(estimator.kernel, estimator.degree, estimator.coef0),
+        "policy": policy_of(estimator.landmarks, estimator.novelty),
+    }
+    iterations = integer("power_iterations", estimator.power_iterations, 1)
+    if solver == "inverse":
+        return Spec(PaperLandmarkMap, common | {"penalty": penalty}) if refit == "paper" else Spec(LandmarkMap, common)
+    method, stage_two = labels(Solver)[solver], labels(Refit)[refit]
+    own = {
+        "solver": Spec(method, {"iterations": iterations} if method is Randomized else {}),
+        "rank": rank,
+        "refit": Spec(stage_two, {"penalty": penalty} if stage_two is PaperRefit else {}),
+    }
+    return Spec(SpectralMap, common | own)
+
+
+def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkOptions]:
+    """The learner of an estimator's parameters; every invalid one is a ValueError here."""
     n_landmarks = integer("n_landmarks", estimator.n_landmarks, 1)
     solver = choice("solver", estimator.solver, SOLVERS)
     refit = choice("refit", estimator.refit, REFITS)
-    steps = steps_of(estimator, legal_losses, regression)
-    decomposed = solver != "inverse"
-    if decomposed and isinstance(steps, NewtonSteps):
-        raise conflict(
-            "optimizer",
-            "newton",
-            "solver",
-            solver,
-            "the Newton head keeps its covariance beside the inverse, so use solver='inverse', or optimizer='sgd'",
-        )
-    if estimator.rank is not None and not decomposed:
-        raise conflict(
-            "rank",
-            estimator.rank,
-            "solver",
-            solver,
-            "the inverse has full rank; leave rank None, or use solver='exact', 'rank2' or 'randomized'",
-        )
-    if refit == "none" and not decomposed:
-        raise conflict(
-            "refit",
-            refit,
-            "solver",
-            solver,
-            "there are no weights apart from the map to keep; use refit='carry' or 'paper', "
-            "or solver='exact', 'rank2' or 'randomized'",
-        )
-    if refit == "paper" and isinstance(steps, NewtonSteps):
-        raise conflict(
-            "refit",
-            refit,
-            "optimizer",
-            "newton",
-            "the paper's stage two has no covariance; use refit='carry', or optimizer='sgd'",
-        )
-    if estimator.refit_penalty is not None and refit != "paper":
-        raise conflict(
-            "refit_penalty", estimator.refit_penalty, "refit", refit, "only refit='paper' has a penalty; leave it None"
-        )
-    ridge = ridge_of(estimator.ridge)
-    if not decomposed and ridge < SMALLEST_RIDGE:
-        raise conflict(
-            "ridge",
-            estimator.ridge,
-            "solver",
-            solver,
-            f"the inverse needs a ridge of at least {SMALLEST_RIDGE:g}; "
-            "use solver='exact', 'rank2' or 'randomized' for less",
+    optimizer = choice("optimizer", estimator.optimizer, OPTIMIZERS)
+    name = DEFAULT_LOSSES[optimizer, task] if estimator.loss is None else estimator.loss
+    loss = loss_of(name, task, getattr(estimator, "epsilon", 0.0))
+    newton, ridge = optimizer == "newton", ridge_of(estimator.ridge)
+    combination = Combination(newton, loss.kind, solver != "inverse", refit, estimator)
+    check_conflicts(combination, estimator.get_params(deep=False) | {"loss": name}, task)
+    if newton:
+        ratio = DEFAULT_REGULARIZATION[task] if estimator.regularization is None else estimator.regularization
+        noise, prior = loss.kind.noise_and_prior(number("regularization", ratio, 0.0, open_low=True))
+        own = {"noise": noise, "prior": prior, "move_noise": number("move_noise", estimator.move_noise, 0.0)}
+        head = Spec(Newton, {"loss": loss, **own})
+    else:
+        rate = loss.kind.default_rate if estimator.learning_rate is None else estimator.learning_rate
+        decay = 0.0 if estimator.regularization is None else estimator.regularization
+        head = Spec(
+            SGD,
+            {
+                "loss": loss,
+                "rate": number("learning_rate", rate, 0.0, open_low=True),
+                "power": POWERS[choice("schedule", estimator.schedule, POWERS)],
+                "decay": number("regularization", decay, 0.0),
+            },
         )
     rank = n_landmarks if estimator.rank is None else rank_of(estimator.rank, n_landmarks)
-    iterations = integer("power_iterations", estimator.power_iterations, 1)
-    return Settings(
-        n_landmarks=n_landmarks,
-        kernel=kernel_of(estimator.kernel, estimator.degree, estimator.coef0),
-        gamma=gamma_of(estimator.gamma),
-        threshold=threshold_of(estimator.threshold),
-        policy=policy_of(estimator.landmarks),
-        initial_landmarks=initial_of(estimator.initial_landmarks, n_landmarks, n_features),
-        steps=steps,
-        decomposition=Decomposition(solver, rank, iterations) if decomposed else None,
-        refit=refit,
-        refit_penalty=number(
-            "refit_penalty", 1e-3 if estimator.refit_penalty is None else estimator.refit_penalty, 0.0
-        ),
-        ridge=ridge,
-        scale=flag("scale", estimator.scale),
-        novelty=number("novelty", estimator.novelty, 0.0, 1.0),
-        epsilon=number("epsilon", getattr(estimator, "epsilon", 0.0), 0.0),
-    )
+    penalty = DEFAULT_PENALTY if estimator.refit_penalty is None else estimator.refit_penalty
+    map = map_of(estimator, n_features, solver, rank, refit, number("refit_penalty", penalty, 0.0))
+    return learner_spec(map, head), options_of(estimator, ridge)
+
+
+def options_of(estimator: Any, ridge: float) -> LandmarkOptions:
+    """What is re-estimated while it learns."""
+    gamma, threshold = gamma_of(estimator.gamma), threshold_of(estimator.threshold)
+    return LandmarkOptions(gamma, threshold, ridge, flag("scale", estimator.scale))

@@ -9,9 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 from nolana.errors import ModelFileError
 from nolana.learners import records
-from nolana.learners.records.memory import FREE, RATIO, bytes_of
-from nolana.modelfile.given import given_object, is_stand_in, stand_in
+from nolana.learners.memory import FREE, RATIO, bytes_of
 from nolana.modelfile.node import Node
+from nolana.modelfile.placeholders import is_placeholder, placeholder, placeholder_names, resolve
 from nolana.modelfile.tree import Tree
 
 TWISTER = 624  # words in the state of NumPy's RandomState
@@ -21,7 +21,7 @@ def record_of(estimator: Any) -> Tree:
     """Everything about a fitted estimator at one moment between two blocks."""
     kind = type(estimator)
     if not kind.__module__.startswith("nolana."):
-        raise ModelFileError(f"{kind.__name__} is a class of your own, and files know nolana's own only; pickle it")
+        raise ModelFileError(f"{kind.__name__} is a class of your own; files hold nolana's own classes only: pickle it")
     if not estimator.__sklearn_is_fitted__():
         raise NotFittedError(f"this {kind.__name__} has learned nothing yet: there is nothing to save")
     parameters = estimator.get_params(deep=False)
@@ -35,18 +35,19 @@ def record_of(estimator: Any) -> Tree:
     try:
         _check_parameters(kind, parameters, bytes_of(record))
     except ValueError as error:
-        raise ModelFileError(f"the parameters make no sense, so what is saved could not be loaded: {error}") from error
+        raise ModelFileError(f"the parameters are invalid, so the saved model could not be loaded: {error}") from error
     return record
 
 
-def estimator_of(kind: Any, node: Node, given: Mapping[str, Any]) -> Any:
-    """The estimator of a record; `given` has the objects that a file cannot hold."""
+def estimator_of(kind: Any, node: Node, objects: Mapping[str, Any]) -> Any:
+    """The estimator of a record; `objects` has what a file cannot hold."""
     fields = node.fields("class", "parameters", "fitted", "learner")
-    parameters = _parameters_of(kind, fields["parameters"], given, bytes_of(node.value))
-    learner = records.learner_of(fields["learner"], given)
-    unused = [name for name in given if name not in _stand_ins(fields)]
+    parameters = _parameters_of(kind, fields["parameters"], objects, bytes_of(node.value))
+    learner = records.learner_of(fields["learner"], objects)
+    names = placeholder_names(fields["parameters"].value) | placeholder_names(fields["learner"].value)
+    unused = [name for name in objects if name not in names]
     if unused:
-        raise ValueError(f"{unused[0]} is in the file; only objects that a file cannot hold are given again")
+        raise ValueError(f"{unused[0]} is in the file; pass only objects that a file cannot hold")
     estimator = kind(**parameters)
     if type(learner) is not estimator._learner_class:
         raise ModelFileError(f"{fields['learner'].place}: this is no learner of {kind.__name__}")
@@ -56,14 +57,14 @@ def estimator_of(kind: Any, node: Node, given: Mapping[str, Any]) -> Any:
     return estimator
 
 
-def _check_parameters(kind: Any, parameters: Mapping[str, Any], there: int) -> None:
+def _check_parameters(kind: Any, parameters: Mapping[str, Any], present: int) -> None:
     """ValueError for what ``fit`` would refuse or a record of this size cannot hold.
 
     Nothing is drawn from anybody's random state.
     """
     for name, value in parameters.items():
-        if isinstance(value, numbers.Integral) and name != "random_state" and 8 * int(value) > FREE + RATIO * there:
-            raise ValueError(f"{name}={value} is more than a model of {there} bytes has")
+        if isinstance(value, numbers.Integral) and name != "random_state" and 8 * int(value) > FREE + RATIO * present:
+            raise ValueError(f"{name}={value} is more than a model of {present} bytes has")
     twin = kind(**(dict(parameters) | {"random_state": 0}))
     twin._check_parameters()
     if "max_iter" in parameters:
@@ -84,24 +85,24 @@ def _parameter_record(name: str, value: Any) -> Tree:
         if state["bit_generator"] == "MT19937":
             words = {"keys": state["state"]["key"].astype(np.uint32), "position": int(state["state"]["pos"])}
             return words | {"has_gauss": int(state["has_gauss"]), "gauss": float(state["gauss"])}
-    return stand_in(name, value)
+    return placeholder(name, value)
 
 
-def _parameters_of(kind: Any, node: Node, given: Mapping[str, Any], there: int) -> dict[str, Any]:
+def _parameters_of(kind: Any, node: Node, objects: Mapping[str, Any], present: int) -> dict[str, Any]:
     """Parameters that `fit` would take; one that the file does not know has its default."""
     known = kind._get_param_names()
     entries = node.fields(optional=known)
-    parameters = {name: _parameter_of(name, entry, given) for name, entry in entries.items()}
+    parameters = {name: _parameter_of(name, entry, objects) for name, entry in entries.items()}
     try:
-        _check_parameters(kind, parameters, there)
+        _check_parameters(kind, parameters, present)
     except (ValueError, TypeError, OverflowError) as error:
         raise ModelFileError(f"{node.place}: {error}") from error
     return parameters
 
 
-def _parameter_of(name: str, node: Node, given: Mapping[str, Any]) -> Any:
-    if is_stand_in(node):
-        return given_object(node, given)
+def _parameter_of(name: str, node: Node, objects: Mapping[str, Any]) -> Any:
+    if is_placeholder(node):
+        return resolve(node, objects)
     if name == "initial_landmarks" and not node.is_none:
         return node.array((None, None))
     if name == "random_state" and isinstance(node.value, dict):
@@ -118,14 +119,3 @@ def _random_state_of(node: Node) -> np.random.RandomState:
     state.set_state(("MT19937", keys, position, fields["has_gauss"].integer(0, 1), fields["gauss"].number()))
     return state
 
-
-def _stand_ins(fields: dict[str, Node]) -> set[str]:
-    """The names of all objects that are not in the file."""
-
-    def names(tree: Tree) -> set[str]:
-        if not isinstance(tree, dict):
-            return set()
-        own = {tree["given"]} if isinstance(tree.get("given"), str) else set()
-        return own.union(*(names(value) for value in tree.values()))
-
-    return names(fields["parameters"].value) | names(fields["learner"].value)

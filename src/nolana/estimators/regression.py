@@ -105,7 +105,7 @@ class Uncentred(Centre):
         return np.ascontiguousarray(f[:, 0])
 
 
-class StreamRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
+class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
     """A regressor that learns row by row."""
 
     _centre: Centre
@@ -182,7 +182,7 @@ class StreamRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         return scores
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn the rows `max_iter` times; a refused fit keeps the model there was."""
+        """Forget everything, then learn the rows `max_iter` times; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
             self._check_epochs()

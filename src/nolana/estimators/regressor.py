@@ -3,11 +3,12 @@
 from typing import Any, ClassVar
 
 from nolana.estimators.model import NolanaModel
-from nolana.estimators.regression import Centre, StreamRegressor, Uncentred
-from nolana.losses import REGRESSION
+from nolana.estimators.parameters import spec_of, width_of
+from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.reference.losses import REGRESSION
 
 
-class NolanaRegressor(StreamRegressor, NolanaModel):
+class NolanaRegressor(OnlineRegressor, NolanaModel):
     """Predict a number from a stream with a kernel model of fixed size whose landmarks follow the data.
 
     f(x) = mu + sum_i alpha_i k(x, u_i) over m landmarks u_i, mu the running mean of the targets.
@@ -99,8 +100,9 @@ class NolanaRegressor(StreamRegressor, NolanaModel):
 
     _paper_preset: ClassVar[dict[str, Any]] = NolanaModel._paper_preset | {"center": False}
 
-    _losses = REGRESSION
-    _regression = True
+    _task = REGRESSION
 
     def _make_centre(self) -> Centre:
-        return (Centre if self.center else Uncentred)(linear=self.loss in (None, "squared"))
+        spec, _ = spec_of(self, width_of(self.initial_landmarks), self._task)
+        head = spec.arguments["experts"][0].arguments["head"]
+        return (Centre if self.center else Uncentred)(linear=head.arguments["loss"].kind.linear)

@@ -15,23 +15,22 @@ from nolana.estimators.parameters import (
     SMALLEST_RIDGE,
     SOLVERS,
     choice,
-    flag,
-    gamma_of,
     initial_of,
     integer,
-    kernel_of,
-    number,
-    policy_of,
+    map_of,
+    options_of,
     rank_of,
     ridge_of,
-    threshold_of,
     width_of,
 )
-from nolana.learners.nolana import Decomposition, GradientSteps, Nolana, Settings
+from nolana.learners.landmark import LandmarkLearner, LandmarkOptions, learner_spec
+from nolana.maps.refit import inverse_roots
+from nolana.maps.spectrum import Spectrum
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
-from nolana.nystroem.refit import inverse_roots
-from nolana.nystroem.spectrum import Spectrum
+from nolana.reference.heads.sgd import SGD
+from nolana.reference.losses import Squared
+from nolana.specs import Spec
 
 Array = NDArray[np.float64]
 
@@ -99,29 +98,12 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         self.scale = scale
         self.random_state = random_state
 
-    def _settings(self, n_features: int) -> Settings:
-        n_landmarks = integer("n_landmarks", self.n_landmarks, 1)
-        solver = choice("solver", self.solver, SOLVERS)
-        ridge = self._ridge()
-        decomposed = solver != "inverse"
-        return Settings(
-            n_landmarks=n_landmarks,
-            kernel=kernel_of(self.kernel, self.degree, self.coef0),
-            gamma=gamma_of(self.gamma),
-            threshold=threshold_of(self.threshold),
-            policy=policy_of(self.landmarks),
-            initial_landmarks=initial_of(self.initial_landmarks, n_landmarks, n_features),
-            steps=GradientSteps("squared", 1.0, 0.0, 0.0),  # no outputs, so none is taken
-            decomposition=Decomposition(solver, self._width(), integer("power_iterations", self.power_iterations, 1))
-            if decomposed
-            else None,
-            refit="carry",
-            refit_penalty=0.0,
-            ridge=ridge if decomposed else max(ridge, SMALLEST_RIDGE),
-            scale=flag("scale", self.scale),
-            novelty=number("novelty", self.novelty, 0.0, 1.0),
-            epsilon=0.0,
-        )
+    def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
+        solver, ridge = choice("solver", self.solver, SOLVERS), self._ridge()
+        map = map_of(self, n_features, solver, self._width(), "carry", 0.0)
+        # There are no outputs, so no step is ever taken.
+        head = Spec(SGD, {"loss": Spec(Squared), "rate": 1.0, "power": 0.0, "decay": 0.0})
+        return learner_spec(map, head), options_of(self, max(ridge, SMALLEST_RIDGE) if solver == "inverse" else ridge)
 
     def _ridge(self) -> float:
         return ridge_of(self.ridge)
@@ -144,7 +126,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         return self
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything, then learn the rows once; a refused fit keeps the map there was."""
+        """Forget everything, then learn the rows once; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
             self._forget()
@@ -155,9 +137,8 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
 
     def _restore_fitted(self, node: Node) -> None:
         super()._restore_fitted(node)
-        settings = self._learner.settings
-        form = settings.decomposition
-        narrowest, widest = (1, settings.n_landmarks) if form is None else (form.rank, form.rank)
+        learner = self._learner
+        narrowest, widest = (learner.rank, learner.rank) if learner.decomposed else (1, learner.capacity)
         self._n_features_out = node["width"].integer(narrowest, widest)
         self._delta = node["delta"].number(0.0, LARGEST_RIDGE)
         if self._learner.outputs:
@@ -179,16 +160,8 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
 
     def _decomposition(self) -> tuple[Spectrum, Array]:
         """The map now: spectrum, and (S + delta)^(-1/2)."""
-        state = self._learner.state()
-        kernel, gamma = self._learner.settings.kernel, self._learner.gamma
-        places = state["landmarks"]
-        if self._learner.settings.decomposition is not None:
-            spectrum = Spectrum(state["vectors"], state["values"])
-        else:
-            spectrum = Spectrum.of(kernel.gram(places, places, gamma), min(self._n_features_out, len(places)))
-        diagonal = kernel.diagonal(places, gamma)
-        delta = self._delta * (float(diagonal.mean()) if len(diagonal) else 0.0)
-        return spectrum, inverse_roots(spectrum.values, delta)
+        spectrum = self._learner.spectrum(self._n_features_out)
+        return spectrum, inverse_roots(spectrum.values, self._delta * self._learner.mean_diagonal())
 
     def approximation_error(self, X: Any) -> float:
         """|G - Phi Phi'|_F / |G|_F for the kernel matrix G of these rows; O(n^2) time, O(n) memory at a time."""
@@ -196,7 +169,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         x = check_features(self, X, self._largest(), reset=False)
         learner = self._learner
         seen = learner.features(dense(x, slice(0, x.shape[0])))
-        kernel, gamma = learner.settings.kernel, learner.gamma
+        kernel, gamma = learner.kernel, learner.gamma
         wrong = total = 0.0
         for i, row in enumerate(seen):
             exact = kernel.gram(row[None], seen, gamma)[0]
@@ -204,8 +177,12 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
             total += float((exact**2).sum())
         return float(np.sqrt(wrong / total)) if total > 0 else 0.0
 
-    def _make_learner(self, n_features: int, outputs: int) -> Nolana:
-        return Nolana(self._settings(n_features), n_features, outputs)
+    def _make_learner(self, n_features: int, outputs: int) -> LandmarkLearner:
+        spec, options = self._spec(n_features)
+        initial = initial_of(self.initial_landmarks, self.n_landmarks, n_features)
+        return LandmarkLearner(spec, options, n_features, outputs, initial)
 
     def _check_parameters(self) -> None:
-        self._settings(width_of(self.initial_landmarks))
+        n_features = width_of(self.initial_landmarks)
+        self._spec(n_features)
+        initial_of(self.initial_landmarks, self.n_landmarks, n_features)

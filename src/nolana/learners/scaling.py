@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.reference.checks import check_shapes
+from nolana.reference.state import Field, check, export
 
 Array = NDArray[np.float64]
 
@@ -41,13 +41,21 @@ class Scaling:
     def memory_bytes(self) -> int:
         return 4 * self.mean.nbytes
 
+    def _fields(self) -> list[Field]:
+        shape = self.mean.shape
+        positive = np.finfo(float).tiny
+        lows = {"mean": -np.inf, "squares": 0.0, "offset": -np.inf, "factor": positive}
+        arrays = [Field(self, name, shape, name=f"scaling_{name}", low=low) for name, low in lows.items()]
+        return [*arrays, Field(self, "count", name="scaling_count", low=0.0)]
+
     def state(self) -> dict[str, Any]:
-        names = ("mean", "squares", "offset", "factor")
-        return {f"scaling_{name}": getattr(self, name).copy() for name in names} | {"scaling_count": self.count}
+        return export(self._fields())
+
+    def check(self, state: dict[str, Any]) -> None:
+        """ValueError for a state that does not fit."""
+        for field in self._fields():
+            check(field, state, {})
 
     def restore(self, state: dict[str, Any]) -> None:
-        names = ("mean", "squares", "offset", "factor")
-        check_shapes(state, {f"scaling_{name}": self.mean.shape for name in names})
-        for name in names:
-            setattr(self, name, np.array(state[f"scaling_{name}"]))
-        self.count = float(state["scaling_count"])
+        for field in self._fields():
+            field.set(state[field.key])

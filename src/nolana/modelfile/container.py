@@ -4,7 +4,7 @@
     header     JSON: {"__metadata__": {"nolana": TEXT}, NAME: {"dtype", "shape", "data_offsets"}, ...}
     data       the arrays, one after the other
 
-    TEXT       JSON: {"version": 1, "sha256": HEX, "sections": ...}
+    TEXT       JSON: {"version": 2, "sha256": HEX, "sections": ...}
 
 The checksum is over version and sections (as `canonical` writes them) and then, sorted by name, each array's
 name, dtype and shape, and its bytes. Everything about sizes is checked against the file's own before memory is taken.
@@ -21,7 +21,7 @@ from safetensors.numpy import save
 
 from nolana.errors import ModelFileError
 
-VERSION = 1
+VERSION = 2  # version 1 had other records of learners; it is read for ever
 KEY = "nolana"
 LARGEST_HEADER = 100_000_000  # what safetensors itself reads
 LARGEST_ARRAY = 1 << 60  # bytes, were it not empty
@@ -60,9 +60,9 @@ def canonical(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def checksum(sections: Any, arrays: Arrays) -> str:
+def checksum(version: int, sections: Any, arrays: Arrays) -> str:
     """What TEXT says about the rest of the file."""
-    sha = hashlib.sha256(canonical([VERSION, sections]).encode())
+    sha = hashlib.sha256(canonical([version, sections]).encode())
     for name in sorted(arrays):
         array = arrays[name]
         sha.update(canonical([name, NAMES[array.dtype], array.shape]).encode())
@@ -72,7 +72,7 @@ def checksum(sections: Any, arrays: Arrays) -> str:
 
 def packed(sections: Any, arrays: Arrays) -> bytes:
     """The bytes of a file; the same model gives the same bytes."""
-    text = canonical({"version": VERSION, "sha256": checksum(sections, arrays), "sections": sections})
+    text = canonical({"version": VERSION, "sha256": checksum(VERSION, sections, arrays), "sections": sections})
     return bytes(save(arrays, metadata={KEY: text}))
 
 
@@ -98,7 +98,7 @@ def _read(file: BinaryIO, size: int) -> tuple[Any, Arrays]:
         if file.readinto(array.reshape(-1).view(np.uint8).data) != entry.end - entry.begin:  # type: ignore[attr-defined]
             raise ModelFileError("the file is truncated: it became shorter while it was read")
         arrays[entry.name] = array
-    if text["sha256"] != checksum(text["sections"], arrays):
+    if text["sha256"] != checksum(text["version"], text["sections"], arrays):
         raise ModelFileError("the file is corrupted: its checksum does not fit what is in it")
     return text["sections"], arrays
 

@@ -1,35 +1,53 @@
 """The engine in NumPy: every algorithm as its formula, and the oracle of the compiled core.
 
-The names here and in ``nolana._core`` are the same, one for one, and so are the states their learners
-export. Letters: n rows, d features, m landmarks, r rank, c outputs.
+The names here, in `nolana.reference.rivals` and in ``nolana._core`` are the same, one for one, and so are the states
+that their learners export. Letters: n rows, d features, m landmarks, r rank, c outputs.
 """
 
 from nolana.reference.checks import add_moments, first_beyond
+from nolana.reference.combiners import Combiner, Mean
 from nolana.reference.csv import csv_cells, csv_fields
-from nolana.reference.heads import SGD, Newton
+from nolana.reference.heads.head import Head
+from nolana.reference.heads.newton import Newton
+from nolana.reference.heads.sgd import SGD
 from nolana.reference.json import json_cells
 from nolana.reference.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
-from nolana.reference.landmarks import Fixed, KMeans
-from nolana.reference.learner import Learner
+from nolana.reference.learner import Expert, Learner
 from nolana.reference.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Squared, SquaredHinge
+from nolana.reference.maps.fourier_map import FourierMap
+from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.maps.map import Map
+from nolana.reference.online import Online
+from nolana.reference.policies import Fixed, KMeans, Policy
+from nolana.reference.rivals.rival import Rival
 from nolana.reference.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
-    "RBF",
-    "SGD",
+    "Combiner",
     "Cosine",
     "EpsilonInsensitive",
+    "Expert",
     "Fixed",
+    "FourierMap",
+    "Head",
     "Hinge",
     "KMeans",
     "Kernel",
+    "LandmarkMap",
     "Laplacian",
     "Learner",
     "Linear",
     "Logistic",
     "Loss",
+    "Map",
+    "Mean",
     "Newton",
+    "Online",
+    "Policy",
     "Polynomial",
+    "RBF",
+    "Rival",
+    "SGD",
     "Squared",
     "SquaredHinge",
     "add_moments",

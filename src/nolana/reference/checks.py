@@ -1,6 +1,4 @@
-"""Small passes over whole arrays: the first bad number, running moments; what a state must be to be restored."""
-
-from typing import Any
+"""Small passes over whole arrays: the first invalid number, running moments."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +20,3 @@ def add_moments(count: float, mean: Array, squares: Array, x: Array) -> float:
         mean += off / count
         squares += off * (row - mean)
     return count
-
-
-def check_shapes(state: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Every array is there and has its shape."""
-    for name, shape in shapes.items():
-        if name not in state:
-            raise ValueError(f"state: {name} is missing")
-        if np.shape(state[name]) != shape:
-            raise ValueError(f"state: {name} has shape {np.shape(state[name])}, expected {shape}")
-
-
-def count_of(state: dict[str, Any], name: str) -> int:
-    """A number of rows or moves."""
-    value = float(state[name])
-    if not 0 <= value <= 2**53 or value != int(value):
-        raise ValueError(f"state: {name} is {value}, not a whole number")
-    return int(value)

@@ -1,183 +1,82 @@
-"""Rows in, scores out: the loop that every NumPy engine shares.
+"""A learner: maps, experts on them (a map and a head each), and a combiner where there is more than one expert.
 
-For each row: score it; while places are free, take it as a landmark if it is new enough; learn it; if it did not
-become a landmark, let the policy move one.
+For each row: every map gives its features, every expert its scores, the combiner the score of the row. Then the maps
+may grow, the experts learn, and the maps may move. Experts on one map share its features.
 """
 
-from collections.abc import Callable
-from typing import Any, Protocol
-
 import numpy as np
-from numpy.typing import NDArray
 
-from nolana.reference.checks import check_shapes, count_of
-from nolana.reference.kernels import Kernel
-from nolana.reference.landmarks import Policy
-
-Array = NDArray[np.float64]
-State = dict[str, Any]
-
-
-SMALLEST_RIDGE = 1e-6  # relative to the mean of k(u, u)
+from nolana.reference.bounds import Index
+from nolana.reference.combiners import Combiner
+from nolana.reference.heads.head import Head
+from nolana.reference.maps.map import Map
+from nolana.reference.online import Online
+from nolana.reference.state import Array, Field, part
 
 
-class Model(Protocol):
-    """A map on top of the landmarks and the weights learned on it."""
+class Expert:
+    """A head on the map of this index."""
 
-    needs_ridge: bool  # whether it inverts E + delta I
-
-    @property
-    def outputs(self) -> int: ...
-    @property
-    def memory_bytes(self) -> int: ...
-    def scores(self, k: Array) -> Array: ...
-    def novelty(self, k: Array, self_value: float) -> float: ...
-    def grow(self, k: Array, self_value: float, delta: float, gram: Callable[[], Array]) -> None: ...
-    def move(
-        self, q: int, new_values: Array, old_values: Array, new_self: float, old_self: float, delta: float
-    ) -> bool: ...
-    def refresh(self, gram: Array, delta: float) -> float: ...
-    def learn(self, k: Array, self_value: float, y: Array, f: Array, weight: float, step: float) -> None: ...
-    def shapes(self, landmarks: int, outputs: int) -> dict[str, tuple[int, ...]]: ...
-    def state(self) -> State: ...
-    def restore(self, state: State) -> None: ...
+    def __init__(self, map: Index, head: Head) -> None:
+        self.map, self.head = map, head
 
 
-class Optimizer(Protocol):
-    """How a model learns, before it is known on how many landmarks."""
-
-    def model(self) -> Model: ...
-
-
-class Learner:
+class Learner(Online):
     """The NumPy twin of the compiled learner: same constructor, same verbs, same state."""
 
-    def __init__(
-        self,
-        *,
-        capacity: int,
-        features: int,
-        kernel: Kernel,
-        optimizer: Optimizer,
-        policy: Policy,
-        novelty: float,
-    ) -> None:
-        if capacity < 1 or features < 1:
-            raise ValueError("a learner needs at least one landmark and one feature")
-        self.capacity, self.features = capacity, features
-        self.kernel, self.policy, self.fresh_enough = kernel, policy, novelty
-        self.model = optimizer.model()
-        self.landmarks: Array = np.zeros((0, features))
-        self.counts: Array = np.zeros(0)
-        self.gamma, self.threshold, self.ridge = 1.0, np.inf, 1e-3
-        self.rows = self.moves = 0
+    def __init__(self, maps: list[Map], experts: list[Expert], combiner: Combiner | None = None) -> None:
+        if not maps or not experts:
+            raise ValueError("a learner needs a map and an expert")
+        if len(experts) > 1 and combiner is None:
+            raise ValueError("several experts need a combiner")
+        if len({m.features for m in maps}) > 1:
+            raise ValueError("the maps differ in their number of features")
+        super().__init__(maps[0].features)
+        self.maps, self.experts, self.combiner = maps, experts, combiner
+        for expert in experts:
+            if expert.map >= len(maps):
+                raise ValueError("an expert names a map that does not exist")
+            expert.head.attach(maps[expert.map])
+        self.clear(1)
 
-    @property
-    def size(self) -> int:
-        return len(self.landmarks)
+    def reset(self) -> None:
+        for map in self.maps:
+            map.clear()
+        for expert in self.experts:
+            expert.head.clear(self.outputs)
+        if self.combiner is not None:
+            self.combiner.clear(len(self.experts), self.outputs)
 
-    @property
-    def outputs(self) -> int:
-        return self.model.outputs
+    def score(self, x: Array) -> Array:
+        for map in self.maps:
+            map.evaluate(x)
+        self.expert_scores = np.array([expert.head.scores() for expert in self.experts])
+        return self.expert_scores[0] if self.combiner is None else self.combiner.combine(self.expert_scores)
 
-    @property
-    def memory_bytes(self) -> int:
-        rows = 4 * self.landmarks[:1].nbytes + 8 * self.capacity
-        return self.landmarks.nbytes + self.counts.nbytes + self.model.memory_bytes + rows
+    def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
+        for map in self.maps:
+            map.before(self.rows)
+        if self.combiner is not None:
+            self.combiner.learn(self.expert_scores, y, f, weight)
+        for expert, own in zip(self.experts, self.expert_scores, strict=True):
+            expert.head.learn(y, own, weight, self.rows)
+        for map in self.maps:
+            map.after(self.rows)
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
-        """What each row scored before it was learned."""
-        weights = np.ones(len(x)) if weight is None else weight
-        scores = np.empty(y.shape)
-        for i, row in enumerate(x):
-            k, distances = self.kernel.row(row, self.landmarks, self.gamma)
-            scores[i] = self.model.scores(k)
-            if weights[i] > 0:
-                self.learn_row(row, k, distances, y[i], scores[i], weights[i])
-        return scores
+    def fields(self) -> list[Field]:
+        """One map and one expert: their fields have no prefix."""
+        single = len(self.maps) == len(self.experts) == 1
+        own = super().fields()
+        for i, map in enumerate(self.maps):
+            prefix = "" if single else f"map{i}/"
+            own += part(map.fields(), prefix, prefix)
+        for i, expert in enumerate(self.experts):
+            prefixes = ("", "") if single else (f"expert{i}/", f"map{expert.map}/")
+            own += part(expert.head.fields(), *prefixes)
+        return own + (self.combiner.fields() if self.combiner is not None else [])
 
-    def learn_row(self, x: Array, k: Array, distances: Array, y: Array, f: Array, weight: float) -> None:
-        self.rows += 1
-        self_value = self.kernel.self(x, self.gamma)
-        grown = self.size < self.capacity and self.is_new(k, self_value)
-        if grown:
-            self.grow(x, k, self_value)
-            k = np.append(k, self_value)
-        self.model.learn(k, self_value, y, f, weight, self.rows)
-        if not grown and self.size:
-            proposal = self.policy.propose(x, distances, self.landmarks, self.counts, self.threshold)
-            if proposal is not None:
-                self.move(proposal.q, proposal.place, proposal.count)
-
-    def is_new(self, k: Array, self_value: float) -> bool:
-        """k(x,x) - k.P k > novelty k(x,x); where places are still free after m rows, less and less is enough."""
-        fresh = self.model.novelty(k, self_value)
-        wanted = self.fresh_enough * min(1.0, self.capacity / self.rows)
-        return fresh > wanted * self_value and fresh > 2 * self.ridge
-
-    def grow(self, x: Array, k: Array, self_value: float) -> None:
-        self.landmarks = np.vstack([self.landmarks, x])
-        self.counts = np.append(self.counts, 1.0)
-        self.model.grow(k, self_value, self.ridge, self.gram)
-
-    def move(self, q: int, place: Array, count: float) -> None:
-        if not np.isfinite(place).all():
-            raise ValueError(f"the landmark policy moved landmark {q} to a place that is not finite")
-        old = self.landmarks[q].copy()
-        new_values, _ = self.kernel.row(place, self.landmarks, self.gamma)
-        old_values, _ = self.kernel.row(old, self.landmarks, self.gamma)
-        self_values = self.kernel.self(place, self.gamma), self.kernel.self(old, self.gamma)
-        self.landmarks[q], self.counts[q] = place, count
-        self.moves += 1
-        outgrown = self.model.needs_ridge and self.ridge < SMALLEST_RIDGE * self_values[0] / self.size
-        if not self.model.move(q, new_values, old_values, *self_values, self.ridge) or outgrown:
-            self.refresh()
-
-    def refresh(self) -> None:
-        """The map from the landmarks alone, with a ridge that is not too small for them."""
-        gram = self.gram()
-        floor = SMALLEST_RIDGE * float(np.diag(gram).mean()) if self.model.needs_ridge else 0.0
-        self.ridge = self.model.refresh(gram, max(self.ridge, floor))
-
-    def gram(self) -> Array:
-        """E over the landmarks, its diagonal by k(u, u)."""
-        gram = np.array([self.kernel.row(u, self.landmarks, self.gamma)[0] for u in self.landmarks])
-        gram = gram.reshape(self.size, self.size)
-        gram[np.diag_indices(self.size)] = [self.kernel.self(u, self.gamma) for u in self.landmarks]
-        symmetric: Array = (gram + gram.T) / 2
-        return symmetric
-
-    def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
-        """The scores of rows that are not learned."""
-        rows = [self.model.scores(self.kernel.row(row, self.landmarks, self.gamma)[0]) for row in x]
-        return np.array(rows).reshape(len(x), self.outputs)
-
-    def kernel_rows(self, x: Array) -> Array:  # (n, d) -> (n, m)
-        """k(x_i, u_j)."""
-        rows = [self.kernel.row(row, self.landmarks, self.gamma)[0] for row in x]
-        return np.array(rows).reshape(len(x), self.size)
-
-    def state(self) -> State:
-        """Everything that outlives a call, as named arrays and numbers."""
-        own = {
-            "landmarks": self.landmarks.copy(),
-            "counts": self.counts.copy(),
-            "gamma": float(self.gamma),
-            "threshold": float(self.threshold),
-            "ridge": float(self.ridge),
-            "rows": float(self.rows),
-            "moves": float(self.moves),
-        }
-        return own | self.model.state()
-
-    def restore(self, state: State) -> None:
-        """Continue from an exported state."""
-        n = len(state["landmarks"])
-        if n > self.capacity:
-            raise ValueError(f"state: {n} landmarks, but there is room for {self.capacity}")
-        own = {"landmarks": (n, self.features), "counts": (n,)}
-        check_shapes(state, own | self.model.shapes(n, len(state["weights"])))
-        self.rows, self.moves = count_of(state, "rows"), count_of(state, "moves")
-        self.landmarks, self.counts = np.array(state["landmarks"]), np.array(state["counts"])
-        self.gamma, self.threshold, self.ridge = state["gamma"], state["threshold"], state["ridge"]
-        self.model.restore(state)
+    def restored(self) -> None:
+        for map in self.maps:
+            map.restored()
+        for expert in self.experts:
+            expert.head.restored()

@@ -1,34 +1,59 @@
 """Losses: the slope for gradient steps, the proximal step for Newton's.
 
-``proximal`` returns (pull, curvature): alpha += pull h, R -= g h h' / (1 + g kappa).
+``proximal`` returns (pull, curvature): w += pull h, R -= g h h' / (1 + g kappa). Adding a loss here and in
+core/losses.cpp is all there is to do.
 """
 
 import math
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from nolana.reference.bounds import NonNegative
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
 
 
-class Loss(Protocol):
-    """A loss of one output."""
+class Loss(ABC):
+    """A loss of one output, and what it can do."""
 
+    label: ClassVar[str]  # its name for users
+    tasks: ClassVar[tuple[str, ...]]
+    default_rate: ClassVar[float]  # of gradient steps
+    curved: ClassVar[bool] = False  # whether Newton steps can use it
+    probabilistic: ClassVar[bool] = False  # whether scores are log-odds
+    linear: ClassVar[bool] = False  # whether what is learned is linear in the targets
+
+    @abstractmethod
     def slope(self, y: float, f: float) -> float:
         """d loss / d f."""
-        ...
 
+    @abstractmethod
     def active(self, y: float, f: float) -> bool:
         """Whether the row asks for anything at all."""
-        ...
 
 
-class CurvedLoss(Loss, Protocol):
+class CurvedLoss(Loss):
     """A loss that Newton steps can use."""
 
+    curved = True
+
+    @abstractmethod
     def proximal(self, y: float, f: float, kappa: float, weight: float, noise: float) -> tuple[float, float]:
         """The exact step of a row of this weight on a prediction of variance kappa."""
-        ...
+
+    @staticmethod
+    def noise_and_prior(ratio: float) -> tuple[float, float]:
+        """n and tau of which only the ratio n/tau is known."""
+        return ratio, 1.0
 
 
-class Squared:
+class Squared(CurvedLoss):
     """(y - f)^2."""
+
+    label = "squared"
+    tasks = (CLASSIFICATION, REGRESSION)
+    default_rate = 0.2
+    linear = True
 
     def slope(self, y: float, f: float) -> float:
         return 2 * (f - y)
@@ -40,8 +65,12 @@ class Squared:
         return (y - f) / (noise / weight + kappa), weight / noise
 
 
-class SquaredHinge:
+class SquaredHinge(CurvedLoss):
     """max(0, 1 - y f)^2."""
+
+    label = "squared_hinge"
+    tasks = (CLASSIFICATION,)
+    default_rate = 0.15
 
     def slope(self, y: float, f: float) -> float:
         return -2 * y * max(0.0, 1 - y * f)
@@ -53,8 +82,12 @@ class SquaredHinge:
         return y * (1 - y * f) / (noise / weight + kappa), weight / noise
 
 
-class Hinge:
+class Hinge(Loss):
     """max(0, 1 - y f)."""
+
+    label = "hinge"
+    tasks = (CLASSIFICATION,)
+    default_rate = 0.5
 
     def slope(self, y: float, f: float) -> float:
         return -y if y * f < 1 else 0.0
@@ -63,10 +96,14 @@ class Hinge:
         return y * f < 1
 
 
-class EpsilonInsensitive:
+class EpsilonInsensitive(Loss):
     """max(0, |y - f| - epsilon)."""
 
-    def __init__(self, epsilon: float) -> None:
+    label = "epsilon_insensitive"
+    tasks = (REGRESSION,)
+    default_rate = 0.5
+
+    def __init__(self, epsilon: NonNegative) -> None:
         self.epsilon = epsilon
 
     def slope(self, y: float, f: float) -> float:
@@ -86,8 +123,18 @@ def sigmoid(z: float) -> float:
     return e / (1 + e)
 
 
-class Logistic:
+class Logistic(CurvedLoss):
     """log(1 + exp(-y f))."""
+
+    label = "logistic"
+    tasks = (CLASSIFICATION,)
+    default_rate = 2.0
+    probabilistic = True
+
+    @staticmethod
+    def noise_and_prior(ratio: float) -> tuple[float, float]:
+        """There is no noise beside the loss itself: the prior has it all."""
+        return 1.0, 1 / ratio
 
     def slope(self, y: float, f: float) -> float:
         return -y * sigmoid(-y * f)

@@ -1,0 +1,82 @@
+// What is learned on the features of a map: f_o(x) = w_o . phi(x) for c outputs.
+#pragma once
+
+#include <memory>
+
+#include "loss.hpp"
+#include "map.hpp"
+
+namespace nolana {
+
+class Head : public Listener {
+  public:
+    // Called once, before anything else; throws where the map is not one that this head can learn on.
+    virtual void attach(Map& map) = 0;
+    // Forget what was learned; this many outputs from now on.
+    virtual void clear(std::size_t outputs) = 0;
+
+    // A new group of rows was evaluated by the map.
+    virtual void start_group() {}
+    // Rows until the next sweep over a matrix that cannot be put off: groups that end there waste no work.
+    virtual std::size_t rows_to_sweep() const { return group; }
+    // f (c) of row r of the group.
+    virtual void scores(std::size_t r, double* f) const = 0;
+    // y and f have one entry for each output; step counts the rows from 1.
+    virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step) = 0;
+
+    virtual void describe(Description& d) = 0;
+    virtual void resize(const Sizes& sizes, const std::string& prefix) = 0;
+};
+
+// A head on a dense map; weights are one row for each output.
+class DenseHead : public Head {
+  public:
+    explicit DenseHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), w_(0) {}
+
+    void attach(Map& map) override {
+        map_ = dynamic_cast<DenseMap*>(&map);
+        if (!map_) throw std::invalid_argument("this head learns on dense features, and the map has sparse ones");
+        map.attach(this);
+        clear(0);
+    }
+    void clear(std::size_t outputs) override {
+        outputs_ = outputs;
+        w_ = Buffer(std::max<std::size_t>(1, outputs) * map_->stride());
+    }
+    void scores(std::size_t r, double* f) const override {
+        const Features at = map_->row(r);
+        for (std::size_t o = 0; o < outputs_; ++o) f[o] = dot(w_.data() + o * map_->stride(), at.values(), at.width());
+    }
+    void grown(const Growth&) override {}
+    void moved(const Move& move) override {
+        const std::size_t width = padded(move.size, panel_lanes);
+        for (std::size_t o = 0; o < outputs_; ++o) add_scaled(weights(o)[move.q], move.carry, weights(o), width);
+    }
+    void describe(Description& d) override {
+        d.scratch(w_);
+        const Side side = map_->side();
+        const std::size_t n = side.value, c = outputs_;
+        d.add({"weights", {Side::outputs(c), side},
+               [this, n, c](double* to) {
+                   for (std::size_t o = 0; o < c; ++o)
+                       for (std::size_t i = 0; i < n; ++i) *to++ = weights(o)[map_->place(i)];
+               },
+               [this, n, c](const double* from) {
+                   for (std::size_t o = 0; o < c; ++o)
+                       for (std::size_t i = 0; i < n; ++i) weights(o)[map_->place(i)] = *from++;
+               }});
+    }
+    void resize(const Sizes& sizes, const std::string&) override { clear(sizes.at("outputs")); }
+
+  protected:
+    double* weights(std::size_t output) { return w_.data() + output * map_->stride(); }
+
+    std::shared_ptr<const Loss> loss_;
+    DenseMap* map_ = nullptr;
+    std::size_t outputs_ = 0;
+
+  private:
+    Buffer w_;
+};
+
+}  // namespace nolana

@@ -1,0 +1,128 @@
+// A learner: maps, experts on them (a map and a head each), and a combiner where there is more than one expert.
+//
+// For each row: every map gives its features, every expert its scores, the combiner the score of the row. Then the maps
+// may grow, the experts learn, and the maps may move. Experts on one map share its features.
+#include "bind/bind.hpp"
+#include "combiner.hpp"
+#include "head.hpp"
+#include "online.hpp"
+
+namespace nolana {
+
+struct Expert {
+    std::size_t map;  // its place among the learner's maps
+    std::shared_ptr<Head> head;
+};
+
+class Learner final : public Online {
+  public:
+    Learner(std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts, std::shared_ptr<Combiner> combiner)
+        : Online(maps.empty() ? 0 : maps[0]->features()), maps_(std::move(maps)), experts_(std::move(experts)),
+          combiner_(std::move(combiner)) {
+        if (maps_.empty() || experts_.empty()) throw std::invalid_argument("a learner needs a map and an expert");
+        if (experts_.size() > 1 && !combiner_) throw std::invalid_argument("several experts need a combiner");
+        for (const auto& map : maps_)
+            if (map->features() != features_) throw std::invalid_argument("the maps differ in their number of features");
+        for (const Expert& expert : experts_) {
+            if (expert.map >= maps_.size()) throw std::invalid_argument("an expert names a map that does not exist");
+            expert.head->attach(*maps_[expert.map]);
+        }
+        clear(1);
+    }
+
+    const std::vector<std::shared_ptr<Map>>& maps() const { return maps_; }
+
+    void learn(const double* x, const double* y, const double* weight, std::size_t count, double* scores) override {
+        const std::size_t c = outputs_;
+        for (std::size_t start = 0, size = 0; start < count; start += size) {
+            size = std::min(group, count - start);
+            for (const Expert& expert : experts_) size = std::min(size, expert.head->rows_to_sweep());
+            evaluate(x + start * features_, size);
+            for (std::size_t r = 0; r < size; ++r) {
+                const std::size_t at = start + r;
+                score(r, scores + at * c);
+                const double w = weight ? weight[at] : 1.0;
+                if (w == 0) continue;
+                rows += 1;
+                for (const auto& map : maps_) map->before(r, rows);
+                if (combiner_) combiner_->learn(scores_.data(), y + at * c, scores + at * c, w);
+                const double* f = combiner_ ? scores_.data() : scores + at * c;
+                for (const Expert& expert : experts_) {
+                    expert.head->learn(r, y + at * c, f, w, rows);
+                    f += c;
+                }
+                for (const auto& map : maps_) map->after(r, rows);
+            }
+        }
+    }
+
+    void scores(const double* x, std::size_t count, double* out) override {
+        for (std::size_t start = 0; start < count; start += group) {
+            const std::size_t size = std::min(group, count - start);
+            evaluate(x + start * features_, size);
+            for (std::size_t r = 0; r < size; ++r) score(r, out + (start + r) * outputs_);
+        }
+    }
+
+    // One map and one expert: their fields have no prefix.
+    void describe(Description& d) override {
+        Online::describe(d);
+        for (std::size_t i = 0; i < maps_.size(); ++i) {
+            d.begin_part(prefix(i));
+            maps_[i]->describe(d);
+        }
+        for (std::size_t i = 0; i < experts_.size(); ++i) {
+            d.begin_part(prefix(experts_[i].map), own_prefix(i));
+            experts_[i].head->describe(d);
+        }
+        d.begin_part("");
+        if (combiner_) combiner_->describe(d);
+        d.scratch(scores_);
+        d.bytes += sizeof(*this);
+    }
+    void resize(const Sizes& sizes) override {
+        Online::resize(sizes);
+        for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i]->resize(sizes, prefix(i));
+        for (std::size_t i = 0; i < experts_.size(); ++i) experts_[i].head->resize(sizes, own_prefix(i));
+    }
+
+  private:
+    bool single() const { return maps_.size() == 1 && experts_.size() == 1; }
+    std::string prefix(std::size_t map) const { return single() ? "" : "map" + std::to_string(map) + "/"; }
+    std::string own_prefix(std::size_t expert) const {
+        return single() ? "" : "expert" + std::to_string(expert) + "/";
+    }
+
+    void reset() override {
+        for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i]->resize({}, prefix(i));
+        for (const Expert& expert : experts_) expert.head->clear(outputs_);
+        if (!combiner_) return;
+        combiner_->clear(experts_.size(), outputs_);
+        scores_ = Buffer(experts_.size() * outputs_);
+    }
+    void evaluate(const double* x, std::size_t size) {
+        for (const auto& map : maps_) map->evaluate(x, size);
+        for (const Expert& expert : experts_) expert.head->start_group();
+    }
+    void score(std::size_t r, double* f) {
+        if (!combiner_) return experts_[0].head->scores(r, f);
+        for (std::size_t e = 0; e < experts_.size(); ++e) experts_[e].head->scores(r, scores_.data() + e * outputs_);
+        combiner_->combine(scores_.data(), f);
+    }
+
+    std::vector<std::shared_ptr<Map>> maps_;
+    std::vector<Expert> experts_;
+    std::shared_ptr<Combiner> combiner_;
+    Buffer scores_{0};  // of the experts, for the row at hand
+};
+
+NOLANA_BINDING(learner) {
+    nb::class_<Expert>(m, "Expert")
+        .def(nb::init<std::size_t, std::shared_ptr<Head>>(), "map"_a, "head"_a);
+    nb::class_<Learner, Online>(m, "Learner")
+        .def(nb::init<std::vector<std::shared_ptr<Map>>, std::vector<Expert>, std::shared_ptr<Combiner>>(), "maps"_a,
+             "experts"_a, "combiner"_a.none() = nb::none())
+        .def_prop_ro("maps", &Learner::maps);
+}
+
+}  // namespace nolana

@@ -1,0 +1,86 @@
+"""What surrounds an engine's learner: which engine runs it, the lock, copies, and changes of its outputs."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana import reference
+from nolana._backend import engine
+from nolana.learners.lock import FairLock
+from nolana.reference.kernels import LARGEST_VALUE
+from nolana.specs import Spec
+
+Array = NDArray[np.float64]
+State = dict[str, Any]
+
+
+class Driver:
+    """A learner of c outputs: ``learn(X, Y) -> scores``; the caller holds the lock.
+
+    `options` say what the engine does not decide; each driver has a class of its own for them.
+    """
+
+    options_class: ClassVar[type]
+    largest = LARGEST_VALUE  # features beyond this overflow
+    output_weights: ClassVar[tuple[str, ...]] = ("weights", "fourier_weights")  # fields with one row for each output
+
+    def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
+        self.spec, self.options, self.n_features = spec, options, features
+        self.lock = FairLock()
+        self.runs_user_code = spec.runs_user_code
+        self._module: Any = engine() if spec.is_compiled(engine()) else reference
+        self._engine = spec.build(self._module)
+        self._engine.clear(outputs)
+
+    @property
+    def rows(self) -> int:
+        return int(self._engine.rows)
+
+    @property
+    def outputs(self) -> int:
+        return int(self._engine.outputs)
+
+    @property
+    def memory_bytes(self) -> int:
+        """State and scratch."""
+        return int(self._engine.memory_bytes)
+
+    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
+        """What each row scored before it was learned."""
+        raise NotImplementedError
+
+    def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
+        """Scores of rows that are not learned."""
+        return np.asarray(self._engine.scores(x))
+
+    def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
+        """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
+        state = self._engine.state()
+        sign = np.array(signs)[:, None]
+        for name in self.output_weights:
+            if name in state:
+                state[name] = np.ascontiguousarray(sign * state[name][sources])
+        self._engine.restore(state)
+
+    def state(self) -> State:
+        """Everything that was learned, as named arrays and numbers."""
+        return dict(self._engine.state())
+
+    def restore(self, state: State) -> None:
+        """Continue from an exported state; one that is refused changes nothing."""
+        self._engine.restore(state)
+
+    def copy(self) -> Self:
+        """A learner of its own in the same state."""
+        copied = type(self).__new__(type(self))
+        copied.__setstate__(self.__getstate__())
+        return copied
+
+    def __getstate__(self) -> State:
+        arguments = (self.spec, self.options, self.n_features, self.outputs)
+        return {"arguments": arguments, "state": self.state()}
+
+    def __setstate__(self, saved: State) -> None:
+        type(self).__init__(self, *saved["arguments"])
+        self.restore(saved["state"])

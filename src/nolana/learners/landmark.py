@@ -1,0 +1,348 @@
+"""The driver of NOLANA: nonlinear online learning on an adaptive Nyström map.
+
+For every (x, y): score with the current map and weights; a step on the loss under the OLD map; if the row is
+at least epsilon away from its nearest landmark, that landmark moves towards it, and stage two carries the
+weights to the new map.
+
+Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation".
+
+The engine does that. This file decides what the engine does not: when the width, the scaling and the threshold are
+re-estimated (at 2, 4, 8, ... rows), each time through a re-mapping of all that was learned.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nolana._threads import one_blas_thread
+from nolana.errors import DivergenceWarning
+from nolana.learners.driver import Array, Driver, State
+from nolana.learners.scaling import Scaling
+from nolana.maps.refit import inverse_roots
+from nolana.maps.remap import remap
+from nolana.maps.spectral_map import SpectralMap
+from nolana.maps.spectrum import Spectrum
+from nolana import reference
+from nolana.reference.learner import Expert, Learner
+from nolana.reference.bounds import Count, Share, Threshold, Width
+from nolana.reference.inverse import inverted
+from nolana.reference.kernels import SMALLEST_SQUARE, Kernel, squared_distances
+from nolana.reference.state import pack
+from nolana.specs import Spec
+
+ROWS_PER_LOCK = 4096  # rows learned or scored before other threads get their turn
+
+
+def learner_spec(map: Spec, head: Spec) -> Spec:
+    """A learner with one expert."""
+    return Spec(Learner, {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None})
+
+
+@dataclass(frozen=True)
+class LandmarkOptions:
+    """What is re-estimated while a landmark map learns.
+
+    gamma: None takes it from the median distance of the landmarks; threshold: None takes the median distance of new
+    landmarks to the nearest; ridge: relative to the mean of k(u, u); rank: P is cut to this rank once the landmarks
+    are full.
+    """
+
+    gamma: Width | None
+    threshold: Threshold | None
+    ridge: Share
+    scale: bool
+    rank: Count | None = None
+
+
+class LandmarkLearner(Driver):
+    """One expert on a map over landmarks."""
+
+    options_class = LandmarkOptions
+    options: LandmarkOptions
+
+    def __init__(
+        self,
+        spec: Spec,
+        options: LandmarkOptions,
+        features: int,
+        outputs: int,
+        initial_landmarks: Array | None = None,
+    ) -> None:
+        super().__init__(spec, options, features, outputs)
+        self._map = self._engine.maps[0]
+        map_spec, head_spec = spec.arguments["maps"][0], spec.arguments["experts"][0].arguments["head"]
+        self.capacity: int = map_spec.arguments["capacity"]
+        self.kernel: Kernel = map_spec.arguments["kernel"].build(reference)
+        self.decomposed = map_spec.kind is SpectralMap
+        self._prior: float = head_spec.arguments.get("prior", 1.0)
+        self._scaling = Scaling(features) if options.scale else None
+        self.largest = self.kernel.largest_value
+        self._map.ridge = options.ridge
+        if options.gamma is not None:
+            self._map.gamma = options.gamma
+        if options.threshold is not None:
+            self._map.threshold = options.threshold
+        self._healthy = True
+        self._filling = True  # until the landmarks are full, and what depends on that is done
+        if initial_landmarks is not None:
+            self._start_from(initial_landmarks, outputs)
+        self._due = self._rows_to_event()
+
+    # Reading
+
+    @property
+    def rank(self) -> int:
+        """Of the decomposition."""
+        return int(self.spec.arguments["maps"][0].arguments["rank"])
+
+    @property
+    def moves(self) -> int:
+        return int(self._map.moves)
+
+    @property
+    def size(self) -> int:
+        return int(self._map.size)
+
+    @property
+    def gamma(self) -> float:
+        return float(self._map.gamma)
+
+    @property
+    def threshold(self) -> float:
+        return float(self._map.threshold)
+
+    @property
+    def memory_bytes(self) -> int:
+        """State and scratch; constant once the landmarks are full and the classes known."""
+        return super().memory_bytes + (self._scaling.memory_bytes if self._scaling else 0)
+
+    def landmarks(self) -> Array:
+        """The landmarks (m, d) in the units of the input."""
+        places: Array = self._engine.state()["landmarks"]
+        return self._scaling.undo(places) if self._scaling else places
+
+    def counts(self) -> Array:
+        """Points counted into each landmark (m,)."""
+        return np.array(self._engine.state()["counts"])
+
+    def spectrum(self, rank: int) -> Spectrum:
+        """The decomposition of the landmarks' kernel matrix."""
+        state = self._engine.state()
+        if self.decomposed:
+            return Spectrum(state["vectors"], state["values"])
+        places = state["landmarks"]
+        return Spectrum.of(self.kernel.gram(places, places, self.gamma), min(rank, len(places)))
+
+    def mean_diagonal(self) -> float:
+        """The mean of k(u, u)."""
+        diagonal = self.kernel.diagonal(self._engine.state()["landmarks"], self.gamma)
+        return float(diagonal.mean()) if len(diagonal) else 0.0
+
+    def scores(self, x: Array) -> Array:
+        return super().scores(self.features(x))
+
+    def kernel_rows(self, x: Array) -> Array:  # (n, d) -> (n, m)
+        """k(x_i, u_j)."""
+        seen, places = self.features(x), self._engine.state()["landmarks"]
+        if self.decomposed:
+            return self.kernel.gram(seen, places, self.gamma)
+        return np.asarray(self._map.transform(seen))
+
+    def features(self, x: Array) -> Array:
+        """Rows (n, d) as the kernel sees them."""
+        return self._scaling.apply(x) if self._scaling else x
+
+    # Learning
+
+    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:
+        if not self.decomposed:
+            return self._learn(x, y, weight)
+        with one_blas_thread():
+            return self._learn(x, y, weight)
+
+    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
+        if len(x) < self._due and self._scaling is None:  # nothing is re-estimated within this block
+            scores: Array = self._engine.learn(x, y, weight)
+            self._due -= len(x)
+            self._check_health(scores)
+            return scores
+        scores = np.empty(y.shape)
+        start = 0
+        while start < len(x):
+            if self.size == 0:
+                self._prepare_first(x[start])
+            before = self.rows
+            stop = min(len(x), start + self._rows_to_event())
+            rows = slice(start, stop)
+            weights = None if weight is None else weight[rows]
+            scores[rows] = self._engine.learn(self.features(x[rows]), y[rows], weights)
+            if self._scaling:
+                self._scaling.observe(x[rows] if weights is None else x[rows][weights > 0], self._module)
+            self._after(before)
+            start = stop
+        self._due = self._rows_to_event()
+        self._check_health(scores)
+        return scores
+
+    def _check_health(self, scores: Array) -> None:
+        """Warn once that gradient steps were too long for these features."""
+        if self._healthy and scores.size and not math.isfinite(scores[-1, 0]):
+            self._healthy = False
+            warnings.warn(
+                "the model has diverged: its scores are no longer finite. Choose a smaller learning_rate or "
+                "regularization, scale the features (scale=True), or use optimizer='newton'",
+                DivergenceWarning,
+                stacklevel=5,
+            )
+
+    def state(self) -> State:
+        return super().state() | (self._scaling.state() if self._scaling else {})
+
+    def restore(self, state: State) -> None:
+        if self._scaling:
+            self._scaling.check(state)
+        super().restore(state)
+        if self._scaling:
+            self._scaling.restore(state)
+        self._filling = not self._full
+        self._due = self._rows_to_event()
+
+    # When things are re-estimated.
+
+    @property
+    def _full(self) -> bool:
+        return self.size == self.capacity
+
+    @property
+    def _estimates_metric(self) -> bool:
+        """Whether 2, 4, 8, ... rows mean anything now."""
+        return (
+            self.options.scale
+            or not self.kernel.stationary
+            or (self._filling and self.options.gamma is None and self.kernel.uses_gamma)
+        )
+
+    def _rows_to_event(self) -> int:
+        if self.size == 0:
+            return 1
+        rows = 1 << 62
+        if self._estimates_metric:
+            rows = (1 << max(1, self.rows.bit_length())) - self.rows
+        # The landmarks can be full after this many rows at the earliest, and only at the last of them.
+        return rows if self._full else min(rows, self.capacity - self.size)
+
+    def _prepare_first(self, x: Array) -> None:
+        kernel = self.kernel
+        first = self.features(x[None])[0]
+        if self.options.gamma is None:
+            self._map.gamma = kernel.first_width(first)
+        self._set_ridge(kernel.diagonal(first[None], self._map.gamma))
+
+    def _set_ridge(self, diagonal: Array) -> float:
+        """delta = ridge times the mean of k(u, u)."""
+        mean = float(diagonal.mean()) if len(diagonal) else 0.0
+        ridge = self.options.ridge * (mean if mean > SMALLEST_SQUARE else 1.0)
+        self._map.ridge = ridge
+        return ridge
+
+    def _after(self, rows_before: int) -> None:
+        """What is due now that rows have been learned."""
+        rows = self.rows
+        doubled = rows != rows_before and rows >= 2 and rows & (rows - 1) == 0
+        filled = self._filling and self._full
+        if self._estimates_metric and (doubled or filled):
+            self._reestimate()
+        self._filling = not self._full
+        if filled and self.options.threshold is None:
+            self._map.threshold = spacing(self._engine.state()["landmarks"])
+        if filled and self.options.rank is not None:
+            self._cut_to_rank(self.options.rank)
+
+    def _cut_to_rank(self, rank: int) -> None:
+        """P = U_r S_r^-1 U_r'; the model becomes the projection of what it was."""
+        state = self._engine.state()
+        gram = self.kernel.gram(state["landmarks"], state["landmarks"], self.gamma)
+        spectrum = Spectrum.of(gram, rank)
+        half = spectrum.vectors * inverse_roots(spectrum.values, 0.0)
+        inverse = half @ half.T
+        weights = np.ascontiguousarray(state["weights"] @ (gram @ inverse))
+        self._engine.restore(state | {"inverse": pack((inverse + inverse.T) / 2), "weights": weights})
+
+    def _reestimate(self) -> None:
+        """Width, scaling and ridge from what was seen so far; the model is re-mapped."""
+        with one_blas_thread():
+            self._remap_to_what_was_seen()
+
+    def _remap_to_what_was_seen(self) -> None:
+        kernel, state = self.kernel, self._engine.state()
+        old, old_gamma = state["landmarks"], self.gamma
+        places = old
+        if self._scaling:
+            raw = self._scaling.undo(old)
+            self._scaling.update()
+            places = self._scaling.apply(raw)
+        gamma = old_gamma
+        if self.options.gamma is None and kernel.uses_gamma:
+            now, then = kernel.width_of(places), kernel.width_of(old)
+            if self._filling or not kernel.stationary:  # dot products have no other way to follow the rows' size
+                gamma = now or (old_gamma if not self._full else 1.0)
+            elif now and then:  # other units, same width
+                gamma = old_gamma * now / then
+        ridge = self.options.ridge
+        if not kernel.stationary:
+            ridge = self._set_ridge(kernel.diagonal(places, gamma))
+
+        def before(x: Array, z: Array) -> Array:
+            return kernel.gram(x, z, old_gamma)
+
+        def after(x: Array, z: Array) -> Array:
+            return kernel.gram(x, z, gamma)
+
+        if self.options.threshold is None and np.isfinite(self.threshold):
+            state["threshold"] *= spread(places) / spread(old)
+        if self.decomposed:
+            self._engine.restore(state | {"landmarks": places, "gamma": gamma})
+            self._map.rekernel(before(old, old), self._map.coefficients(), after(places, places), ridge)
+        else:
+            mapped = remap(state, before=before, after=after, coordinates=places, ridge=ridge, prior=self._prior)
+            if "gram" in state:
+                mapped["gram"] = pack(after(places, places))
+            self._engine.restore(mapped | {"gamma": gamma})
+
+    def _start_from(self, landmarks: Array, outputs: int) -> None:
+        """Begin with all landmarks in place, N_q = 1."""
+        if self.options.gamma is None:
+            self._map.gamma = self.kernel.width_of(landmarks) or 1.0
+        gram = self.kernel.gram(landmarks, landmarks, self.gamma)
+        ridge = self._set_ridge(np.diag(gram))
+        n = len(landmarks)
+        state = self._engine.state() | {"landmarks": landmarks, "counts": np.ones(n), "ridge": ridge}
+        if self.decomposed:
+            spectrum = Spectrum.of(gram, self._map.rank)
+            state |= {"vectors": spectrum.vectors, "values": spectrum.values}
+            state |= {"weights": np.zeros((outputs, len(spectrum.values))), "gram": pack(gram)}
+        else:
+            inverse, state["ridge"] = inverted(gram, ridge)
+            nothing = np.zeros((0, n))
+            state |= {"inverse": pack(inverse), "weights": np.zeros((outputs, n)), "gram": pack(gram)}
+            state |= {"covariance": self._prior * pack(inverse)}
+            state |= {"waiting_left": nothing, "waiting_right": nothing.copy()}
+        self._engine.restore(state)
+        self._filling = False
+        if self.options.threshold is None:
+            self._map.threshold = spacing(landmarks)
+
+
+def spacing(landmarks: Array) -> float:
+    """The median over landmarks of the squared distance to the nearest that came before."""
+    nearest = [squared_distances(landmarks[i], landmarks[:i]).min() for i in range(1, len(landmarks))]
+    return float(np.median(nearest)) if nearest else 0.0
+
+
+def spread(landmarks: Array) -> float:
+    """The mean squared distance between landmarks."""
+    total = float(((landmarks - landmarks.mean(axis=0)) ** 2).sum())
+    return total if total > 0 else 1.0

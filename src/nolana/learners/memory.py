@@ -1,0 +1,51 @@
+"""How much memory a record may ask for: a small file must not make a large learner.
+
+A learner takes its memory when it is made, for all landmarks it may ever have. A record with arrays of b bytes may make
+one of at most FREE + RATIO b bytes. A learner that needs more than its record so far accounts for, as while its
+landmarks are not full, adds the difference as zeros.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from nolana.errors import ModelFileError
+from nolana.modelfile.tree import Tree
+from nolana.specs import Spec
+
+FREE = 1 << 26
+RATIO = 64
+
+
+def bytes_of(tree: Tree) -> int:
+    """Bytes of all arrays in a tree."""
+    if isinstance(tree, np.ndarray):
+        return tree.nbytes
+    if isinstance(tree, dict):
+        return sum(bytes_of(value) for value in tree.values())
+    return sum(bytes_of(value) for value in tree) if isinstance(tree, list) else 0
+
+
+def bytes_needed(spec: Spec, features: int, outputs: int) -> int:
+    """Bytes that a learner of this spec takes, roughly and at most."""
+    total = 64 * features
+    for part in spec.parts():
+        places = part.arguments.get("capacity", part.arguments.get("budget", 0)) + 9
+        draws = len(part.arguments.get("projections", ())) + 8
+        square = places * places if getattr(part.kind, "matrix", "capacity" in part.arguments) else 0
+        total += 8 * (places * (features + outputs + 64) + 4 * draws * (features + outputs + 16) + square)
+    return int(total)
+
+
+def room_for(needed: int, present: int) -> dict[str, Any]:
+    """The zeros that a record lacks, if it lacks any."""
+    lacking = needed - FREE - RATIO * present
+    return {"room": np.zeros(-(-lacking // RATIO), np.uint8)} if lacking > 0 else {}
+
+
+def check_room(place: str, needed: int, present: int) -> None:
+    """Refuse what the record is too small for."""
+    if needed > FREE + RATIO * present:
+        raise ModelFileError(
+            f"{place}: a learner of {needed:.3g} bytes in a record of {present} bytes; nolana writes none so small"
+        )

@@ -1,0 +1,85 @@
+"""Learners as plain data, and back: their spec and options, and what they learned.
+
+A record holds nothing that a learner could not have reached by learning: names, types, shapes, ranges and the memory it
+would take are checked before a learner is made of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nolana import specs
+from nolana.errors import ModelFileError
+from nolana.learners import version1
+from nolana.learners.driver import Driver
+from nolana.learners.landmark import LandmarkLearner
+from nolana.learners.memory import bytes_needed, bytes_of, check_room, room_for
+from nolana.learners.warmup import WarmupLearner
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
+from nolana.reference.online import Online
+
+__all__ = ["learner_of", "record_of"]
+
+DRIVERS: dict[str, type[Driver]] = {"landmark": LandmarkLearner, "warmup": WarmupLearner}
+MOST_FEATURES = 1 << 40
+
+
+def record_of(learner: Driver) -> Tree:
+    """Everything about a learner; the caller holds the lock."""
+    learned = learner.state()
+    for name, value in learned.items():
+        if isinstance(value, np.ndarray) and not np.isfinite(value).all():
+            raise ModelFileError(
+                f"the model has diverged ({name} holds numbers that are not finite) and was not written. Choose a "
+                "smaller learning_rate or scale the features"
+            )
+    driver = next(name for name, kind in DRIVERS.items() if type(learner) is kind)
+    record: dict[str, Tree] = {
+        "driver": driver,
+        "spec": specs.record_of(learner.spec),
+        "options": dict(vars(learner.options)),
+        "features": learner.n_features,
+        "outputs": learner.outputs,
+        "learned": learned,
+    }
+    return record | room_for(bytes_needed(learner.spec, learner.n_features, learner.outputs), bytes_of(record))
+
+
+def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
+    """The learner of a record; `objects` has what a file cannot hold."""
+    if "kind" in node.entries():
+        node = version1.upgraded(node)
+    fields = node.fields("driver", "spec", "options", "features", "outputs", "learned", optional=("room",))
+    kind = DRIVERS[fields["driver"].text(DRIVERS)]
+    features, outputs = fields["features"].integer(1, MOST_FEATURES), fields["outputs"].integer(0)
+    spec = specs.spec_of(fields["spec"], Online, features, objects)
+    options = specs.arguments_of(fields["options"], specs.hints_of(kind.options_class.__init__), features, objects)
+    check_room(fields["spec"].place, bytes_needed(spec, features, outputs), bytes_of(node.value))
+    learned = _learned(fields["learned"], outputs)
+    try:
+        learner = kind(spec, kind.options_class(**options), features, outputs)
+        learner.restore(learned)
+        unknown = learned.keys() ^ learner.state().keys()
+    except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError) as error:
+        raise ModelFileError(f"{node.place}: {str(error) or type(error).__name__}") from error
+    if unknown:
+        raise ModelFileError(f"{node.place}/learned: {sorted(unknown)[0]!r} does not belong to this learner")
+    if learner.rows < 1:
+        raise ModelFileError(f"{node.place}/learned/rows: expected at least one row")
+    return learner
+
+
+def _learned(node: Node, outputs: int) -> dict[str, Any]:
+    """A state of finite numbers; whether it fits is for the learner to say."""
+    learned: dict[str, Any] = {}
+    for name, entry in node.entries().items():
+        if isinstance(entry.value, np.ndarray):
+            learned[name] = entry.array((None,) * np.ndim(entry.value))
+        else:
+            learned[name] = entry.number(unbounded=name == "threshold")
+    weights = learned.get("weights")
+    if not isinstance(weights, np.ndarray) or len(weights) != outputs:
+        raise ModelFileError(f"{node.place}/weights: expected one row for each of the {outputs} outputs")
+    return learned

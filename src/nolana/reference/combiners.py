@@ -1,0 +1,34 @@
+"""How the scores of several experts become one."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.reference.state import Field
+
+Array = NDArray[np.float64]
+
+
+class Combiner(ABC):
+    """Scores (experts, c) to f (c,)."""
+
+    def clear(self, experts: int, outputs: int) -> None:
+        """Forget what was learned."""
+
+    @abstractmethod
+    def combine(self, scores: Array) -> Array: ...
+
+    def learn(self, scores: Array, y: Array, f: Array, weight: float) -> None:
+        """The row whose scores were combined last."""
+
+    def fields(self) -> list[Field]:
+        """The state."""
+        return []
+
+
+class Mean(Combiner):
+    """The mean of the experts' scores."""
+
+    def combine(self, scores: Array) -> Array:
+        return np.asarray(scores.mean(axis=0))

@@ -1,0 +1,1 @@
+"""Heads: what is learned on the features of a map."""

@@ -1,0 +1,53 @@
+"""What is learned on the features of a map: f_o(x) = w_o . phi(x) for c outputs."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from nolana.reference.losses import Loss
+from nolana.reference.maps.map import Array, Event, Growth, Map, Move
+from nolana.reference.state import OUTPUTS, Field
+
+
+class Head(ABC):
+    """weights (c, m); it sees the features, the prior product and the events of its map, nothing else."""
+
+    def __init__(self, loss: Loss) -> None:
+        self.loss = loss
+        self.weights: Array = np.zeros((0, 0))
+
+    def attach(self, map: Map) -> None:
+        """Called once by the learner; ValueError where this head cannot learn on the map."""
+        self.map = map
+        map.attach(self.follow)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.weights)
+
+    def clear(self, outputs: int) -> None:
+        """Forget what was learned; this many outputs from now on."""
+        self.weights = np.zeros((outputs, self.map.side if isinstance(self.map.side, int) else 0))
+
+    def scores(self) -> Array:  # (c,)
+        """f of the row that the map evaluated."""
+        return self.weights @ self.map.phi
+
+    @abstractmethod
+    def learn(self, y: Array, f: Array, weight: float, step: int) -> None:  # (c,), (c,)
+        """The row that was scored; step counts rows from 1."""
+
+    def follow(self, event: Event) -> None:
+        """The map changed."""
+        if isinstance(event, Growth):
+            self.weights = np.column_stack([self.weights, np.zeros(self.outputs)])
+        elif isinstance(event, Move):
+            self.weights = self.weights + np.outer(self.weights[:, event.q], event.carry)
+        else:
+            self.weights = event.carry(self.weights)
+
+    def fields(self) -> list[Field]:
+        return [Field(self, "weights", (OUTPUTS, self.map.side))]
+
+    def restored(self) -> None:
+        """The fields have been set."""

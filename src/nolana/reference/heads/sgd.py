@@ -1,0 +1,27 @@
+"""Gradient steps: w <- (1 - eta lambda) w - eta loss'(y, f) P phi(x), eta = rate t^-power.
+
+On a landmark map, P = (E + delta I)^-1, it is the gradient step in the weights of the Nyström map, written in alpha;
+on Fourier features and on a decomposed map P is the identity.
+"""
+
+import numpy as np
+
+from nolana.reference.bounds import NonNegative, Positive
+from nolana.reference.heads.head import Head
+from nolana.reference.losses import Loss
+from nolana.reference.maps.map import Array
+
+
+class SGD(Head):
+    """Stochastic gradient descent."""
+
+    def __init__(self, loss: Loss, rate: Positive, power: NonNegative, decay: NonNegative) -> None:
+        super().__init__(loss)
+        self.rate, self.power, self.decay = rate, power, decay
+
+    def learn(self, y: Array, f: Array, weight: float, step: int) -> None:
+        eta = self.rate * step**-self.power
+        slopes = np.array([self.loss.slope(*pair) for pair in zip(y, f, strict=True)])
+        self.weights = max(0.0, 1 - eta * self.decay) * self.weights
+        if slopes.any():
+            self.weights -= np.outer(eta * weight * slopes, self.map.prior_product())

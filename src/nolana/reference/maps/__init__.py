@@ -1,0 +1,1 @@
+"""Maps: rows to features."""

@@ -1,0 +1,20 @@
+"""A user's own policy object, which runs in the reference engine."""
+
+from typing import Any
+
+from nolana.reference.bounds import Share
+from nolana.reference.policies.policy import Array, Policy, Proposal
+
+
+class UserPolicy(Policy):
+    """Growth as everywhere; ``propose`` is the user's."""
+
+    user_parameter = "landmarks"
+
+    def __init__(self, policy: Any, novelty: Share) -> None:
+        super().__init__(novelty)
+        self.policy = policy
+
+    def propose(self, x: Array, distances: Array, landmarks: Array, counts: Array, threshold: float) -> Proposal | None:
+        proposal: Proposal | None = self.policy.propose(x, distances, landmarks, counts, threshold)
+        return proposal

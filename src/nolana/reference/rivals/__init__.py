@@ -1,0 +1,1 @@
+"""The rivals in NumPy, one file for each algorithm; nolana.rivals has their estimators."""

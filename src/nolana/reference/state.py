@@ -1,0 +1,148 @@
+"""The state of an object, declared once as a list of fields: export, restore, checks and byte counts follow from it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+State = dict[str, Any]
+
+MOST = 2**53  # of a count
+
+
+@dataclass(frozen=True)
+class Size:
+    """A side of an array that the state itself decides: landmarks, outputs, supports."""
+
+    name: str
+    most: float = np.inf
+    owner: str = "part"  # whose size it is where a learner has several parts: part, map or learner
+
+
+OUTPUTS = Size("outputs", owner="learner")
+Shape = tuple[Size | int, ...]
+
+
+@dataclass(frozen=True)
+class Field:
+    """An attribute of an object that is part of its state."""
+
+    owner: Any
+    attribute: str
+    shape: Shape = ()  # () is one number
+    name: str = ""  # in the state; empty: that of the attribute
+    packed: bool = False  # a symmetric matrix as its lower triangle, row by row; shape is (side,)
+    whole: bool = False
+    low: float = -np.inf
+    below: str = ""  # a size that every value must stay below
+
+    @property
+    def key(self) -> str:
+        """The name in the state."""
+        return self.name or self.attribute
+
+    def get(self) -> Any:
+        """The value to export."""
+        value = getattr(self.owner, self.attribute)
+        if not self.shape:
+            return float(value)
+        return pack(value) if self.packed else np.array(value, dtype=np.float64)
+
+    def set(self, value: Any) -> None:
+        """Take an exported value."""
+        if not self.shape:
+            setattr(self.owner, self.attribute, int(value) if self.whole else float(value))
+        elif self.packed:
+            setattr(self.owner, self.attribute, unpack(np.asarray(value)))
+        else:
+            setattr(self.owner, self.attribute, np.array(value, dtype=np.float64))
+
+
+def count(owner: Any, attribute: str) -> Field:
+    """A number of rows or moves."""
+    return Field(owner, attribute, whole=True, low=0.0)
+
+
+def pack(matrix: Array) -> Array:
+    """The lower triangle, row by row."""
+    return matrix[np.tril_indices(len(matrix))]
+
+
+def unpack(triangle: Array) -> Array:
+    """The symmetric matrix of a lower triangle."""
+    n = round((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n)] = triangle
+    return matrix + np.tril(matrix, -1).T
+
+
+def export(fields: Iterable[Field]) -> State:
+    """Named arrays and numbers."""
+    return {field.key: field.get() for field in fields}
+
+
+def restore(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, int]:
+    """Take a state; everything is checked before anything changes. Returns the sizes that it has."""
+    fields = sorted(fields, key=lambda field: field.packed)
+    sizes: dict[str, int] = {}
+    for field in fields:
+        check(field, state, sizes)
+    for field in fields:
+        field.set(state[field.key])
+    return sizes
+
+
+def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None:
+    """One value of a state; notes the sizes that it decides."""
+    if field.key not in state:
+        raise ValueError(f"state: {field.key} is missing")
+    value = np.asarray(state[field.key])
+    if value.dtype.kind not in "fiu":
+        raise ValueError(f"state: {field.key} is neither a number nor an array of numbers")
+    if value.ndim != len(field.shape):
+        raise ValueError(f"state: {field.key} has {value.ndim} dimensions, expected {len(field.shape)}")
+    expected = []
+    for side, length in zip(field.shape, value.shape, strict=True):
+        if isinstance(side, int):
+            expected.append(side)
+            continue
+        if side.name not in sizes:
+            if length > side.most:
+                raise ValueError(
+                    f"state: {field.key} has {length} {side.name}, but there is room for {side.most:.0f}"
+                )
+            sizes[side.name] = length
+        n = sizes[side.name]
+        expected.append(n * (n + 1) // 2 if field.packed else n)
+    if value.shape != tuple(expected):
+        raise ValueError(f"state: {field.key} has shape {value.shape}, expected {tuple(expected)}")
+    high = sizes[field.below] - 1 if field.below else MOST if field.whole else np.inf
+    legal = (value >= field.low) & (value <= high)
+    if field.whole:
+        legal &= value == np.floor(value)
+    elif field.low == -np.inf and not field.below:
+        legal |= np.isnan(value)  # a diverged model can be copied
+    if not legal.all():
+        kind = "not a whole number in its range" if field.whole else "out of range"
+        raise ValueError(f"state: {field.key} holds {value[~legal].flat[0]}, which is {kind}")
+
+
+def part(fields: Iterable[Field], prefix: str, map_prefix: str) -> list[Field]:
+    """The fields of one of several parts of a learner: names and sizes of its own begin with the prefix."""
+    owners = {"part": prefix, "map": map_prefix, "learner": ""}
+
+    def renamed(side: Size | int) -> Size | int:
+        return side if isinstance(side, int) else replace(side, name=owners[side.owner] + side.name)
+
+    return [
+        replace(field, name=prefix + field.key, shape=tuple(map(renamed, field.shape)))
+        for field in fields
+    ]
+
+
+def nbytes(fields: Iterable[Field]) -> int:
+    """Bytes of all arrays."""
+    return sum(np.asarray(getattr(field.owner, field.attribute)).nbytes for field in fields if field.shape)

@@ -1,0 +1,155 @@
+"""Engine objects before their engine is known: a class and its arguments, some of them specs again.
+
+A spec builds the compiled object or its NumPy twin, and is written to and read from model files. The type hints of a
+class's constructor say what a file may hold for it.
+"""
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nolana import reference
+from nolana.errors import ModelFileError
+from nolana.modelfile.node import Node
+from nolana.modelfile.placeholders import placeholder, resolve
+from nolana.modelfile.tree import Tree
+from nolana.reference.bounds import Range, Rows
+
+__all__ = ["Spec", "arguments_of", "kinds", "labels", "record_of", "spec_of"]
+
+CLASS = "class"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An object of an engine: its class in `nolana.reference`, and its arguments."""
+
+    kind: Any
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def build(self, engine: Any) -> Any:
+        """The object, by this engine."""
+        kind = self.kind if engine is reference else getattr(engine, self.kind.__name__)
+        return kind(**{name: _built(value, engine) for name, value in self.arguments.items()})
+
+    def parts(self) -> Iterator["Spec"]:
+        """This spec and all specs in it."""
+        yield self
+        for value in self.arguments.values():
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, Spec):
+                    yield from each.parts()
+
+    def is_compiled(self, engine: Any) -> bool:
+        """Whether the engine has every class that it takes."""
+        return engine is reference or all(hasattr(engine, part.kind.__name__) for part in self.parts())
+
+    @property
+    def runs_user_code(self) -> bool:
+        """Whether a kernel or a policy of the user's own runs inside the loop."""
+        return any(user_parameter(part.kind) is not None for part in self.parts())
+
+
+def _built(value: Any, engine: Any) -> Any:
+    if isinstance(value, list):
+        return [_built(each, engine) for each in value]
+    return value.build(engine) if isinstance(value, Spec) else value
+
+
+def user_parameter(kind: Any) -> str | None:
+    """The estimator parameter that holds the user's object, for the classes that wrap one."""
+    name: str | None = getattr(kind, "user_parameter", None)
+    return name
+
+
+def kinds(base: type) -> dict[str, Any]:
+    """Every concrete class of a kind in nolana, by its name."""
+    found = {}
+    for kind in [base, *base.__subclasses__()]:
+        if kind is not base:
+            found |= kinds(kind)
+        elif not inspect.isabstract(kind) and kind.__module__.startswith("nolana."):
+            found[kind.__name__] = kind
+    return found
+
+
+def labels(base: type) -> dict[str, Any]:
+    """Every class of a kind that users can choose, by its name for them."""
+    found = {kind.label: kind for kind in kinds(base).values() if kind.label is not None}
+    return dict(sorted(found.items()))
+
+
+def hints_of(callable: Callable[..., Any]) -> dict[str, Any]:
+    """The types of the arguments of a function or constructor."""
+    if callable is object.__init__:
+        return {}
+    hints = typing.get_type_hints(callable, include_extras=True)
+    return {name: hints[name] for name in inspect.signature(callable).parameters if name != "self"}
+
+
+def record_of(spec: Spec) -> Tree:
+    """Plain data; an object of the user's own becomes a placeholder."""
+    own = user_parameter(spec.kind)
+    hints = hints_of(spec.kind.__init__)
+    tree: dict[str, Tree] = {CLASS: spec.kind.__name__}
+    for name, value in spec.arguments.items():
+        tree[name] = placeholder(own, value) if own and hints[name] is Any else _tree(value)
+    return tree
+
+
+def _tree(value: Any) -> Tree:
+    if isinstance(value, Spec):
+        return record_of(value)
+    if isinstance(value, list):
+        return [_tree(each) for each in value]
+    plain: Tree = value
+    return plain
+
+
+def spec_of(node: Node, base: type, features: int, objects: Mapping[str, Any]) -> Spec:
+    """The spec of a record, of a class of this kind; `objects` has what a file cannot hold."""
+    legal = kinds(base)
+    kind = legal[node[CLASS].text(sorted(legal))]
+    hints = hints_of(kind.__init__)
+    arguments = arguments_of(node, hints, features, objects, beside=(CLASS,))
+    if arguments.get("features", features) != features:
+        raise ModelFileError(f"{node.place}/features: expected {features}, as many as the learner has")
+    return Spec(kind, arguments)
+
+
+def arguments_of(
+    node: Node, hints: Mapping[str, Any], features: int, objects: Mapping[str, Any], *, beside: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Arguments of these types from a record."""
+    fields = node.fields(*hints, *beside)
+    return {name: _argument(fields[name], hint, features, objects) for name, hint in hints.items()}
+
+
+def _argument(node: Node, hint: Any, features: int, objects: Mapping[str, Any]) -> Any:
+    if hint is Any:
+        return resolve(node, objects)
+    if hint is bool:
+        return node.flag()
+    if isinstance(hint, types.UnionType):
+        inner, nothing = typing.get_args(hint)
+        assert nothing is type(None)
+        return None if node.is_none else _argument(node, inner, features, objects)
+    if typing.get_origin(hint) is list:
+        return [_argument(each, typing.get_args(hint)[0], features, objects) for each in node.items()]
+    if isinstance(hint, type):
+        return spec_of(node, hint, features, objects)
+    base, bound = typing.get_args(hint)
+    if isinstance(bound, Rows):
+        array = node.array((None,) if bound.dimensions == 1 else (None, features))
+        if not len(array):
+            raise node.wrong("at least one row")
+        return np.ascontiguousarray(array)
+    assert isinstance(bound, Range)
+    if base is int:
+        return node.integer(int(bound.low), int(bound.high))
+    return node.number(bound.low, bound.high, open_low=bound.above, unbounded=bound.unbounded)
