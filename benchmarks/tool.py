@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 import nolana
 from nolana import NolanaClassifier
 from nolana.errors import DataError
-from nolana.paper.machine import version_of
+from nolana.paper.harness.machine import version_of
 from streams import STREAMS, print_setting
 
 SEED = 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from nolana import datasets
-from nolana.paper.experiment import Cell, Scale
+from nolana.paper.harness.experiment import Cell, Scale
 
 TINY = Scale("tiny", 150, 1, 60, 2)
 
@@ -54,13 +54,13 @@ def in_order(cells, source, known=()):
         ready = [cell for cell in waiting.values() if all(key in results for key in cell.needs)]
         assert ready, f"these wait for cells that are not in the plan: {list(waiting)}"
         for cell in ready:
-            given = {key: results[key] for key in cell.needs}
-            results[cell.key] = cell.work(source, given, **cell.arguments)
+            inputs = {key: results[key] for key in cell.needs}
+            results[cell.key] = cell.work(source, inputs, **cell.arguments)
             del waiting[cell.key]
     return results
 
 
-def drawn(_, given, *, seed, log, then=None):
+def drawn(_, inputs, *, seed, log, then=None):
     """A cell for the tests of the runner: notes that it runs, may end its run, and draws a number on top of the others.
 
     The first process that comes to a cell with `then` does that; those after it find its mark and draw.
@@ -73,7 +73,7 @@ def drawn(_, given, *, seed, log, then=None):
         if then == "raise":
             raise ArithmeticError(f"cell {seed} fails once")
         os.kill(os.getppid(), signal.SIGKILL)
-    return {"value": float(np.random.default_rng(seed).normal()) + sum(one["value"] for one in given.values())}
+    return {"value": float(np.random.default_rng(seed).normal()) + sum(one["value"] for one in inputs.values())}
 
 
 def chain(log, count=6, **then):

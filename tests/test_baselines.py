@@ -1,5 +1,7 @@
 """The learners that look at no feature, against loops over the rows."""
 
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolana.trivial import LastLabel, MajorityClass, RunningMean
+from nolana.baselines import LastLabel, MajorityClass, RunningMean
 
 LEARNERS = (MajorityClass, LastLabel, RunningMean)
 
@@ -100,3 +102,11 @@ def test_bad_rows_change_nothing(kind):
         with pytest.raises(ValueError, match=words):
             learner.learn(np.zeros((2, 1)), y, sample_weight=weights)
     assert np.array_equal(learner.scores(np.zeros((1, 1))), before)
+
+
+def test_the_old_module_name_warns_and_has_the_same_classes():
+    code = "import nolana; print(nolana.trivial.RunningMean is nolana.baselines.RunningMean)"
+    done = subprocess.run([sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+    assert "DeprecationWarning: nolana.trivial is deprecated" in done.stderr
+    assert "import nolana.baselines instead" in done.stderr

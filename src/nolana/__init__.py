@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as _numpy  # noqa: F401  (the one thing that is loaded at once)
 
 if TYPE_CHECKING:
-    from nolana import datasets, errors, evaluate, rivals, streams, trivial
+    from nolana import baselines, datasets, errors, evaluate, rivals, streams
     from nolana._backend import backend_name, build_name
     from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem
     from nolana.loading import load
@@ -22,6 +22,7 @@ __all__ = [
     "OnlineNystroem",
     "__version__",
     "backend_name",
+    "baselines",
     "build_name",
     "datasets",
     "errors",
@@ -29,7 +30,6 @@ __all__ = [
     "load",
     "rivals",
     "streams",
-    "trivial",
 ]
 
 _HOMES = {
@@ -40,12 +40,13 @@ _HOMES = {
     "build_name": "nolana._backend",
     "load": "nolana.loading",
 }
+_DEPRECATED = ("trivial",)  # modules whose import warns
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in __all__:
+    if name in __all__ or name in _DEPRECATED:
         return importlib.import_module(f"nolana.{name}")
     raise AttributeError(f"module 'nolana' has no attribute {name!r}")
 

@@ -1,4 +1,4 @@
-"""``nolana compare`` and what it is made of: contestants, tuning, one measured pass."""
+"""``nolana compare`` and its parts: methods at a budget, tuning, one measured pass."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from nolana import NolanaClassifier, rivals
 from nolana.cli.app import app
 from nolana.comparison import by_held_out, by_progress, kind_of, one_pass, score, standardised
-from nolana.contestants import TABLE, Task, contestant, names
 from nolana.errors import StreamError
+from nolana.methods import TABLE, Task, at_budget, names
 from nolana.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
 
 
@@ -27,29 +27,29 @@ def numbers(rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", names("classification"))
-def test_every_contestant_learns_with_defaults_and_with_a_point(name):
+def test_every_method_learns_with_defaults_and_with_a_point(name):
     X, y = rings(300)
-    entry = contestant(name, Task("classification", 2, 20))
+    method = at_budget(name, Task("classification", 2, 20))
     facts = Facts(distance_of(X), len(y))
-    for point in ({}, {axis.name: 0.5 for axis in entry.axes()}):
-        run = one_pass(entry.estimator(point, facts, 0), X, y, metric="accuracy")
+    for point in ({}, {axis.name: 0.5 for axis in method.axes()}):
+        run = one_pass(method.estimator(point, facts, 0), X, y, metric="accuracy")
         assert 0.4 < run.score <= 1.0
         assert run.bytes > 0
 
 
 @pytest.mark.parametrize("name", names("regression"))
-def test_every_contestant_regresses(name):
+def test_every_method_regresses(name):
     X, y = numbers(300)
-    entry = contestant(name, Task("regression", 2, 20))
-    for point in ({}, {axis.name: 0.5 for axis in entry.axes()}):
-        run = one_pass(entry.estimator(point, Facts(distance_of(X), len(y)), 0), X, y, metric="rmse")
+    method = at_budget(name, Task("regression", 2, 20))
+    for point in ({}, {axis.name: 0.5 for axis in method.axes()}):
+        run = one_pass(method.estimator(point, Facts(distance_of(X), len(y)), 0), X, y, metric="rmse")
         assert np.isfinite(run.score)
 
 
-def test_contestants_have_the_budget_of_the_paper():
-    entry = contestant("fogd", Task("classification", 22, 100, "logistic")).build({}, 3)
+def test_methods_have_the_budget_of_the_paper():
+    estimator = at_budget("fogd", Task("classification", 22, 100, "logistic")).build({}, 3)
     expected = rivals.at_equal_budget("FOGD", n_landmarks=100, n_features=22, loss="logistic", random_state=3)
-    assert entry.get_params() == expected.get_params()
+    assert estimator.get_params() == expected.get_params()
 
 
 def test_names_are_those_of_the_catalogue():
@@ -57,9 +57,9 @@ def test_names_are_those_of_the_catalogue():
     assert set(names("classification")) == everything | {"NOLANA", "NOLANA-SGD", "NOLANA-paper"}
     assert set(TABLE) < set(names("regression"))
     assert "BSGD" not in names("regression")
-    assert contestant("passiveaggressive", Task("regression", 2, 20)).name == "PA"
+    assert at_budget("passiveaggressive", Task("regression", 2, 20)).name == "PA"
     with pytest.raises(ValueError, match=r"BSGD.*is not a method for regression; choose from NOLANA"):
-        contestant("BSGD", Task("regression", 2, 20))
+        at_budget("BSGD", Task("regression", 2, 20))
 
 
 class Counting:
@@ -82,8 +82,8 @@ def test_tuning_takes_the_same_effort_for_any_number_of_axes():
     for count in (1, 2, 4):
         method = Counting([Axis(f"a{i}", 0.1, 10.0) for i in range(count)])
 
-        def judge(entry, _, y, __, y_fold):
-            method, parameters = entry
+        def judge(candidate, _, y, __, y_fold):
+            method, parameters = candidate
             method.learned += len(y)
             assert len(y_fold) == 20
             assert all(0.1 <= v <= 10.0 for v in parameters.values())
@@ -103,8 +103,8 @@ def test_a_candidate_that_diverges_or_is_worse_than_the_defaults_is_not_taken():
     X, y = rings(60)
     method = Counting([Axis("a", 0.1, 10.0), Choice("b", ("x", "y"))])
 
-    def judge(entry, *_):
-        return float("nan") if entry[1] else 0.5
+    def judge(candidate, *_):
+        return float("nan") if candidate[1] else 0.5
 
     found = tune(method, X, y, judge=judge)
     assert found.point == {}
@@ -112,19 +112,19 @@ def test_a_candidate_that_diverges_or_is_worse_than_the_defaults_is_not_taken():
 
 
 def test_units_follow_the_data():
-    entry = contestant("DualSGD", Task("classification", 2, 20))
-    point = {axis.name: 0.5 for axis in entry.axes()}
-    one, other = (entry.parameters(point, Facts(distance, rows)) for distance, rows in ((1.0, 100), (4.0, 300)))
+    method = at_budget("DualSGD", Task("classification", 2, 20))
+    point = {axis.name: 0.5 for axis in method.axes()}
+    one, other = (method.parameters(point, Facts(distance, rows)) for distance, rows in ((1.0, 100), (4.0, 300)))
     assert one["gamma"] == pytest.approx(4 * other["gamma"])
     assert one["regularization"] == pytest.approx(3 * other["regularization"])
 
 
 def test_tuning_improves_on_a_bad_default():
     X, y = rings(600)
-    entry = contestant("FOGD", Task("classification", 2, 20))
+    method = at_budget("FOGD", Task("classification", 2, 20))
     judge = by_held_out("accuracy")
-    assert tune(entry, X, y, judge=judge).score >= judge(
-        entry.estimator({}, Facts(distance_of(X), 480), 0), X[:480], y[:480], X[480:], y[480:]
+    assert tune(method, X, y, judge=judge).score >= judge(
+        method.estimator({}, Facts(distance_of(X), 480), 0), X[:480], y[:480], X[480:], y[480:]
     )
 
 
@@ -150,7 +150,7 @@ def test_standardised_rows_know_no_later_row():
     assert not whole[:, 2].any()
 
 
-def test_the_kind_of_task_is_told_from_the_labels():
+def test_the_kind_of_task_is_inferred_from_the_labels():
     assert kind_of(np.array(["a", "b"])) == "classification"
     assert kind_of(np.arange(20)) == "classification"
     assert kind_of(np.arange(200)) == "regression"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from nolana import NolanaClassifier, NolanaRegressor
+from nolana.baselines import LastLabel, MajorityClass, RunningMean
 from nolana.evaluate import Evaluation, progressive
 from nolana.evaluate.history import MOST_POINTS
 from nolana.metrics import Predictions, resolve
 from nolana.rivals import FOGDClassifier, RBPClassifier
-from nolana.trivial import LastLabel, MajorityClass, RunningMean
 
 
 class Echo:

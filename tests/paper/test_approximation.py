@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from nolana.paper.approximation import METHODS, Approximation, rank_of
 from nolana.paper.catalogue import EXPERIMENTS
-from nolana.paper.experiment import Scale
-from nolana.paper.gram import rbf
+from nolana.paper.experiments.approximation import METHODS, Approximation, rank_of
+from nolana.paper.harness.experiment import Scale
+from nolana.paper.harness.gram import rbf
 from nolana.paper.maps.ensemble import EXPERTS, Ensemble
 from nolana.paper.maps.error import relative_error
 from nolana.paper.maps.fastfood import Fastfood, FastfoodMap, hadamard_transform
@@ -254,9 +254,9 @@ def test_section(run):
 
 
 @pytest.mark.parametrize(
-    ("factor", "words"), [(0.5, "at every budget on every data set"), (2.0, "but not on cpusmall")]
+    ("factor", "words"), [(0.5, "at every budget and on every data set"), (2.0, "but not on cpusmall")]
 )
-def test_reading_follows_the_numbers(run, factor, words):
+def test_findings_follow_the_numbers(run, factor, words):
     experiment, results = run
     bent = dict(results)
     for data in experiment.data:
@@ -264,7 +264,7 @@ def test_reading_follows_the_numbers(run, factor, words):
         rivals = [results[f"approximation/{data}/{name}"]["errors"] for name in ("NOGD", "FOGD")]
         best = {m: factor * min(min(one[m]) for one in rivals) for m in ("20", "50")}
         bent[key] = results[key] | {"errors": {m: [value] * 2 for m, value in best.items()}}
-    assert words in experiment.reading(bent)[0]
+    assert words in experiment.findings(bent)[0]
 
 
 def test_lines(run):

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 import nolana.cli.paper as command
 from nolana.cli.app import app
 from nolana.paper.catalogue import EXPERIMENTS, experiments
-from nolana.paper.curves import Curves
-from nolana.paper.experiment import FULL, QUICK, Cell
-from nolana.paper.runner import CELLS, Kept, digest_of, run
-from nolana.paper.table1 import METHODS, Table1
+from nolana.paper.experiments.curves import Curves
+from nolana.paper.experiments.table1 import METHODS, Table1
+from nolana.paper.harness.experiment import FULL, QUICK, Cell
+from nolana.paper.harness.runner import CELLS, ResultStore, digest_of, run
 from nolana.plot import Panel, svg
 from nolana.report import Figure, Grid, Section, Text, page
 from paper_source import TINY, Balanced, MadeUp, chain, in_order
@@ -27,9 +27,11 @@ TIMES = ("seconds", "microseconds")
 
 def numbers(directory, cells, jobs=1):
     """The results of cells, and how many of them were reported as finished."""
-    told = []
-    results = run(cells, None, Kept(directory), jobs=jobs, label="test", progress=lambda key, cost: told.append(key))
-    assert sorted(told) == sorted(cell.key for cell in cells)
+    finished = []
+    results = run(
+        cells, None, ResultStore(directory), jobs=jobs, label="test", progress=lambda key, cost: finished.append(key)
+    )
+    assert sorted(finished) == sorted(cell.key for cell in cells)
     return results
 
 
@@ -43,12 +45,13 @@ def expected(tmp_path_factory):
     return in_order(chain(tmp_path_factory.mktemp("whole") / "log"), None)
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, expected):
+def test_a_killed_run_resumes(tmp_path, expected):
     """SIGKILL from within cell 3, and the last line that was written cut in half."""
     log, out = tmp_path / "log", tmp_path / "out"
     script = (
-        "from pathlib import Path; from paper_source import chain; from nolana.paper.runner import Kept, run; "
-        f"run(chain({str(log)!r}, n3='kill'), None, Kept(Path({str(out)!r})), jobs=1, label='test', "
+        "from pathlib import Path; from paper_source import chain; "
+        "from nolana.paper.harness.runner import ResultStore, run; "
+        f"run(chain({str(log)!r}, n3='kill'), None, ResultStore(Path({str(out)!r})), jobs=1, label='test', "
         "progress=lambda key, cost: None)"
     )
     killed = subprocess.run(
@@ -61,11 +64,11 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, expected):
     log.unlink()
     found = numbers(out, chain(log, n3="kill"))
     assert found == expected
-    assert lines_of(log) == ["2", "3", "4", "5"]  # 0 and 1 were kept whole
-    assert len(Kept(out)._lines) == 6
+    assert lines_of(log) == ["2", "3", "4", "5"]  # 0 and 1 were stored complete
+    assert len(ResultStore(out)._lines) == 6
 
 
-def test_a_cell_that_fails_ends_the_run_and_what_was_finished_is_kept(tmp_path, expected):
+def test_a_cell_that_fails_ends_the_run_and_finished_results_stay_stored(tmp_path, expected):
     log = tmp_path / "log"
     with pytest.raises(ArithmeticError, match="cell 4 fails once"):
         numbers(tmp_path, chain(log, n4="raise"))
@@ -93,14 +96,14 @@ def test_a_result_counts_only_for_what_it_was_made_of(tmp_path):
     ]
     assert len({digest, *changes}) == 5
     assert digest == digest_of(Cell("one", in_order, {"rows": 10}, ("other",), alone=True, cost=9.0), given, "here")
-    kept = Kept(tmp_path)
-    kept.keep("one", digest, {"value": float("nan"), "list": [1, 2.5]})
-    again = Kept(tmp_path)
-    assert again.find("one", changes[0]) is None
-    assert again.find("one", digest)["list"] == [1, 2.5]
-    again.keep("one", changes[0], {"value": 2})
-    assert Kept(tmp_path).find("one", digest) is None  # the later line counts
-    assert Kept(tmp_path).find("one", changes[0]) == {"value": 2}
+    store = ResultStore(tmp_path)
+    store.save("one", digest, {"value": float("nan"), "list": [1, 2.5]})
+    reopened = ResultStore(tmp_path)
+    assert reopened.load("one", changes[0]) is None
+    assert reopened.load("one", digest)["list"] == [1, 2.5]
+    reopened.save("one", changes[0], {"value": 2})
+    assert ResultStore(tmp_path).load("one", digest) is None  # the later line counts
+    assert ResultStore(tmp_path).load("one", changes[0]) == {"value": 2}
 
 
 @pytest.mark.parametrize(
@@ -109,10 +112,10 @@ def test_a_result_counts_only_for_what_it_was_made_of(tmp_path):
 def test_lines_that_are_not_results_are_passed_over(tmp_path, junk):
     whole = json.dumps({"key": "b", "digest": "d", "result": {"value": 3}}).encode() + b"\n"
     (tmp_path / CELLS).write_bytes(whole + junk)
-    kept = Kept(tmp_path)
-    assert kept.find("b", "d") == {"value": 3}
-    kept.keep("c", "d", {"value": 4})
-    assert Kept(tmp_path).find("c", "d") == {"value": 4}
+    store = ResultStore(tmp_path)
+    assert store.load("b", "d") == {"value": 3}
+    store.save("c", "d", {"value": 4})
+    assert ResultStore(tmp_path).load("c", "d") == {"value": 4}
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,14 @@ from scipy.special import expit
 from nolana import NolanaClassifier, OnlineNystroem
 from nolana.learners.nolana import Nolana
 from nolana.paper.catalogue import EXPERIMENTS
-from nolana.paper.descent import RIDGE, Image, descend, images, settings_of, spectral_error
-from nolana.paper.experiment import Scale
-from nolana.paper.gram import rbf
-from nolana.paper.hindsight import best_model
-from nolana.paper.regret import Regret
-from nolana.paper.regret_cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
-from nolana.paper.regret_numbers import growth
-from nolana.paper.regret_reading import reading
+from nolana.paper.harness.experiment import Scale
+from nolana.paper.harness.gram import rbf
+from nolana.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
+from nolana.paper.regret.descent import RIDGE, Image, descend, images, settings_of, spectral_error
+from nolana.paper.regret.experiment import Regret
+from nolana.paper.regret.findings import findings
+from nolana.paper.regret.hindsight import best_model
+from nolana.paper.regret.numbers import growth
 
 GAMMA, DECAYED, ETA = 0.3, 0.01, 0.4
 
@@ -193,11 +193,11 @@ def test_terms_of_the_table_add_up(run):
     experiment, results = run
     for rows in experiment.sizes("ijcnn1"):
         terms = experiment.numbers(results).terms("ijcnn1", rows)
-        parts = ("|w*|²/2η", "ηΣ|g|²/2", "J/2η", "price of the map", "-|w-w*|²/2η", "-slack")
+        parts = ("|w*|²/2η", "ηΣ|g|²/2", "J/2η", "cost of the map", "-|w-w*|²/2η", "-slack")
         assert terms["regret"] == pytest.approx(sum(terms[name] for name in parts), abs=1e-4)
         assert terms["ηΣ|g|²/2"] <= terms["ηL²T/2"]
         assert terms["J"] <= 2 * terms["τ(R+C)"]
-        assert terms["price of the map"] <= terms["Σ√(T_s/T)|K-K_s|₂/λ"]
+        assert terms["cost of the map"] <= terms["Σ√(T_s/T)|K-K_s|₂/λ"]
         assert terms["|K-K_s|₂, mean"] <= DECAY * terms["Σ√(T_s/T)|K-K_s|₂/λ"]
 
 
@@ -211,18 +211,18 @@ def test_section_reads_the_numbers(run):
         assert arm.replace("'", "&#x27;") in html
 
 
-def test_reading_of_regret_that_is_no_power(run):
+def test_findings_for_regret_that_is_no_power(run):
     experiment, results = run
     key = key_of("ijcnn1", 67, 0)
     cell = results[key]
     arms = {arm: terms | {"cost": cell["objective"] - 1.0} for arm, terms in cell["arms"].items()}
-    assert "no power of T" in reading(experiment.numbers(results | {key: cell | {"arms": arms}}))[0]
+    assert "no power of T" in findings(experiment.numbers(results | {key: cell | {"arms": arms}}))[0]
 
 
 @pytest.mark.parametrize(
-    ("power", "words"), [(0.5, "no faster than √T"), (0.8, "but faster than √T"), (1.2, "is not met")]
+    ("power", "words"), [(0.5, "no faster than √T"), (0.8, "but faster than √T"), (1.2, "does not hold")]
 )
-def test_reading_follows_the_growth(run, power, words):
+def test_findings_follow_the_growth(run, power, words):
     experiment, results = run
     bent = {}
     for rows in experiment.sizes("ijcnn1"):
@@ -231,7 +231,7 @@ def test_reading_follows_the_growth(run, power, words):
         arms = {arm: terms | {"cost": cell["objective"] + rows**power} for arm, terms in cell["arms"].items()}
         bent[key] = cell | {"arms": arms}
     assert experiment.numbers(bent).exponent("ijcnn1", MAIN) == pytest.approx(power)
-    assert words in reading(experiment.numbers(bent))[0]
+    assert words in findings(experiment.numbers(bent))[0]
 
 
 def test_lines(run):

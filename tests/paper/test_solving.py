@@ -7,14 +7,14 @@ import pytest
 
 from nolana.paper.claims.claim import answer_of
 from nolana.paper.claims.experiment import Claims
-from nolana.paper.experiment import FULL
-from nolana.paper.moves import expected, misfit
-from nolana.paper.published import TABLE2
-from nolana.paper.refit import REFITS, Refit, verdict
-from nolana.paper.scalings import FITTED, SCALINGS, STARTS, best_factor
-from nolana.paper.solving import NEVER, OFTEN, SOLVERS, Pass, Way
-from nolana.paper.svd_time import SvdTime, exponent, timed
-from nolana.paper.table2 import WAYS, Table2
+from nolana.paper.experiments.moves import expected, misfit
+from nolana.paper.experiments.refit import REFITS, Refit, verdict
+from nolana.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
+from nolana.paper.experiments.svd_time import SvdTime, exponent, timed
+from nolana.paper.experiments.table2 import VARIANTS, Table2
+from nolana.paper.harness.experiment import FULL
+from nolana.paper.harness.published import TABLE2
+from nolana.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, Variant
 from paper_source import TINY, Balanced, MadeUp, in_order
 
 SOURCE = MadeUp()
@@ -47,19 +47,19 @@ def test_moves_follow_the_threshold_the_scaling_and_the_start():
         assert counts["[0, 1]", start][1] == counts["as distributed, [-1, 1]", start][3]
 
 
-def test_the_nearest_scaling_is_the_one_that_is_used():
+def test_the_closest_scaling_is_used():
     table, results = ran(Table2)
     counts = [results[key] for key in results if key.startswith("moves/")]
     best = min(counts, key=lambda one: one["misfit"])
     assert misfit(expected(150), 150) == 0
-    for title in WAYS:
+    for title in VARIANTS:
         for place, threshold in enumerate(TABLE2):
-            assert table.of(results, title, threshold, "moves") == [best["moves"][place]]
-            assert 0.3 < table.of(results, title, threshold, "accuracy")[0] <= 1
+            assert table.values(results, title, threshold, "moves") == [best["moves"][place]]
+            assert 0.3 < table.values(results, title, threshold, "accuracy")[0] <= 1
     section = table.section(results)
     words = " ".join(" ".join(Balanced(section.html()).words).split())
-    assert f"The nearest ({best['scaling']}" in words
-    assert "they fall with the threshold under every scaling" in words
+    assert f"uses the closest setting ({best['scaling']}" in words
+    assert "they fall with the threshold for every scaling" in words
     assert "so few rows cannot reach the published accuracy" in words
     assert {"what", "threshold", "moves", "scaling", "start"} <= set(table.lines(results)[0])
 
@@ -128,7 +128,7 @@ def test_verdicts_follow_the_gains():
     assert verdict([0.4, 1.0]) == "helps"
     assert verdict([-0.4, -1.0]) == "harms"
     assert verdict([0.1, -0.2]) == "makes no clear difference"
-    assert verdict([1.0, -1.0]) == "helps or harms by the solver"
+    assert verdict([1.0, -1.0]) == "helps with one solver and harms with another"
 
 
 def test_claims_are_answered_from_their_measures():
@@ -174,11 +174,11 @@ def test_without_usps_nothing_is_run_and_the_section_says_why(kind):
     assert "usps" in " ".join(Balanced(experiment.section({}).html()).words)
 
 
-def test_a_way_takes_only_the_parameters_it_has():
+def test_a_variant_takes_only_the_parameters_it_has():
     everything = {"gamma": 0.5, "learning_rate": 0.1, "refit_penalty": 1e-3}
     for solver in SOLVERS:
         for refit in ("carry", "paper", "none") if solver in ("exact", "rank2", "randomized") else ("carry",):
-            model = Way(solver, refit, 20, "hinge", 1.0, iterations=3).build(everything, 0)
+            model = Variant(solver, refit, 20, "hinge", 1.0, iterations=3).build(everything, 0)
             model.partial_fit(np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2)
             assert model.gamma_ == 0.5
             assert model.refit_penalty == (1e-3 if refit == "paper" else None)

@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from nolana import plot, streams, trivial
+from nolana import baselines, plot, streams
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
 from nolana.cli.options import column, refusing, refusing_source
 from nolana.comparison import METRICS, SIGNS, Run, by_progress, kind_of, one_pass, standardised
-from nolana.contestants import TABLE, Contestant, Task, contestant, names
 from nolana.evaluate import Progress as Seen
+from nolana.methods import TABLE, MethodAtBudget, Task, at_budget, names
 from nolana.tuning import Facts, Point, distance_of, tune
 
 Array = NDArray[np.float64]
@@ -28,9 +28,9 @@ Array = NDArray[np.float64]
 DEFAULT = ("NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
-TRIVIAL = {
-    "classification": {"majority class": trivial.MajorityClass, "last label seen": trivial.LastLabel},
-    "regression": {"mean so far": trivial.RunningMean, "last target seen": trivial.LastLabel},
+BASELINES = {
+    "classification": {"majority class": baselines.MajorityClass, "last label seen": baselines.LastLabel},
+    "regression": {"mean so far": baselines.RunningMean, "last target seen": baselines.LastLabel},
 }
 SCORES = {"accuracy": ("accuracy %", 100.0, "{:.2f}"), "rmse": ("RMSE", 1.0, "{:.4g}")}
 
@@ -124,7 +124,7 @@ def _read(data: Path, target: str | None, reading: Mapping[str, Any]) -> tuple[A
     return X, y
 
 
-def _wanted(methods: str | None, task: Task) -> list[Contestant]:
+def _wanted(methods: str | None, task: Task) -> list[MethodAtBudget]:
     if methods is None:
         chosen = [name for name in DEFAULT if name in names(task.kind)]
     elif methods.strip().lower() == "all":
@@ -133,14 +133,14 @@ def _wanted(methods: str | None, task: Task) -> list[Contestant]:
         chosen = [name.strip() for name in methods.split(",") if name.strip()]
     if not chosen:
         raise ValueError("no method was named")
-    return list({c.name: c for c in (contestant(name, task) for name in chosen)}.values())
+    return list({m.name: m for m in (at_budget(name, task) for name in chosen)}.values())
 
 
 def _contest(
-    rows: Rows, wanted: list[Contestant], seeds: Sequence[int | None], tuned: bool, bar: Progress
+    rows: Rows, wanted: list[MethodAtBudget], seeds: Sequence[int | None], tuned: bool, bar: Progress
 ) -> tuple[list[Line], dict[str, Any]]:
     metric = METRICS[rows.kind]
-    todo = (len(wanted) + len(TRIVIAL[rows.kind])) * len(seeds) * len(rows.y)
+    todo = (len(wanted) + len(BASELINES[rows.kind])) * len(seeds) * len(rows.y)
     task = bar.add_task("", total=todo, doing="")
     lines: list[Line] = []
     curves: dict[str, Any] = {}
@@ -156,17 +156,17 @@ def _contest(
         return runs
 
     first = standardised(rows.X_first) if rows.scaled else rows.X_first
-    for entry in wanted:
+    for method in wanted:
         point: Point = {}
         if tuned:
-            bar.update(task, doing=f"{entry.name}, choosing parameters")
-            point = tune(entry, first, rows.y_first, judge=by_progress(metric)).point
+            bar.update(task, doing=f"{method.name}, choosing parameters")
+            point = tune(method, first, rows.y_first, judge=by_progress(metric)).point
         facts = Facts(distance_of(first), len(rows.y))
-        runs = passes(entry.name, partial(entry.estimator, point, facts))
-        lines.append(_line(entry.name, runs, entry.parameters(point, facts)))
-        curves[entry.name] = runs[0].history
+        runs = passes(method.name, partial(method.estimator, point, facts))
+        lines.append(_line(method.name, runs, method.parameters(point, facts)))
+        curves[method.name] = runs[0].history
     lines.sort(key=lambda line: -SIGNS[metric] * line.score)
-    for name, make in TRIVIAL[rows.kind].items():
+    for name, make in BASELINES[rows.kind].items():
         lines.append(_line(name, passes(name, partial(_drawing_nothing, make)), {}))
     return lines, {line.method: curves[line.method] for line in lines if line.method in curves}
 
@@ -232,7 +232,7 @@ def _print(
     for name in (heading, "us per row", "bytes", "vectors"):
         grid.add_column(name, justify="right", no_wrap=True)
     for i, line in enumerate(table):
-        if line.method in TRIVIAL[rows.kind] and table[i - 1].method not in TRIVIAL[rows.kind]:
+        if line.method in BASELINES[rows.kind] and table[i - 1].method not in BASELINES[rows.kind]:
             grid.add_section()
         shown = number.format(factor * line.score)
         spread = f" ± {number.format(factor * line.spread)}" if passes > 1 else ""
@@ -249,7 +249,7 @@ def _print(
     console.print("Times are of learning alone, on one thread.")
     if tuned:
         for line in table:
-            if line.method not in TRIVIAL[rows.kind]:
+            if line.method not in BASELINES[rows.kind]:
                 console.print(f"  {line.method}: {_shown(line.parameters) or 'its defaults'}")
     console.print(f"\nThe running score is drawn in {out}")
 

@@ -14,10 +14,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from nolana.cli.options import refusing
 from nolana.paper.catalogue import EXPERIMENTS, experiments
-from nolana.paper.experiment import FULL, QUICK, Source
-from nolana.paper.machine import facts
-from nolana.paper.rows import Directory
-from nolana.paper.runner import Kept, run
+from nolana.paper.harness.data import Directory
+from nolana.paper.harness.experiment import FULL, QUICK, Source
+from nolana.paper.harness.machine import facts
+from nolana.paper.harness.runner import ResultStore, run
 from nolana.report import page
 
 TITLE = "Nonlinear Online Learning with Adaptive Nyström Approximation, re-run"
@@ -52,13 +52,13 @@ def write(names: Sequence[str], source: Source, out: Path, *, quick: bool, jobs:
     if not cells:
         raise typer.BadParameter("none of the data sets was found; see `nolana data list`", param_hint="--data")
     with refusing("--out"):
-        kept = Kept(out)
+        store = ResultStore(out)
     console = Console(stderr=True)
     try:
         with _bar(console) as bar:
             task = bar.add_task("", total=sum(cell.cost for cell in cells), doing="starting", done=0, of=len(cells))
             results = run(
-                cells, source, kept, jobs=jobs, label=str(source), progress=lambda k, c: _advance(bar, task, k, c)
+                cells, source, store, jobs=jobs, label=str(source), progress=lambda k, c: _advance(bar, task, k, c)
             )
     except KeyboardInterrupt:
         console.print(f"Interrupted. What is finished is kept in {out}: the same command goes on from there.")

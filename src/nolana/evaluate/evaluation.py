@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.columns import flat
 from nolana.evaluate.history import History, Point
 from nolana.evaluate.late import Counted, Late, learned
+from nolana.label_index import flat
 from nolana.metrics import Metric, Predictions, resolve
 
 __all__ = ["Evaluation", "Learner", "Progress", "Result"]
@@ -62,7 +62,7 @@ class Evaluation:
     --------
     >>> import numpy as np
     >>> from nolana.evaluate import Evaluation
-    >>> from nolana.trivial import MajorityClass
+    >>> from nolana.baselines import MajorityClass
     >>> X, y, learner = np.zeros((6, 1)), np.array(list("abbabb")), MajorityClass()
     >>> begun = Evaluation(metrics=["accuracy"])
     >>> begun.run(learner, [(X[:3], y[:3])]).metrics

@@ -15,10 +15,10 @@ run in the order of the rows, so the metric is the same to the last bit however 
 
 from nolana.metrics.auc import AUC
 from nolana.metrics.balanced import BalancedAccuracy
-from nolana.metrics.explained import R2
 from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss, Mean
 from nolana.metrics.metric import Metric, resolve
 from nolana.metrics.predictions import Predictions
+from nolana.metrics.r2 import R2
 from nolana.metrics.sums import running_sum
 
 __all__ = [

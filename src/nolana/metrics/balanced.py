@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.columns import Columns
+from nolana.label_index import LabelIndex
 from nolana.metrics.predictions import Predictions
 
 __all__ = ["BalancedAccuracy"]
@@ -32,15 +32,15 @@ class BalancedAccuracy:
     name = "balanced_accuracy"
 
     def __init__(self) -> None:
-        self._columns = Columns()
+        self._index = LabelIndex()
         self._sums: NDArray[np.float64] = np.zeros((2, 0))  # weight of the hits, weight of the rows
 
     def update(self, rows: Predictions) -> None:
         """Count some rows."""
         rows.need_classes(self.name)
-        columns = self._columns.of(rows.truth)
-        if len(self._columns) > self._sums.shape[1]:
-            self._sums = np.pad(self._sums, ((0, 0), (0, len(self._columns) - self._sums.shape[1])))
+        columns = self._index.columns(rows.truth)
+        if len(self._index) > self._sums.shape[1]:
+            self._sums = np.pad(self._sums, ((0, 0), (0, len(self._index) - self._sums.shape[1])))
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         # add.at goes row by row, so these sums do not depend on the blocks
         np.add.at(self._sums[0], columns, np.where(rows.hits, weight, 0.0))
@@ -56,11 +56,11 @@ class BalancedAccuracy:
 
     def state(self) -> dict[str, Any]:
         """The labels and two sums for each."""
-        return {"labels": self._columns.labels.tolist(), "sums": self._sums.copy()}
+        return {"labels": self._index.labels.tolist(), "sums": self._sums.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from an exported state."""
         labels, sums = state["labels"], np.array(state["sums"], dtype=np.float64)
         if sums.shape != (2, len(labels)):
             raise ValueError(f"the state of {self.name}: sums must be (2, {len(labels)}), got {sums.shape}")
-        self._columns, self._sums = Columns(np.array(labels)), sums
+        self._index, self._sums = LabelIndex(np.array(labels)), sums

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 from nolana.metrics.auc import AUC
 from nolana.metrics.balanced import BalancedAccuracy
-from nolana.metrics.explained import R2
 from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss
 from nolana.metrics.predictions import Predictions
+from nolana.metrics.r2 import R2
 
 __all__ = ["Metric", "resolve"]
 

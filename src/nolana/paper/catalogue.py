@@ -1,16 +1,16 @@
-"""The experiments by the names of the command line, in the order of the report."""
+"""The experiments by their names on the command line, in the order of the report."""
 
 from collections.abc import Callable, Sequence
 
-from nolana.paper.approximation import Approximation
 from nolana.paper.claims.experiment import Claims
-from nolana.paper.curves import Curves
-from nolana.paper.experiment import Experiment, Scale, Source
-from nolana.paper.refit import Refit
-from nolana.paper.regret import Regret
-from nolana.paper.svd_time import SvdTime
-from nolana.paper.table1 import Table1
-from nolana.paper.table2 import Table2
+from nolana.paper.experiments.approximation import Approximation
+from nolana.paper.experiments.curves import Curves
+from nolana.paper.experiments.refit import Refit
+from nolana.paper.experiments.svd_time import SvdTime
+from nolana.paper.experiments.table1 import Table1
+from nolana.paper.experiments.table2 import Table2
+from nolana.paper.harness.experiment import Experiment, Scale, Source
+from nolana.paper.regret.experiment import Regret
 
 __all__ = ["EXPERIMENTS", "experiments"]
 
@@ -27,5 +27,5 @@ EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
 
 
 def experiments(names: Sequence[str], source: Source, scale: Scale) -> list[Experiment]:
-    """The experiments of some names."""
+    """The experiments with these names."""
     return [EXPERIMENTS[name](source, scale) for name in names]

@@ -1,4 +1,4 @@
-"""Every online kernel method the paper compares with or cites, in one interface.
+"""Every online kernel method that the paper compares with or cites, with one interface.
 
 >>> from nolana import rivals
 >>> sorted(rivals.catalogue())[:3]
@@ -7,41 +7,38 @@
 463
 """
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
-from nolana.rivals.base import budget_numbers
-from nolana.rivals.budget import (
-    BOGDClassifier,
-    BOGDRegressor,
-    BPAClassifier,
-    BSGDClassifier,
-    ForgetronClassifier,
-    KernelOGDClassifier,
-    KernelOGDRegressor,
+from nolana.rivals.bogd import BOGD, BOGDClassifier, BOGDRegressor
+from nolana.rivals.bpa import BPA, BPAClassifier
+from nolana.rivals.bsgd import BSGD, BSGDClassifier
+from nolana.rivals.doubly_sgd import DOUBLY_SGD, DoublySGDClassifier, DoublySGDRegressor
+from nolana.rivals.dual_sgd import DUAL_SGD, DualSGDClassifier, DualSGDRegressor
+from nolana.rivals.fogd import FOGD, FOGDClassifier, FOGDRegressor
+from nolana.rivals.forgetron import FORGETRON, ForgetronClassifier
+from nolana.rivals.kernel_ogd import KERNEL_OGD, KernelOGDClassifier, KernelOGDRegressor
+from nolana.rivals.method import Budget, Method
+from nolana.rivals.nogd import NOGD, NOGDClassifier, NOGDRegressor
+from nolana.rivals.passive_aggressive import (
+    PASSIVE_AGGRESSIVE,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+)
+from nolana.rivals.projectron import (
+    PROJECTRON,
+    PROJECTRON_PLUS_PLUS,
     ProjectronClassifier,
     ProjectronPlusPlusClassifier,
-    RBPClassifier,
 )
-from nolana.rivals.fourier import (
-    DoublySGDClassifier,
-    DoublySGDRegressor,
-    DualSGDClassifier,
-    DualSGDRegressor,
-    FOGDClassifier,
-    FOGDRegressor,
-    RRFClassifier,
-    RRFRegressor,
-)
-from nolana.rivals.nystroem import NOGDClassifier, NOGDRegressor
-from nolana.rivals.passive_aggressive import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from nolana.rivals.rbp import RBP, RBPClassifier
+from nolana.rivals.rrf import RRF, RRFClassifier, RRFRegressor
 
 __all__ = [
     "BOGDClassifier",
     "BOGDRegressor",
     "BPAClassifier",
     "BSGDClassifier",
+    "Budget",
     "DoublySGDClassifier",
     "DoublySGDRegressor",
     "DualSGDClassifier",
@@ -65,85 +62,28 @@ __all__ = [
     "catalogue",
 ]
 
-
-@dataclass(frozen=True)
-class Method:
-    """A method of the literature: its estimators, and where it comes from."""
-
-    classifier: Any
-    regressor: Any  # None where there is no regression form
-    citation: str
-
-
-_METHODS = {
-    "PassiveAggressive": Method(
-        PassiveAggressiveClassifier,
-        PassiveAggressiveRegressor,
-        "Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms. JMLR 2006",
-    ),
-    "FOGD": Method(
-        FOGDClassifier, FOGDRegressor, "Lu, Hoi, Wang, Zhao, Liu: Large Scale Online Kernel Learning. JMLR 2016"
-    ),
-    "NOGD": Method(
-        NOGDClassifier, NOGDRegressor, "Lu, Hoi, Wang, Zhao, Liu: Large Scale Online Kernel Learning. JMLR 2016"
-    ),
-    "DualSGD": Method(
-        DualSGDClassifier,
-        DualSGDRegressor,
-        "Le, Nguyen, Nguyen, Phung: Dual Space Gradient Descent for Online Learning. NIPS 2016",
-    ),
-    "RRF": Method(
-        RRFClassifier,
-        RRFRegressor,
-        "Nguyen, Le, Bui, Phung: Large-scale Online Kernel Learning with Random Feature Reparameterization. IJCAI 2017",
-    ),
-    "KernelOGD": Method(
-        KernelOGDClassifier,
-        KernelOGDRegressor,
-        "Kivinen, Smola, Williamson: Online Learning with Kernels. IEEE Trans. Signal Processing 2004",
-    ),
-    "RBP": Method(
-        RBPClassifier,
-        None,
-        "Cavallanti, Cesa-Bianchi, Gentile: Tracking the Best Hyperplane with a Simple Budget Perceptron. ML 2007",
-    ),
-    "Forgetron": Method(
-        ForgetronClassifier, None, "Dekel, Shalev-Shwartz, Singer: The Forgetron. NIPS 2005, SIAM J. Computing 2008"
-    ),
-    "Projectron": Method(
-        ProjectronClassifier,
-        None,
-        "Orabona, Keshet, Caputo: The Projectron: a Bounded Kernel-Based Perceptron. ICML 2008",
-    ),
-    "ProjectronPlusPlus": Method(
-        ProjectronPlusPlusClassifier,
-        None,
-        "Orabona, Keshet, Caputo: The Projectron: a Bounded Kernel-Based Perceptron. ICML 2008",
-    ),
-    "BPA": Method(BPAClassifier, None, "Wang, Vucetic: Online Passive-Aggressive Algorithms on a Budget. AISTATS 2010"),
-    "BOGD": Method(
-        BOGDClassifier,
-        BOGDRegressor,
-        "Zhao, Wang, Wu, Jin, Hoi: Fast Bounded Online Gradient Descent Algorithms for Scalable Kernel-Based Online "
-        "Learning. ICML 2012",
-    ),
-    "BSGD": Method(
-        BSGDClassifier,
-        None,
-        "Wang, Crammer, Vucetic: Breaking the Curse of Kernelization: Budgeted Stochastic Gradient Descent for "
-        "Large-Scale SVM Training. JMLR 2012",
-    ),
-    "DoublySGD": Method(
-        DoublySGDClassifier,
-        DoublySGDRegressor,
-        "Dai, Xie, He, Liang, Raj, Balcan, Song: Scalable Kernel Methods via Doubly Stochastic Gradients. NIPS 2014",
-    ),
-}
+# The methods of the paper's Table 1 first, in the order of its columns.
+_METHODS = (
+    PASSIVE_AGGRESSIVE,
+    NOGD,
+    FOGD,
+    DUAL_SGD,
+    RRF,
+    KERNEL_OGD,
+    RBP,
+    FORGETRON,
+    PROJECTRON,
+    PROJECTRON_PLUS_PLUS,
+    BPA,
+    BOGD,
+    BSGD,
+    DOUBLY_SGD,
+)
 
 
 def catalogue() -> dict[str, Method]:
     """Every method by its name."""
-    return dict(_METHODS)
+    return {method.name: method for method in _METHODS}
 
 
 def at_equal_budget(
@@ -155,32 +95,20 @@ def at_equal_budget(
     rank: float = 0.8,
     **parameters: Any,
 ) -> Any:
-    """An estimator sized to the paper's budget of m d + m r numbers, rounded down.
+    """An estimator that has the memory of NOLANA in the paper: m d + m r numbers, rounded down.
 
-    NOGD: m landmarks, rank r. FOGD, RRF, Doubly SGD: (m d + m r)/d projections. DualSGD: m support vectors and
-    m r / d projections. Support sets: a vector and its coefficient are d + 1 numbers; the Projectrons also hold an
-    inverse of B x B. PA and kernel OGD have no budget.
+    Each method's ``sizes`` says what it makes of that memory: landmarks, projections or support vectors.
+    Passive-Aggressive and kernel OGD have no budget.
+
+    Parameters
+    ----------
+    name : a name of the catalogue.
+    n_landmarks, n_features : m and d.
+    task : "classification" or "regression".
+    rank : r, as a whole number or as a fraction of m.
+    parameters : further parameters of the estimator.
     """
-    if name not in _METHODS:
-        raise ValueError(f"{name!r} is not a method; choose from {', '.join(sorted(_METHODS))}")
-    if task not in ("classification", "regression"):
-        raise ValueError(f"task={task!r} is unknown; choose 'classification' or 'regression'")
-    method = _METHODS[name]
-    kind = method.classifier if task == "classification" else method.regressor
-    if kind is None:
-        raise ValueError(f"{name} has no regression form")
-    numbers = budget_numbers(n_landmarks, n_features, rank)
-    size: dict[str, Any] = {}
-    if name == "NOGD":
-        size = {"n_landmarks": n_landmarks, "rank": rank}
-    elif name in ("FOGD", "RRF", "DoublySGD"):
-        size = {"n_components": max(1, numbers // n_features)}
-    elif name == "DualSGD":
-        rest = numbers - n_landmarks * n_features
-        size = {"budget": n_landmarks, "merged": max(1, n_landmarks // 5), "n_components": max(1, rest // n_features)}
-    elif name in ("Projectron", "ProjectronPlusPlus"):
-        width = n_features + 1
-        size = {"budget": max(1, math.floor((math.sqrt(width * width + 4 * numbers) - width) / 2))}
-    elif name not in ("PassiveAggressive", "KernelOGD"):
-        size = {"budget": max(1, numbers // (n_features + 1))}
-    return kind(**(size | parameters))
+    methods = catalogue()
+    if name not in methods:
+        raise ValueError(f"{name!r} is not a method; choose from {', '.join(sorted(methods))}")
+    return methods[name].at_budget(Budget(n_landmarks, n_features, rank), task, **parameters)

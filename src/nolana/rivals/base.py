@@ -1,7 +1,7 @@
-"""What the rivals' estimators share; the verbs are those of `NolanaClassifier` and `NolanaRegressor`."""
+"""What the estimators of all rivals share; their verbs are those of `NolanaClassifier` and `NolanaRegressor`."""
 
-import math
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,31 @@ from nolana.estimators.regression import Centre, StreamRegressor, Uncentred
 from nolana.learners.rival import Part, RivalLearner
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def parameters(estimator: type[T]) -> type[T]:
+    """A keyword-only constructor with the annotated fields of a class and of its bases, as scikit-learn expects."""
+    return dataclass(kw_only=True, repr=False, eq=False)(estimator)
+
+
+@parameters
 class RivalParameters(OnlineEstimator):
-    """An estimator whose learner is described by a part."""
+    """Parameters of every rival, and the learner that they describe."""
+
+    gamma: float | str = "variance"
+    max_iter: int = 1
+    shuffle: bool = False
+    random_state: Any = None
 
     _learner_class: ClassVar[type] = RivalLearner
-
-    gamma: Any
-    random_state: Any
     _regression = False
     _width = 1.0  # gamma="variance" is this over the mean squared distance of two rows
-    _poor_score = False  # whether one pass over a few hundred rows is too little for it
+    _poor_score = False  # whether one pass over a few hundred rows is too short for a good score
 
     def _part(self, n_features: int) -> Part:
-        """The algorithm with these parameters; what makes no sense is a ValueError."""
+        """The algorithm with these parameters; ValueError for invalid ones."""
         raise NotImplementedError
 
     def _make_learner(self, n_features: int, outputs: int) -> Any:
@@ -43,26 +53,19 @@ class RivalParameters(OnlineEstimator):
         return RivalLearner.largest
 
     def _gamma(self) -> float | None:
-        """None where the width is taken from the data."""
-        gamma = getattr(self, "gamma", 1.0)
-        if isinstance(gamma, str):
-            choice("gamma", gamma, ("variance",))
+        """None where the width is estimated from the data."""
+        if isinstance(self.gamma, str):
+            choice("gamma", self.gamma, ("variance",))
             return None
-        return number("gamma", gamma, 0.0, 1e100, open_low=True)
-
-    def _loss(self, default: str, to_regress: str = "squared") -> Part:
-        """The loss asked for, or the default of the method."""
-        name = getattr(self, "loss", None) or (to_regress if self._regression else default)
-        choice("loss", name, losses.REGRESSION if self._regression else losses.CLASSIFICATION)
-        arguments = {"epsilon": self._epsilon()} if name == "epsilon_insensitive" else {}
-        return Part(losses.CLASSES[name], arguments)
-
-    def _epsilon(self) -> float:
-        return number("epsilon", getattr(self, "epsilon", 0.1), 0.0)
+        return number("gamma", self.gamma, 0.0, 1e100, open_low=True)
 
     def _draws(self, *shape: int) -> Array:
         """Standard normal draws of this estimator's random_state."""
         return np.asarray(check_random_state(self.random_state).standard_normal(shape))
+
+    def _seed(self) -> int:
+        """A seed of this estimator's random_state, for a learner that draws by itself."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     @property
     def gamma_(self) -> float:
@@ -71,11 +74,39 @@ class RivalParameters(OnlineEstimator):
 
     @property
     def n_supports_(self) -> int:
-        """Support vectors or landmarks in use; 0 where the method has none."""
+        """Support vectors or landmarks in use; 0 for a method without them."""
         learner = self._read()
         with learner.lock:
             state = learner.state()
             return len(state.get("supports", state.get("landmarks", ())))
+
+
+@parameters
+class LossParameters(RivalParameters):
+    """Parameters of a method that takes gradient steps on a loss."""
+
+    loss: str | None = None
+    epsilon: float = 0.1
+    center: bool = True
+
+    def _loss(self, default: str = "hinge", for_regression: str = "squared") -> Part:
+        """The loss of the user, or the default of the method."""
+        name = self.loss or (for_regression if self._regression else default)
+        choice("loss", name, losses.REGRESSION if self._regression else losses.CLASSIFICATION)
+        return Part(losses.CLASSES[name], {"epsilon": self._epsilon()} if name == "epsilon_insensitive" else {})
+
+    def _epsilon(self) -> float:
+        return number("epsilon", self.epsilon, 0.0)
+
+
+@parameters
+class FourierParameters(LossParameters):
+    """Parameters of a method on random Fourier features."""
+
+    n_components: int = 200
+
+    def _components(self) -> int:
+        return integer("n_components", self.n_components, 1)
 
 
 class RivalClassifier(StreamClassifier, RivalParameters):
@@ -103,7 +134,7 @@ class RivalRegressor(StreamRegressor, RivalParameters):
 
 
 class WithoutWeights:
-    """For methods that define no sample weights: they are refused, and not part of fit."""
+    """For methods that define no sample weights: they are rejected, and not arguments of ``fit``."""
 
     def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
         """Score each row, then learn it; returns what each row scored before it was learned."""
@@ -116,16 +147,5 @@ class WithoutWeights:
         return super().fit(X, y)  # type: ignore[misc]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Learn rows; `classes` announces labels that may come."""
+        """Learn rows; `classes` announces labels that may follow."""
         return super().partial_fit(X, y, classes=classes)  # type: ignore[misc]
-
-
-def budget_numbers(n_landmarks: int, n_features: int, rank: float) -> int:
-    """The paper's budget m d + m r, in numbers."""
-    r = rank if isinstance(rank, int) else math.floor(rank * n_landmarks + 1e-9)
-    return n_landmarks * n_features + n_landmarks * int(r)
-
-
-def components(value: Any) -> int:
-    """A number of random features."""
-    return integer("n_components", value, 1)

@@ -1,22 +1,24 @@
-"""What the rivals on a kernel expansion f = sum_i alpha_i k(x_i, .) share: the choice of the kernel."""
+"""What the rivals on a kernel expansion f = sum_i alpha_i k(x_i, .) share: the kernel and the support set."""
 
 from typing import Any
 
 from nolana import kernels
-from nolana.estimators.parameters import choice, kernel_of
+from nolana.estimators.parameters import choice, integer, kernel_of
 from nolana.learners.rival import Part
-from nolana.rivals.base import RivalParameters
+from nolana.rivals.base import RivalParameters, parameters
 
-FIRST_CAPACITY = 64  # support vectors a method without a budget has room for at the start
+FIRST_CAPACITY = 64  # support vectors that a method without a budget allocates at the start
 
 
-class ExpansionParameters(RivalParameters):
-    """An estimator with the parameters kernel, degree and coef0."""
+@parameters
+class KernelParameters(RivalParameters):
+    """Parameters of a method with a kernel of the user's choice."""
 
-    kernel: Any
-    degree: Any
-    coef0: Any
-    _width = 4.0  # a few vectors that each speak for their own neighbourhood want a narrow kernel
+    kernel: str = "rbf"
+    degree: int = 3
+    coef0: float = 1.0
+
+    _width = 4.0  # few vectors, each for its own neighbourhood, need a narrow kernel
 
     def _largest(self) -> float:
         return kernel_of(self.kernel, self.degree, self.coef0).largest_value
@@ -26,3 +28,14 @@ class ExpansionParameters(RivalParameters):
         choice_of = kernel_of(self.kernel, self.degree, self.coef0)
         shape = {"degree": choice_of.degree, "coef0": choice_of.coef0} if self.kernel == "polynomial" else {}
         return Part(kernels.CLASSES[self.kernel], shape)
+
+
+@parameters
+class SupportParameters(KernelParameters):
+    """Parameters of a method on a support set of limited size."""
+
+    budget: int = 100
+
+    def _support(self, n_features: int) -> dict[str, Any]:
+        """The arguments that all of these learners take."""
+        return {"features": n_features, "budget": integer("budget", self.budget, 1), "kernel": self._kernel()}

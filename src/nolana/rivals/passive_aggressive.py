@@ -1,44 +1,26 @@
-"""Passive-Aggressive: linear, or in a kernel's space."""
+"""Passive-Aggressive: linear, or with a kernel."""
 
 from typing import Any
 
 from nolana.estimators.parameters import choice, number
 from nolana.learners.rival import Part
-from nolana.rivals.base import RivalClassifier, RivalRegressor, WithoutWeights
-from nolana.rivals.expansion import FIRST_CAPACITY, ExpansionParameters
+from nolana.rivals.base import RivalClassifier, RivalRegressor, WithoutWeights, parameters
+from nolana.rivals.expansion import FIRST_CAPACITY, KernelParameters
+from nolana.rivals.method import Method
+from nolana.tuning import Axis, Choice
 
 VARIANTS = ("PA", "PA-I", "PA-II")
 
 
-class PassiveAggressiveParameters(ExpansionParameters):
+@parameters
+class PassiveAggressiveParameters(KernelParameters):
     """Parameters of both forms."""
 
-    def __init__(
-        self,
-        *,
-        variant: str = "PA-I",
-        C: float = 1.0,
-        kernel: str = "linear",
-        gamma: float | str = "variance",
-        degree: int = 3,
-        coef0: float = 1.0,
-        epsilon: float = 0.1,
-        center: bool = True,
-        max_iter: int = 1,
-        shuffle: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.variant = variant
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.epsilon = epsilon
-        self.center = center
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
+    variant: str = "PA-I"
+    C: float = 1.0
+    kernel: str = "linear"
+    epsilon: float = 0.1
+    center: bool = True
 
     @property
     def _linear(self) -> bool:
@@ -48,7 +30,7 @@ class PassiveAggressiveParameters(ExpansionParameters):
         choice("variant", self.variant, VARIANTS)
         c = number("C", self.C, 0.0, open_low=True)
         how = {"PA": Part("Unbounded"), "PA-I": Part("Capped", {"c": c}), "PA-II": Part("Softened", {"c": c})}
-        band = Part("Band", {"epsilon": self._epsilon()})
+        band = Part("Band", {"epsilon": number("epsilon", self.epsilon, 0.0)})
         kernel = self._kernel()
         rule = {
             "features": n_features,
@@ -61,7 +43,7 @@ class PassiveAggressiveParameters(ExpansionParameters):
 
     def _gamma(self) -> float | None:
         gamma = super()._gamma()
-        return 1.0 if self._linear else gamma  # x.z has no width: nothing to estimate
+        return 1.0 if self._linear else gamma  # x.z has no width to estimate
 
 
 class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, PassiveAggressiveParameters):  # type: ignore[misc]
@@ -116,3 +98,15 @@ class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, PassiveAggressi
         # scikit-learn's checks set C = 0.01 on a class of this name: enough for rows of length 3, not for k(x, x) = 1.
         tags.regressor_tags.poor_score = not self._linear
         return tags
+
+
+PASSIVE_AGGRESSIVE = Method(
+    "PassiveAggressive",
+    "Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms. JMLR 2006",
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    axes=(Axis("C", 1e-4, 1e2), Choice("variant", ("PA-I", "PA-II"))),
+    regression_axes=(Axis("epsilon", 1e-2, 10.0),),
+    abbreviation="PA",
+    in_paper=True,
+)

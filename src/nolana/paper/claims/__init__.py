@@ -1,1 +1,1 @@
-"""What the paper claims in its text, one file for each claim: how it is measured, and when the answer is yes."""
+"""The claims of the paper's text, one file for each: how it is measured, and when the answer is yes."""

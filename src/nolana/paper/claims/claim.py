@@ -1,10 +1,10 @@
-"""What a claim is made of."""
+"""The protocol of a claim."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from nolana.paper.experiment import Cell, Results
+from nolana.paper.harness.experiment import Cell, Results
 
 __all__ = ["Answer", "Claim", "Finding", "answer_of"]
 
@@ -13,7 +13,7 @@ Answer = Literal["yes", "partly", "no"]
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a claim holds, in words and in numbers."""
+    """Whether a claim holds, with text and numbers."""
 
     answer: Answer
     words: str
@@ -28,7 +28,7 @@ class Claim(Protocol):
     criterion: str  # when the answer is yes, when partly
 
     def plan(self) -> Sequence[Cell]:
-        """What is run to find out."""
+        """The cells that the answer needs."""
         ...
 
     def finding(self, results: Results) -> Finding:
@@ -37,5 +37,5 @@ class Claim(Protocol):
 
 
 def answer_of(*, yes: bool, partly: bool) -> Answer:
-    """The first that holds, else no."""
+    """The first of the two that is true, otherwise "no"."""
     return "yes" if yes else "partly" if partly else "no"

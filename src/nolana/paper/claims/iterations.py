@@ -6,10 +6,10 @@ import numpy as np
 
 from nolana.estimators.transformer import OnlineNystroem
 from nolana.paper.claims.claim import Finding, answer_of
-from nolana.paper.experiment import Cell, Result, Results, Scale, Source
-from nolana.paper.passes import facts_of, limit_of
-from nolana.paper.rows import shuffled, tuning_rows
-from nolana.paper.solving import DECOMPOSED, OFTEN, Pass, chosen_cell, rows_to_choose
+from nolana.paper.harness.data import shuffled, tuning_rows
+from nolana.paper.harness.experiment import Cell, Result, Results, Scale, Source
+from nolana.paper.harness.passes import limit_of, paper_settings
+from nolana.paper.harness.variants import DECOMPOSED, OFTEN, Pass, chosen_cell, rows_to_tune
 from nolana.tuning import distance_of
 
 DATA = "usps"
@@ -20,12 +20,12 @@ CLOSE = 0.5  # points of accuracy
 WORSE = 1.05  # times the error of the exact solver
 
 
-def mapped(source: Source, given: Results, *, limit: int, rows: int, solver: str, iterations: int) -> Result:
+def mapped(source: Source, inputs: Results, *, limit: int, rows: int, solver: str, iterations: int) -> Result:
     """|G - Gbar|_F / |G|_F of the map after one pass, over rows of the stream and over its landmarks."""
     X, _ = shuffled(source, DATA, limit, 0)
-    (choice,) = given.values()
-    learned = OnlineNystroem(
-        n_landmarks=facts_of(DATA).n_landmarks,
+    (choice,) = inputs.values()
+    online = OnlineNystroem(
+        n_landmarks=paper_settings(DATA).n_landmarks,
         gamma=choice["parameters"].get("gamma", "median"),
         threshold=OFTEN * distance_of(tuning_rows(source, DATA, limit, rows)[0]),
         solver=solver,
@@ -34,9 +34,9 @@ def mapped(source: Source, given: Results, *, limit: int, rows: int, solver: str
         power_iterations=iterations,
     ).partial_fit(X)
     return {
-        "moves": learned.n_moves_,
-        "error": learned.approximation_error(X[:SAMPLE]),
-        "landmark_error": learned.approximation_error(learned.landmarks_),
+        "moves": online.n_moves_,
+        "error": online.approximation_error(X[:SAMPLE]),
+        "landmark_error": online.approximation_error(online.landmarks_),
     }
 
 
@@ -46,7 +46,7 @@ class Iterations:
     name = "iterations"
     says = "Two or three iterations of the warm-started randomized SVD are enough."
     criterion = f"""yes: with two, accuracy at most {CLOSE} points below the exact solver's and an error of the map at
-        most {WORSE} times the exact one's; partly: only one of the two, or both with three"""
+        most {WORSE} times that of the exact solver; partly: only one of the two, or both with three"""
 
     def __init__(self, scale: Scale) -> None:
         self.scale = scale
@@ -56,28 +56,30 @@ class Iterations:
         """A pass of the learner and one of the map alone, for each number of iterations."""
         choice = chosen_cell(DATA, "carry", self.scale)
         cells = [choice]
-        for solver, count in self._ways():
+        for solver, count in self._solvers():
             cells.append(self._pass(solver, count).cell(self.scale))
-            arguments = {"limit": self.limit, "rows": rows_to_choose(self.scale), "solver": solver, "iterations": count}
+            arguments = {"limit": self.limit, "rows": rows_to_tune(self.scale), "solver": solver, "iterations": count}
             cells.append(
-                Cell(self._map(solver, count), mapped, arguments, (choice.key,), cost=self.limit * 5e-4 * (1 + count))
+                Cell(
+                    self._map_key(solver, count), mapped, arguments, (choice.key,), cost=self.limit * 5e-4 * (1 + count)
+                )
             )
         return cells
 
-    def _ways(self) -> list[tuple[str, int]]:
+    def _solvers(self) -> list[tuple[str, int]]:
         return [("exact", 2), *(("randomized", count) for count in COUNTS)]
 
     def _pass(self, solver: str, count: int) -> Pass:
         return Pass(DATA, solver, iterations=count, most_rows=self.limit)
 
-    def _map(self, solver: str, count: int) -> str:
+    def _map_key(self, solver: str, count: int) -> str:
         return f"claims/map/{solver} x{count}/{self.limit} rows"
 
     def finding(self, results: Results) -> Finding:
-        """By accuracy, and by the map."""
-        accuracy = {way: 100 * results[self._pass(*way).key]["accuracy"] for way in self._ways()}
-        error = {way: results[self._map(*way)]["error"] for way in self._ways()}
-        inner = {way: results[self._map(*way)]["landmark_error"] for way in self._ways()}
+        """By the accuracy and by the error of the map."""
+        accuracy = {solver: 100 * results[self._pass(*solver).key]["accuracy"] for solver in self._solvers()}
+        error = {solver: results[self._map_key(*solver)]["error"] for solver in self._solvers()}
+        inner = {solver: results[self._map_key(*solver)]["landmark_error"] for solver in self._solvers()}
         exact = ("exact", 2)
 
         def accurate(count: int) -> bool:
@@ -86,14 +88,14 @@ class Iterations:
         def faithful(count: int) -> bool:
             return bool(error["randomized", count] <= WORSE * error[exact])
 
-        shown = "; ".join(
+        by_count = "; ".join(
             f"{count}: {accuracy['randomized', count]:.2f} %, error {error['randomized', count]:.4f}, at the landmarks "
             f"{inner['randomized', count]:.4f}"
             for count in COUNTS
         )
-        words = f"""{self.limit:,} rows of usps, {results[self._map(*exact)]["moves"]:,} moves. exact:
-            {accuracy[exact]:.2f} %, error {error[exact]:.4f}, at the landmarks {inner[exact]:.4f}. Iterations {shown}.
-            The error is |G - Gbar|/|G| (Frobenius) over {min(SAMPLE, self.limit)} rows after the pass."""
+        words = f"""{self.limit:,} rows of usps, {results[self._map_key(*exact)]["moves"]:,} moves. exact:
+            {accuracy[exact]:.2f} %, error {error[exact]:.4f}, at the landmarks {inner[exact]:.4f}. Iterations:
+            {by_count}. The error is |G - Gbar|/|G| (Frobenius) over {min(SAMPLE, self.limit)} rows after the pass."""
         measures = {f"accuracy {s} x{n} %": value for (s, n), value in accuracy.items()}
         measures |= {f"error {s} x{n}": value for (s, n), value in error.items()}
         measures |= {f"landmark error {s} x{n}": value for (s, n), value in inner.items()}

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from nolana.paper.claims.claim import Finding, answer_of
-from nolana.paper.experiment import Cell, Results, Scale
-from nolana.paper.passes import facts_of
-from nolana.paper.solving import SOLVERS, chosen_cell
-from nolana.paper.svd_time import DATA, exponent, timed
+from nolana.paper.experiments.svd_time import DATA, exponent, timed
+from nolana.paper.harness.experiment import Cell, Results, Scale
+from nolana.paper.harness.passes import paper_settings
+from nolana.paper.harness.variants import SOLVERS, chosen_cell
 
 LOW, HIGH, FAR = 0.85, 1.1, 1.3
 
@@ -16,8 +16,8 @@ class LinearTime:
 
     name = "linear time"
     says = "Time is near linear in the rows."
-    criterion = f"""yes: seconds so far grow like rows to the power of {LOW} to {HIGH} for every solver, counted from
-        when the landmarks are full; partly: at most {FAR}"""
+    criterion = f"""yes: from the point at which all landmarks are set, the seconds so far grow like the rows to the
+        power of {LOW} to {HIGH} for every solver; partly: to the power of at most {FAR}"""
 
     def __init__(self, scale: Scale) -> None:
         self.scale = scale
@@ -29,14 +29,16 @@ class LinearTime:
 
     def finding(self, results: Results) -> Finding:
         """By a line through log seconds against log rows."""
-        m = facts_of(DATA).n_landmarks
-        found = {solver: exponent(results[timed(solver).key]["history"], m) for solver in SOLVERS}
+        m = paper_settings(DATA).n_landmarks
+        exponents = {solver: exponent(results[timed(solver).key]["history"], m) for solver in SOLVERS}
         shares = self._shares(results)
-        shown = ", ".join(f"{solver} {value:.2f}" for solver, value in found.items())
-        words = f"""Exponents: {shown}. Landmarks moved at {shares[0]:.0%} of the rows in the first half of the stream,
+        listed = ", ".join(f"{solver} {value:.2f}" for solver, value in exponents.items())
+        words = f"""Exponents: {listed}. Landmarks moved at {shares[0]:.0%} of the rows in the first half of the stream,
             at {shares[1]:.0%} in the second."""
-        answer = answer_of(yes=all(LOW <= value <= HIGH for value in found.values()), partly=max(found.values()) <= FAR)
-        return Finding(answer, words, {f"exponent {solver}": value for solver, value in found.items()})
+        answer = answer_of(
+            yes=all(LOW <= value <= HIGH for value in exponents.values()), partly=max(exponents.values()) <= FAR
+        )
+        return Finding(answer, words, {f"exponent {solver}": value for solver, value in exponents.items()})
 
     def _shares(self, results: Results) -> tuple[float, float]:
         """Moves per row in the two halves of the stream."""

@@ -1,4 +1,4 @@
-"""Claim: to predict takes as long as with NOGD."""
+"""Claim: prediction takes as long as with NOGD."""
 
 import time
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import Any
 from nolana import rivals
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.paper.claims.claim import Finding, answer_of
-from nolana.paper.experiment import Cell, Result, Results, Scale, Source
-from nolana.paper.passes import facts_of, limit_of
-from nolana.paper.rows import shuffled
+from nolana.paper.harness.data import shuffled
+from nolana.paper.harness.experiment import Cell, Result, Results, Scale, Source
+from nolana.paper.harness.passes import limit_of, paper_settings
 
 DATA = "usps_halves"
 MOST_ROWS = 1_000  # learned first, then predicted in one block
@@ -19,7 +19,7 @@ SAME, NEAR = 1.1, 1.5  # times NOGD
 
 def learners(n_features: int) -> dict[str, Any]:
     """NOGD and NOLANA at the same budget."""
-    m, loss = facts_of(DATA).n_landmarks, facts_of(DATA).loss
+    m, loss = paper_settings(DATA).n_landmarks, paper_settings(DATA).loss
     return {
         "NOGD": rivals.at_equal_budget("NOGD", n_landmarks=m, n_features=n_features, loss=loss),
         "inverse": NolanaClassifier(n_landmarks=m, optimizer="sgd", loss=loss),
@@ -29,12 +29,12 @@ def learners(n_features: int) -> dict[str, Any]:
 
 
 def predicted(source: Source, _: Results, *, limit: int) -> Result:
-    """Microseconds per row of predict, the best of several rounds in which all take turns."""
+    """Microseconds per row of predict, the best of several rounds over all learners."""
     X, y = shuffled(source, DATA, limit, 0)
-    entries = {name: learner.partial_fit(X, y) for name, learner in learners(X.shape[1]).items()}
-    seconds: dict[str, list[float]] = {name: [] for name in entries}
+    fitted = {name: learner.partial_fit(X, y) for name, learner in learners(X.shape[1]).items()}
+    seconds: dict[str, list[float]] = {name: [] for name in fitted}
     for _round in range(REPEATS):
-        for name, learner in entries.items():
+        for name, learner in fitted.items():
             begin = time.perf_counter()
             learner.predict(X)
             seconds[name].append(time.perf_counter() - begin)
@@ -45,7 +45,7 @@ class Prediction:
     """Microseconds per row of predict."""
 
     name = "prediction"
-    says = "To predict takes as long as with NOGD."
+    says = "Prediction takes as long as with NOGD."
     criterion = f"yes: the inverse and Newton at most {SAME} times NOGD; partly: {NEAR} times"
 
     def __init__(self, scale: Scale) -> None:
@@ -56,13 +56,13 @@ class Prediction:
         return [Cell("claims/prediction", predicted, {"limit": self.limit}, alone=True, cost=2.0)]
 
     def finding(self, results: Results) -> Finding:
-        """By the slower of our two compiled forms."""
-        found = results["claims/prediction"]["microseconds"]
-        ratio = max(found["inverse"], found["Newton"]) / found["NOGD"]
-        shown = ", ".join(f"{name} {value:.2f}" for name, value in found.items())
+        """By the slower of our two compiled solvers."""
+        times = results["claims/prediction"]["microseconds"]
+        ratio = max(times["inverse"], times["Newton"]) / times["NOGD"]
+        listed = ", ".join(f"{name} {value:.2f}" for name, value in times.items())
         words = f"""Microseconds per row, the best of {REPEATS} rounds, blocks of
-            {results["claims/prediction"]["rows"]:,} rows, m = {facts_of(DATA).n_landmarks}: {shown}. In compiled code
-            NOLANA takes {ratio:.2f} times what NOGD takes: both are m kernel values and one product. The paper's solver
-            scores row by row in NumPy, which says nothing about the method."""
-        measures = {f"microseconds {name}": float(value) for name, value in found.items()} | {"ratio": float(ratio)}
+            {results["claims/prediction"]["rows"]:,} rows, m = {paper_settings(DATA).n_landmarks}: {listed}. In compiled
+            code NOLANA takes {ratio:.2f} times as long as NOGD: both compute m kernel values and one product. The
+            paper's solver scores row by row in NumPy; its time is not a property of the method."""
+        measures = {f"microseconds {name}": float(value) for name, value in times.items()} | {"ratio": float(ratio)}
         return Finding(answer_of(yes=ratio <= SAME, partly=ratio <= NEAR), words, measures)

@@ -1,12 +1,12 @@
-"""Claim: the accuracy is similar whichever solver keeps the decomposition."""
+"""Claim: the accuracy is similar with every solver."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from nolana.paper.claims.claim import Finding, answer_of
-from nolana.paper.experiment import Cell, Results, Scale
-from nolana.paper.solving import Pass, chosen_cell, shuffles_of
+from nolana.paper.harness.experiment import Cell, Results, Scale
+from nolana.paper.harness.variants import Pass, chosen_cell, shuffles_of
 
 DATA = "usps"
 PAPERS = ("exact", "rank2", "randomized")
@@ -18,7 +18,7 @@ class SolversAgree:
     """exact, rank2, randomized and the inverse on the same rows."""
 
     name = "solvers agree"
-    says = "The accuracy is similar whichever solver keeps the map current."
+    says = "The accuracy is similar with every solver."
     criterion = f"yes: mean accuracies within {CLOSE} points of each other, the inverse included; partly: {NEAR} points"
 
     def __init__(self, scale: Scale) -> None:
@@ -40,8 +40,8 @@ class SolversAgree:
         }
         spread = max(mean.values()) - min(mean.values())
         papers = max(mean[solver] for solver in PAPERS) - min(mean[solver] for solver in PAPERS)
-        shown = ", ".join(f"{solver} {value:.2f}" for solver, value in mean.items())
-        words = f"""usps, ten classes, per cent: {shown}. The spread is {spread:.2f} points, {papers:.2f} among the
+        listed = ", ".join(f"{solver} {value:.2f}" for solver, value in mean.items())
+        words = f"""usps, ten classes, per cent: {listed}. The spread is {spread:.2f} points, {papers:.2f} among the
             paper's three."""
         measures = {f"accuracy {solver} %": value for solver, value in mean.items()} | {"spread": spread}
         return Finding(answer_of(yes=spread <= CLOSE, partly=spread <= NEAR), words, measures)

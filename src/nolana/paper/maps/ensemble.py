@@ -1,7 +1,7 @@
 """Ensemble Nyström: the mean of p uniform Nyström approximations, G ~ (1/p) sum_e G_e.
 
 phi(x) = [phi_1(x), ..., phi_p(x)]/sqrt(p), each phi_e over m rows of its own: p times the budget of one. The weights
-are uniform; the authors' other weights look at G on further rows.
+are uniform; the authors' other weights need G on further rows.
 
 Kumar, Mohri, Talwalkar, "Ensemble Nyström Method", NIPS 2009.
 """
@@ -19,7 +19,7 @@ EXPERTS = 4
 
 
 class Mean:
-    """The mean of some maps' kernels."""
+    """The mean of the kernels of several maps."""
 
     def __init__(self, maps: Sequence[Nystroem]) -> None:
         self.maps = maps
@@ -31,7 +31,7 @@ class Mean:
 
 
 class Ensemble:
-    """Each expert has its own sample of the rows; they do not overlap while there are rows enough."""
+    """Each expert has its own sample of the rows; samples do not overlap if there are enough rows."""
 
     def __init__(self, X: Array, gamma: float) -> None:
         self.rows, self.gamma = X, gamma

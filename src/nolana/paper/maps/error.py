@@ -1,9 +1,9 @@
-"""How far a map is from its kernel: |G - Gbar|_F / |G|_F over the rows given, Gbar = sum of part part'."""
+"""The error of a map: |G - Gbar|_F / |G|_F over some rows, with Gbar = sum of part part'."""
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from nolana.paper.gram import rbf
+from nolana.paper.harness.gram import rbf
 from nolana.paper.maps.protocol import Array, Map
 
 __all__ = ["relative_error"]
@@ -12,7 +12,7 @@ BLOCK = 250  # rows of G at a time
 
 
 def relative_error(phi: Map, X: Array, gamma: float) -> float:
-    """Gbar is held once, its lower half; G only by blocks of rows: 8 n^2 bytes for n rows."""
+    """The error on rows X (n, d). Memory: 8 n^2 bytes for Gbar; G is computed in blocks of rows."""
     n = len(X)
     approximate = np.zeros((n, n), order="F")
     for part in phi.parts(X):
@@ -28,5 +28,5 @@ def relative_error(phi: Map, X: Array, gamma: float) -> float:
 
 
 def symmetric_sum(rows: Array, start: int) -> float:
-    """Some rows' share of the sum over a symmetric matrix, by its lower half; the first is row `start`."""
+    """What rows from `start` on add to the sum over a symmetric matrix, computed from its lower half."""
     return float(2 * np.tril(rows, start).sum() - np.trace(rows, start))

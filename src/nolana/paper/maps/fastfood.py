@@ -54,7 +54,7 @@ class Block:
 
 
 class FastfoodMap:
-    """Stacked blocks, cut off after D projections."""
+    """Stacked blocks, truncated to D projections."""
 
     def __init__(self, n_features: int, projections: int, gamma: float, seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -72,11 +72,11 @@ class FastfoodMap:
 
 
 class Fastfood:
-    """As many projections as FOGD has; what Fastfood stores for them is a fraction of FOGD's."""
+    """As many projections as FOGD, in a fraction of the memory."""
 
     def __init__(self, X: Array, gamma: float) -> None:
         self.n_features, self.gamma = X.shape[1], gamma
 
     def map(self, m: int, rank: int, seed: int) -> FastfoodMap:
-        """The map of new draws."""
+        """A map with new draws."""
         return FastfoodMap(self.n_features, projections_at(m, rank, self.n_features), self.gamma, seed)

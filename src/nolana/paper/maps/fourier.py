@@ -19,7 +19,7 @@ AT_ONCE = 512  # projections
 
 
 def projections_at(m: int, rank: int, n_features: int) -> int:
-    """D at the budget of m landmarks and a map of that rank: (m d + m r)/d."""
+    """D at the budget of m landmarks and rank r: (m d + m r)/d."""
     return int(at_equal_budget("FOGD", n_landmarks=m, n_features=n_features, rank=rank).n_components)
 
 
@@ -35,18 +35,18 @@ class FourierMap:
         self.draws = draws
 
     def parts(self, X: Array) -> Iterator[Array]:
-        """So many projections at a time that the columns stay small beside the rows."""
+        """`AT_ONCE` projections at a time."""
         for start in range(0, len(self.draws), AT_ONCE):
             yield cosines_and_sines(X @ self.draws[start : start + AT_ONCE].T, len(self.draws))
 
 
 class Fourier:
-    """As many projections as the budget holds; the rows only tell how long a projection is."""
+    """As many projections as the budget allows; of the rows only the width is used."""
 
     def __init__(self, X: Array, gamma: float) -> None:
         self.n_features, self.gamma = X.shape[1], gamma
 
     def map(self, m: int, rank: int, seed: int) -> FourierMap:
-        """The map of new draws."""
+        """A map with new draws."""
         size = (projections_at(m, rank, self.n_features), self.n_features)
         return FourierMap(np.sqrt(2 * self.gamma) * np.random.default_rng(seed).normal(size=size))

@@ -11,7 +11,7 @@ from nolana.paper.maps.protocol import Array
 
 __all__ = ["Centroids"]
 
-ITERATIONS = 20  # of Lloyd's; later ones change the error in the third digit
+ITERATIONS = 20  # of Lloyd's algorithm; more change the error only in the third digit
 
 
 class Centroids:
@@ -21,7 +21,7 @@ class Centroids:
         self.rows, self.gamma = X, gamma
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:
-        """The map of the centroids that one start leads to."""
-        with threadpool_limits(1):  # sums in one order, whatever the number of cores
-            found = KMeans(m, n_init=1, max_iter=ITERATIONS, random_state=seed).fit(self.rows)
-        return Nystroem(found.cluster_centers_, rank, self.gamma)
+        """The map of the centroids from one start."""
+        with threadpool_limits(1):  # the same order of sums for any number of cores
+            clusters = KMeans(m, n_init=1, max_iter=ITERATIONS, random_state=seed).fit(self.rows)
+        return Nystroem(clusters.cluster_centers_, rank, self.gamma)

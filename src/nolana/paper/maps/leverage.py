@@ -1,36 +1,37 @@
 """Leverage-score Nyström: rows drawn in proportion to l_i = |row i of U_k|^2, U_k the k leading eigenvectors of G.
 
-A row that the leading eigenvectors need is drawn more often. k is the rank of the map. The eigenvectors of all n rows
-come from subspace iteration, Q <- orthonormal basis of G Q, which never holds G: O(n^2 k) time, O(n k) memory.
+A row that is important for the leading eigenvectors is drawn more often. k is the rank of the map. The eigenvectors
+of all n rows come from subspace iteration, Q <- orthonormal basis of G Q, which does not store G: O(n^2 k) time,
+O(n k) memory.
 
 Gittens, Mahoney, "Revisiting the Nyström Method for Improved Large-Scale Machine Learning", ICML 2013.
 """
 
 import numpy as np
 
-from nolana.paper.gram import rbf
+from nolana.paper.harness.gram import rbf
 from nolana.paper.maps.nystroem import Nystroem
 from nolana.paper.maps.protocol import Array
 
 __all__ = ["Leverage", "leading_eigenvectors"]
 
 ITERATIONS = 3
-SPARE = 20  # directions beyond those that are wanted
+SPARE = 20  # directions beyond the requested ones
 START = 0  # seed of the first basis
 BLOCK = 500  # rows of G at a time
 
 
 class Leverage:
-    """Landmarks are drawn by leverage; exact scores would be the same whatever the draw, so they are found once."""
+    """Landmarks are drawn by leverage scores, which do not depend on the draw and are computed once."""
 
     def __init__(self, X: Array, gamma: float) -> None:
         self.rows, self.gamma = X, gamma
         self._vectors = np.zeros((len(X), 0))
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:
-        """The map of a sample; ask for the largest rank first."""
+        """The map of a sample; call it with the largest rank first, so that the scores are computed once."""
         scores = self.scores(rank)
-        # No row is impossible, or there might be fewer than m to draw from.
+        # Every row has a positive chance; otherwise fewer than m rows might be left to draw.
         chances = np.maximum(scores, np.finfo(float).eps)
         chosen = np.random.default_rng(seed).choice(len(self.rows), m, replace=False, p=chances / chances.sum())
         return Nystroem(self.rows[chosen], rank, self.gamma)

@@ -16,5 +16,5 @@ class FirstRows:
         self.rows, self.gamma = X, gamma
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:
-        """Nothing is drawn; the order of the rows is what varies."""
+        """The map of the first m rows; `seed` is not used."""
         return Nystroem(self.rows[:m], rank, self.gamma)

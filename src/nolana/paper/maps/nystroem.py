@@ -1,4 +1,4 @@
-"""The Nyström map of given landmarks: phi(x) = S^(-1/2) U' k_x with the leading eigenpairs E ~ U S U'.
+"""The Nyström map of fixed landmarks: phi(x) = S^(-1/2) U' k_x with the leading eigenpairs E ~ U S U'.
 
 Williams, Seeger, "Using the Nyström Method to Speed Up Kernel Machines", NIPS 2001.
 """
@@ -9,14 +9,14 @@ import numpy as np
 
 from nolana.nystroem.refit import inverse_roots
 from nolana.nystroem.spectrum import Spectrum
-from nolana.paper.gram import rbf
+from nolana.paper.harness.gram import rbf
 from nolana.paper.maps.protocol import Array
 
 __all__ = ["Nystroem"]
 
 
 class Nystroem:
-    """A map of rank r over landmarks (m, d); E itself is reproduced where r = m."""
+    """A map of rank r over landmarks (m, d); with r = m it reproduces E exactly."""
 
     def __init__(self, landmarks: Array, rank: int, gamma: float) -> None:
         self.landmarks, self.gamma = landmarks, gamma

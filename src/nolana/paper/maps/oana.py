@@ -1,4 +1,4 @@
-"""OANA after one pass: landmarks that began at the first m rows, and moved to the means of the rows nearest to them.
+"""OANA after one pass: landmarks start at the first m rows and move towards the means of their nearest rows.
 
 u_q <- (N_q u_q + x)/(N_q + 1) for the nearest landmark q of every row x at least epsilon away from it.
 
@@ -21,7 +21,7 @@ class Moving:
         self.rows, self.gamma = X, gamma
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:
-        """The map when all rows have been seen."""
+        """The map after all rows."""
         online = OnlineNystroem(
             n_landmarks=m,
             gamma=self.gamma,
@@ -32,19 +32,19 @@ class Moving:
         return Nystroem(online.partial_fit(self.rows).landmarks_, rank, self.gamma)
 
     def start(self, m: int) -> Array | None:
-        """Where the landmarks begin."""
+        """The initial landmarks."""
         return self.rows[:m]
 
 
 class Median(Moving):
-    """Epsilon is the median distance of a first landmark to its nearest: rows that are closer move nothing."""
+    """Epsilon is the median distance of a first landmark to its nearest neighbour: closer rows move no landmark."""
 
     threshold = "median"
 
 
 class Default(Median):
-    """As `OnlineNystroem` does without being told: the first rows that are new enough become landmarks."""
+    """The defaults of `OnlineNystroem`: the first rows that differ enough from the others become landmarks."""
 
     def start(self, m: int) -> Array | None:
-        """Not given."""
+        """None: chosen by `OnlineNystroem`."""
         return None

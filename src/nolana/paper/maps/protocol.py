@@ -1,4 +1,4 @@
-"""What the figure asks of a map and of the way it is made."""
+"""The protocols of a map and of the object that makes maps."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -15,13 +15,13 @@ class Map(Protocol):
     """phi: rows to features whose inner products approximate the kernel."""
 
     def parts(self, X: Array) -> Iterator[Array]:  # (n, d) -> (n, w), (n, w'), ...
-        """phi of the rows, some columns at a time: a random map may be too wide to be held at once."""
+        """phi of the rows, some columns at a time, since a random map may be too wide for memory."""
         ...
 
 
 class Maker(Protocol):
-    """Makes maps for the rows of a stream, which it was given in their order."""
+    """Makes maps for the rows of a stream; its constructor takes the rows in their order, and gamma."""
 
     def map(self, m: int, rank: int, seed: int) -> Map:
-        """A map of the budget m d + m rank; what is drawn is drawn by the seed."""
+        """A map with the budget m d + m rank; `seed` is for its random draws."""
         ...

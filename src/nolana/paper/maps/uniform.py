@@ -1,4 +1,4 @@
-"""Uniform Nyström: m landmarks drawn without replacement from all rows, each as likely as any other.
+"""Uniform Nyström: m landmarks drawn without replacement from all rows, all with the same probability.
 
 Williams, Seeger, "Using the Nyström Method to Speed Up Kernel Machines", NIPS 2001.
 """

@@ -1,0 +1,48 @@
+"""Labels and their column numbers, in the order in which the labels appear on the stream."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LabelIndex", "flat"]
+
+
+def flat(y: Any) -> NDArray[Any]:
+    """Labels or targets as (n,); one column (n, 1) is flattened."""
+    values = np.asarray(y)
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+class LabelIndex:
+    """The column of each label. Labels are added and never removed, so a column never changes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> index = LabelIndex()
+    >>> index.columns(np.array(["b", "a", "b"])), index.columns(np.array(["c", "a"]))
+    (array([0, 1, 0]), array([2, 1]))
+    >>> index.labels
+    array(['b', 'a', 'c'], dtype='<U1')
+    """
+
+    def __init__(self, labels: NDArray[Any] | None = None) -> None:
+        self.labels: NDArray[Any] = np.zeros(0) if labels is None else labels
+        self._column: dict[Hashable, int] = {label: i for i, label in enumerate(self.labels.tolist())}
+
+    def columns(self, labels: NDArray[Any]) -> NDArray[np.intp]:  # (n,) -> (n,)
+        """The column of each label; a new label gets the next free column."""
+        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        names = distinct.tolist()
+        new = [i for i in np.argsort(first).tolist() if names[i] not in self._column]
+        for i in new:
+            self._column[names[i]] = len(self._column)
+        if new:
+            added = distinct[new]
+            self.labels = np.concatenate([self.labels, added]) if len(self.labels) else added
+        return np.array([self._column[name] for name in names], dtype=np.intp)[codes]
+
+    def __len__(self) -> int:
+        return len(self._column)

@@ -1,0 +1,112 @@
+"""NOLANA and its rivals at the budget of a task: what ``nolana compare`` and ``nolana paper`` run and tune."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from nolana import rivals
+from nolana.estimators.classifier import NolanaClassifier
+from nolana.estimators.regressor import NolanaRegressor
+from nolana.rivals import Budget, Method
+from nolana.rivals.method import RATE, WIDTH
+from nolana.tuning import Axis, Choice, Facts, Point
+
+__all__ = ["NOLANA", "TABLE", "THETA", "MethodAtBudget", "Task", "at_budget", "names"]
+
+CITATION = "Si, Kumar, Li: Nonlinear Online Learning with Adaptive Nyström Approximation"
+MOVE = Axis("threshold", 0.05, 1.0, lambda facts: facts.distance)
+THETA = Axis("refit_penalty", 1e-6, 1e-2)
+
+
+def _landmarks(budget: Budget) -> dict[str, Any]:
+    return {"n_landmarks": budget.n_landmarks}
+
+
+_NOLANA = Method(
+    "NOLANA",
+    CITATION,
+    NolanaClassifier,
+    NolanaRegressor,
+    _landmarks,
+    (WIDTH, MOVE, Axis("regularization", 1e-3, 10.0)),
+    own_loss=True,
+)
+NOLANA = (
+    _NOLANA,
+    replace(
+        _NOLANA,
+        name="NOLANA-SGD",
+        axes=(WIDTH, RATE, MOVE),
+        own_loss=False,
+        constructor=lambda estimator: partial(estimator, optimizer="sgd"),
+    ),
+    replace(
+        _NOLANA,
+        name="NOLANA-paper",
+        axes=(WIDTH, RATE, MOVE, THETA),
+        own_loss=False,
+        decomposes=True,
+        constructor=lambda estimator: partial(estimator.paper, threshold="median"),
+    ),
+)
+_METHODS = (*NOLANA, *rivals.catalogue().values())
+TABLE = tuple(method.short_name for method in _METHODS if method.in_paper)  # the columns of the paper's table
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the methods learn, and with how much memory."""
+
+    kind: str  # "classification" or "regression"
+    n_features: int
+    n_landmarks: int
+    loss: str | None = None  # for the methods with a choice of losses; None: the default of each
+
+
+@dataclass(frozen=True)
+class MethodAtBudget:
+    """A method at the budget of a task."""
+
+    method: Method
+    task: Task
+
+    @property
+    def name(self) -> str:
+        """The name in tables and options."""
+        return self.method.short_name
+
+    def axes(self) -> Sequence[Axis | Choice]:
+        """The parameters to tune."""
+        return self.method.axes_for(self.task.kind)
+
+    def estimator(self, point: Point, facts: Facts, seed: int) -> Any:
+        """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
+        return self.build(self.parameters(point, facts), seed)
+
+    def parameters(self, point: Point, facts: Facts) -> dict[str, Any]:
+        """The parameter values at a point."""
+        if not point:
+            return {}
+        facts = replace(facts, n_components=int(self.build({}, 0).get_params().get("n_components", 1)))
+        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()}
+
+    def build(self, parameters: Mapping[str, Any], seed: int) -> Any:
+        """An estimator at the budget with these parameters."""
+        task, budget = self.task, Budget(self.task.n_landmarks, self.task.n_features)
+        estimator = self.method.at_budget(budget, task.kind, random_state=seed)
+        takes_loss = "loss" in estimator.get_params() and not self.method.own_loss
+        return estimator.set_params(**(({"loss": task.loss} if takes_loss else {}) | dict(parameters)))
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The methods for a kind of task: NOLANA, then the paper's table, then the others."""
+    return tuple(method.short_name for method in _METHODS if method.solves(kind))
+
+
+def at_budget(name: str, task: Task) -> MethodAtBudget:
+    """A method by its name or short name, in upper or lower case; ValueError where none solves the task."""
+    for method in _METHODS:
+        if method.solves(task.kind) and name.lower() in (method.name.lower(), method.short_name.lower()):
+            return MethodAtBudget(method, task)
+    raise ValueError(f"{name!r} is not a method for {task.kind}; choose from {', '.join(names(task.kind))}")

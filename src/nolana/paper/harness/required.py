@@ -1,0 +1,46 @@
+"""An experiment that needs certain data sets, and says so in the report where one is missing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nolana.paper.harness.experiment import Cell, Results, Scale, Source
+from nolana.report import Block, Section, Text
+
+__all__ = ["NeedsData"]
+
+
+class NeedsData:
+    """Runs nothing unless all of `required` are available; subclasses define `cells`, `blocks` and `records`."""
+
+    name: str
+    title: str
+    required: tuple[str, ...]
+
+    def __init__(self, source: Source, scale: Scale) -> None:
+        self.scale = scale
+        self.missing = " ".join(dict.fromkeys(source.missing(data) for data in self.required if not source.has(data)))
+
+    def cells(self) -> Sequence[Cell]:
+        """The cells where all data is available."""
+        raise NotImplementedError
+
+    def blocks(self, results: Results) -> Sequence[Block]:
+        """The blocks of the section where all data is available."""
+        raise NotImplementedError
+
+    def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
+        """The lines of the CSV file where all data is available."""
+        raise NotImplementedError
+
+    def plan(self) -> Sequence[Cell]:
+        """All cells."""
+        return [] if self.missing else self.cells()
+
+    def section(self, results: Results) -> Section:
+        """The section of the report, or the reason why there are no results."""
+        blocks = [Text("Not run: " + self.missing)] if self.missing else self.blocks(results)
+        return Section(self.name, self.title, blocks)
+
+    def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
+        """The lines of the CSV file."""
+        return [] if self.missing else self.records(results)

@@ -1,0 +1,38 @@
+"""BPA: passive-aggressive steps on a budget."""
+
+from nolana.estimators.parameters import choice, number
+from nolana.learners.rival import Part
+from nolana.rivals.base import RivalClassifier, WithoutWeights, parameters
+from nolana.rivals.expansion import SupportParameters
+from nolana.rivals.method import WIDTH, Method, supports
+from nolana.tuning import Axis, Choice
+
+PROJECTIONS = {"simple": "BPASimple", "nearest": "BPANearest"}
+
+
+@parameters
+class BPAClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type: ignore[misc]
+    """Budgeted passive-aggressive: the vector whose removal costs least is replaced (Wang & Vucetic 2010).
+
+    Parameters
+    ----------
+    C : aggressiveness.
+    projection : what the removed vector is projected on: "simple" (the new row) or "nearest" (also its neighbour).
+    budget, kernel, gamma, degree, coef0, max_iter, shuffle, random_state : as in `RBPClassifier`.
+    """
+
+    C: float = 1.0
+    projection: str = "simple"
+
+    def _part(self, n_features: int) -> Part:
+        name = PROJECTIONS[choice("projection", self.projection, PROJECTIONS)]
+        return Part(name, self._support(n_features) | {"c": number("C", self.C, 0.0, open_low=True)})
+
+
+BPA = Method(
+    "BPA",
+    "Wang, Vucetic: Online Passive-Aggressive Algorithms on a Budget. AISTATS 2010",
+    BPAClassifier,
+    sizes=supports,
+    axes=(WIDTH, Axis("C", 1e-2, 1e2), Choice("projection", tuple(PROJECTIONS))),
+)

@@ -1,0 +1,50 @@
+"""BSGD: Pegasos with a kernel on a budget."""
+
+from nolana import losses
+from nolana.estimators.parameters import choice, number
+from nolana.learners.rival import Part
+from nolana.rivals.base import RivalClassifier, parameters
+from nolana.rivals.expansion import SupportParameters
+from nolana.rivals.method import PENALTY, WIDTH, Method, supports
+
+MAINTENANCE = {"merge": "BSGDMerge", "project": "BSGDProject", "remove": "BSGDRemove"}
+
+
+@parameters
+class BSGDClassifier(RivalClassifier, SupportParameters):
+    """Budgeted stochastic gradient descent: Pegasos on a set that removes, projects or merges (Wang et al. 2012).
+
+    A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
+
+    Parameters
+    ----------
+    maintenance : "merge" (RBF kernel only), "project" or "remove".
+    regularization : lambda; the step at row t is 1/(lambda t).
+    loss : "hinge" by default, or "squared_hinge", "logistic", "squared".
+    budget, kernel, gamma, degree, coef0, max_iter, shuffle, random_state : as in `RBPClassifier`.
+    """
+
+    maintenance: str = "merge"
+    regularization: float = 1e-4
+    loss: str | None = None
+
+    def _part(self, n_features: int) -> Part:
+        name = MAINTENANCE[choice("maintenance", self.maintenance, MAINTENANCE)]
+        if self.maintenance == "merge" and self.kernel != "rbf":
+            raise ValueError(
+                f"maintenance='merge' does not go with kernel={self.kernel!r}: merging needs kernel='rbf'; "
+                "use maintenance='project' or 'remove'"
+            )
+        loss = Part(losses.CLASSES[choice("loss", self.loss or "hinge", losses.CLASSIFICATION)])
+        regularization = number("regularization", self.regularization, 0.0, open_low=True)
+        return Part(name, self._support(n_features) | {"loss": loss, "regularization": regularization})
+
+
+BSGD = Method(
+    "BSGD",
+    "Wang, Crammer, Vucetic: Breaking the Curse of Kernelization: Budgeted Stochastic Gradient Descent for "
+    "Large-Scale SVM Training. JMLR 2012",
+    BSGDClassifier,
+    sizes=supports,
+    axes=(WIDTH, PENALTY),
+)

@@ -1,0 +1,27 @@
+"""Forgetron: a kernel perceptron that shrinks all coefficients and removes the oldest vector."""
+
+from nolana.learners.rival import Part
+from nolana.rivals.base import RivalClassifier, WithoutWeights
+from nolana.rivals.expansion import SupportParameters
+from nolana.rivals.method import WIDTH, Method, supports
+
+
+class ForgetronClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type: ignore[misc]
+    """Self-tuned Forgetron: all coefficients shrink, then the oldest vector is removed (Dekel et al. 2005).
+
+    Parameters are those of `RBPClassifier`.
+    """
+
+    _poor_score = True  # a perceptron after one pass
+
+    def _part(self, n_features: int) -> Part:
+        return Part("Forgetron", self._support(n_features))
+
+
+FORGETRON = Method(
+    "Forgetron",
+    "Dekel, Shalev-Shwartz, Singer: The Forgetron. NIPS 2005, SIAM J. Computing 2008",
+    ForgetronClassifier,
+    sizes=supports,
+    axes=(WIDTH,),
+)
