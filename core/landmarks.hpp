@@ -23,6 +23,7 @@ class Landmarks {
     const double* panel(std::size_t p) const { return panels_.data() + p * panel_lanes * features_; }
     const double* norms() const { return norms_.data(); }  // |u_i|^2
     double& count(std::size_t i) { return counts_[i]; }
+    const Buffer& counts() const { return counts_; }
     double count(std::size_t i) const { return counts_[i]; }
     std::size_t bytes() const { return panels_.bytes() + norms_.bytes() + counts_.bytes(); }
     // (size, features) under this name.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-import nolana.reference as reference
+from nolana.reference.state import pack
 
 settings.register_profile("nolana", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("nolana")
@@ -70,16 +70,11 @@ def build_learner(
         if optimizer == "sgd"
         else module.Newton(losses[loss](), noise=0.1, prior=1.0, move_noise=move_noise)
     )
-    learner = module.Learner(
-        capacity=capacity,
-        features=features,
-        kernel=kernels[kernel](),
-        optimizer=head,
-        policy={"kmeans": module.KMeans, "fixed": module.Fixed}[policy](),
-        novelty=novelty,
-    )
-    learner.gamma, learner.threshold, learner.ridge = gamma, threshold, ridge
-    learner.restore(learner.state() | {"weights": np.zeros((outputs, 0))})
+    policies = {"kmeans": module.KMeans, "fixed": module.Fixed}
+    map = module.LandmarkMap(features, capacity, kernels[kernel](), policies[policy](novelty))
+    map.gamma, map.threshold, map.ridge = gamma, threshold, ridge
+    learner = module.Learner([map], [module.Expert(0, head)])
+    learner.clear(outputs)
     return learner
 
 
@@ -87,7 +82,7 @@ def full_covariance(state: dict[str, Any]) -> np.ndarray:
     """The packed covariance of a state, what waits included."""
     n = len(state["landmarks"])
     waiting = (state["waiting_left"].T @ state["waiting_right"]).reshape(n, n)
-    return state["covariance"] + reference.heads.pack(waiting)
+    return state["covariance"] + pack(waiting)
 
 
 def same_state(a: dict[str, Any], b: dict[str, Any]) -> bool:

@@ -84,7 +84,7 @@ class Supports {
         d.matrix("weights", alpha_, Side::outputs(outputs_), n, stride_);
         d.vector("ages", ages_, n);
         d.vector("arrivals", arrivals_, 1);
-        d.scratch(values_, row_);
+        d.scratch(values_, row_, x_.counts());
     }
     void resize(std::size_t n) { x_.resize(n); }
 

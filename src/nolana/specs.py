@@ -7,7 +7,7 @@ class's constructor say what a file may hold for it.
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +69,7 @@ def user_parameter(kind: Any) -> str | None:
 
 def kinds(base: type) -> dict[str, Any]:
     """Every concrete class of a kind in nolana, by its name."""
-    found = {}
+    found: dict[str, Any] = {}
     for kind in [base, *base.__subclasses__()]:
         if kind is not base:
             found |= kinds(kind)
@@ -84,18 +84,18 @@ def labels(base: type) -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def hints_of(callable: Callable[..., Any]) -> dict[str, Any]:
-    """The types of the arguments of a function or constructor."""
-    if callable is object.__init__:
+def hints_of(kind: Any) -> dict[str, Any]:
+    """The types of the arguments of a class's constructor."""
+    if kind.__init__ is object.__init__:
         return {}
-    hints = typing.get_type_hints(callable, include_extras=True)
-    return {name: hints[name] for name in inspect.signature(callable).parameters if name != "self"}
+    hints = typing.get_type_hints(kind.__init__, include_extras=True)
+    return {name: hints[name] for name in inspect.signature(kind).parameters}
 
 
 def record_of(spec: Spec) -> Tree:
     """Plain data; an object of the user's own becomes a placeholder."""
     own = user_parameter(spec.kind)
-    hints = hints_of(spec.kind.__init__)
+    hints = hints_of(spec.kind)
     tree: dict[str, Tree] = {CLASS: spec.kind.__name__}
     for name, value in spec.arguments.items():
         tree[name] = placeholder(own, value) if own and hints[name] is Any else _tree(value)
@@ -115,7 +115,7 @@ def spec_of(node: Node, base: type, features: int, objects: Mapping[str, Any]) -
     """The spec of a record, of a class of this kind; `objects` has what a file cannot hold."""
     legal = kinds(base)
     kind = legal[node[CLASS].text(sorted(legal))]
-    hints = hints_of(kind.__init__)
+    hints = hints_of(kind)
     arguments = arguments_of(node, hints, features, objects, beside=(CLASS,))
     if arguments.get("features", features) != features:
         raise ModelFileError(f"{node.place}/features: expected {features}, as many as the learner has")
@@ -135,7 +135,7 @@ def _argument(node: Node, hint: Any, features: int, objects: Mapping[str, Any]) 
         return resolve(node, objects)
     if hint is bool:
         return node.flag()
-    if isinstance(hint, types.UnionType):
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
         inner, nothing = typing.get_args(hint)
         assert nothing is type(None)
         return None if node.is_none else _argument(node, inner, features, objects)

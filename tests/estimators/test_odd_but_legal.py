@@ -12,7 +12,7 @@ from conftest import same_state
 from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem
 from nolana.errors import DivergenceWarning
 from nolana.evaluate import progressive
-from nolana.nystroem.landmarks import Proposal
+from nolana.maps import Proposal
 
 
 @pytest.mark.parametrize("units", [1e-3, 1.0, 1e3])
@@ -36,7 +36,7 @@ def test_rows_that_outgrow_the_first_ones(kernel, ratio, rng):
     # The width and the ridge are taken anew at 128, 256, 512 and 1024 rows; after that it must have recovered.
     assert np.sqrt(np.mean((scores[1500:] - t[1500:]) ** 2)) < 1.0
     state = model._learner.state()
-    k = model._learner.settings.kernel
+    k = model._learner.kernel
     assert state["ridge"] > 1e-7 * k.diagonal(state["landmarks"], state["gamma"]).mean()
 
 

@@ -46,7 +46,7 @@ def test_learner(learner, name, value):
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
 def test_rivals(name, engine):
     estimator = rivals.at_equal_budget(name, n_landmarks=4, n_features=3, random_state=0)
-    rival = estimator._part(3).build(engine)
+    rival = estimator._spec(3).build(engine)
     rival.clear(1)
     rival.learn(X, Y)
     state = rival.state()
@@ -66,12 +66,12 @@ def test_rivals(name, engine):
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
 def test_neighbours_outside_the_set(engine):
-    rival = rivals.BPAClassifier(budget=5, projection="nearest")._part(3).build(engine)
+    rival = rivals.BPAClassifier(budget=5, projection="nearest")._spec(3).build(engine)
     rival.clear(1)
     rival.learn(X, Y)
     state = rival.state()
     for place in (5.0, -2.0, np.nan, 1e300):
-        with pytest.raises(ValueError, match="nearest is no place"):
+        with pytest.raises(ValueError, match="nearest holds"):
             rival.restore(state | {"nearest": np.array([place, 0, 0, 0, 0])})
 
 
@@ -83,4 +83,4 @@ def test_a_kernel_that_overflows_ends(engine):
     learner.learn(X, Y)
     learner.restore(learner.state() | {"landmarks": np.full((3, 3), 1e200)})
     with pytest.raises(ArithmeticError, match="overflowed; scale the features"):
-        learner.refresh()
+        learner.maps[0].refresh()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nolana import NolanaClassifier
-from nolana.nystroem.spectrum import Exact, Randomized, Rank2, Spectrum, rank_one, secular
+from nolana.maps.spectrum import Exact, Randomized, Rank2, Spectrum, rank_one, secular
 
 
 def moved_gram(rng, n, d=4, gamma=0.3):

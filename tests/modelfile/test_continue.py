@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import nolana
 from conftest import same_state
 from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem, rivals
-from nolana.reference.landmarks import Proposal
+from nolana.maps import Proposal
 
 ROWS = 140
 

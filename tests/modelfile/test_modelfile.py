@@ -235,7 +235,7 @@ def own(change):
 
 LANDMARKS = "estimator/learner/learned/landmarks"
 WRONG = {
-    "made by a newer nolana: format version 7, this one reads up to 1": own(lambda t: t.update(version=7)),
+    "made by a newer nolana: format version 7, this one reads up to 2": own(lambda t: t.update(version=7)),
     "has no version": own(lambda t: t.update(version="1")),
     "checksum does not fit": own(lambda t: t["sections"]["estimator"]["parameters"].update(n_landmarks=10**12)),
     "of something else: it was not made by nolana": lambda h: h.pop("__metadata__"),

@@ -9,12 +9,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from nolana import NolanaClassifier, OnlineNystroem
-from nolana.learners.nolana import Nolana
 from nolana.paper.catalogue import EXPERIMENTS
 from nolana.paper.harness.experiment import Scale
 from nolana.paper.harness.gram import rbf
 from nolana.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
-from nolana.paper.regret.descent import RIDGE, Image, descend, images, settings_of, spectral_error
+from nolana.paper.regret.descent import RIDGE, Image, Setting, descend, images, spectral_error
 from nolana.paper.regret.experiment import Regret
 from nolana.paper.regret.findings import findings
 from nolana.paper.regret.hindsight import best_model
@@ -38,8 +37,8 @@ def best(stream):
     return best_model(rbf(X, X, GAMMA), y, DECAYED * len(y))
 
 
-def settings(start, threshold, refit="carry"):
-    return settings_of(start, gamma=GAMMA, threshold=threshold, rate=ETA, decay=DECAYED, refit=refit)
+def setting(start, threshold, refit="carry"):
+    return Setting(start, GAMMA, threshold, ETA, DECAYED, refit)
 
 
 def test_best_model_meets_the_conditions_of_a_minimum(stream, best):
@@ -75,7 +74,7 @@ def test_best_model_of_separable_rows_with_hardly_a_penalty():
 def test_terms_add_up_to_the_regret(stream, best, threshold, refit):
     """start - end + steps + jumps - slack, with start and end measured and not summed up."""
     X, y, start = stream
-    terms = descend(X, y, best, settings(start, threshold, refit))
+    terms = descend(X, y, best, setting(start, threshold, refit))
     slack = terms.inner - (terms.cost - terms.image_cost)
     total = (terms.start - terms.end + terms.jumps) / (2 * ETA) + ETA / 2 * terms.squared_steps - slack
     assert terms.cost - terms.image_cost == pytest.approx(total, abs=1e-5)
@@ -100,12 +99,12 @@ def test_cost_is_that_of_the_classifier(stream, best, threshold):
         regularization=DECAYED,
     )
     scores = model.learn(X, y)[:, 1]
-    learner = Nolana(settings(start, threshold), X.shape[1], 1)
+    learner = setting(start, threshold).learner(1)
     f = learner.learn(X, y[:, None])[:, 0]
     known = ~np.isnan(scores)  # both classes have been seen
     assert known[5:].all()
     assert np.array_equal(scores[known], f[known])
-    found = descend(X, y, best, settings(start, threshold))
+    found = descend(X, y, best, setting(start, threshold))
     assert found.loss == pytest.approx(np.logaddexp(0, -y * f).sum(), rel=1e-12)
     assert found.moves == model.n_moves_
 
@@ -124,7 +123,7 @@ def test_image_with_every_row_as_landmark_is_the_model(stream, best):
 def test_segments_and_their_spectral_errors(stream):
     X, _, start = stream
     gram, guess, served = rbf(X, X, GAMMA), None, []
-    for rows, image in images(X, settings(start, 2.0)):
+    for rows, image in images(X, setting(start, 2.0)):
         off = gram - image.kernel @ np.linalg.solve(image.matrix, image.kernel.T)
         found, guess = spectral_error(gram, image, guess)
         assert np.allclose(image.kernel, rbf(X, image.landmarks, GAMMA), atol=1e-12)  # kept current move by move

@@ -45,7 +45,7 @@ def test_equal_block_by_block(build, kernel, head, policy):
             for name in ("rows", "moves", "since_refresh", "gamma", "threshold", "ridge"):
                 assert a[name] == b[name], name
             assert gap(core.scores(x), mine.scores(x)) < BOUND
-            assert gap(core.kernel_rows(x), mine.kernel_rows(x)) < 1e-13
+            assert gap(core.maps[0].transform(x), mine.maps[0].transform(x)) < 1e-13
 
 
 @given(
@@ -69,8 +69,8 @@ def test_equal_on_any_shape(seed, kernel, head, policy, features, capacity, outp
     core.learn(x[:rows], y[:rows])
     mine.restore(core.state())
     assert gap(core.learn(x[rows:], y[rows:]), mine.learn(x[rows:], y[rows:])) < 1e-6
-    assert core.size == mine.size
-    assert core.moves == mine.moves
+    assert core.maps[0].size == mine.maps[0].size
+    assert core.maps[0].moves == mine.maps[0].moves
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
@@ -80,9 +80,9 @@ def test_exponential_to_the_last_places(build, rng):
     learner.learn(np.zeros((1, 1)), np.zeros((1, 0)))
     x = np.sqrt(np.concatenate([np.linspace(0, 700, 20001), 10 ** rng.uniform(-18, 2.8, 2000)]))[:, None]
     exact = np.exp(-(x[:, 0] ** 2))
-    assert np.abs(learner.kernel_rows(x)[:, 0] / exact - 1).max() < 4e-16 * 710
-    assert learner.kernel_rows(np.zeros((1, 1)))[0, 0] == 1.0
-    assert (learner.kernel_rows(np.array([[27.0], [1e3], [1e200]]))[:, 0] == 0).all()
+    assert np.abs(learner.maps[0].transform(x)[:, 0] / exact - 1).max() < 4e-16 * 710
+    assert learner.maps[0].transform(np.zeros((1, 1)))[0, 0] == 1.0
+    assert (learner.maps[0].transform(np.array([[27.0], [1e3], [1e200]]))[:, 0] == 0).all()
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])

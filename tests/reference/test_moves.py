@@ -5,18 +5,23 @@ import pytest
 
 import nolana.reference as reference
 from conftest import build_learner, core_builds, full_covariance
-from nolana.kernels import KernelChoice
-from nolana.reference.heads import pack, unpack
 from nolana.reference.inverse import grown, inverted, moved
+from nolana.reference.kernels import RBF, Kernel, Polynomial
+from nolana.reference.state import pack, unpack
+from nolana.specs import labels
 
 ENGINES = [*core_builds(), reference]
 
 
-def gram(kernel: KernelChoice, u: np.ndarray, gamma: float) -> np.ndarray:
+def named(name: str) -> Kernel:
+    return Polynomial(3, 1.0) if name == "polynomial" else labels(Kernel)[name]()
+
+
+def gram(kernel: Kernel, u: np.ndarray, gamma: float) -> np.ndarray:
     return kernel.gram(u, u, gamma)
 
 
-def check_move(kernel: KernelChoice, u: np.ndarray, q: int, place: np.ndarray, gamma: float, ridge: float) -> float:
+def check_move(kernel: Kernel, u: np.ndarray, q: int, place: np.ndarray, gamma: float, ridge: float) -> float:
     """The relative error of P' and of the carried model after one move."""
     before = gram(kernel, u, gamma)
     delta = ridge * np.diag(before).mean()
@@ -43,30 +48,30 @@ def check_move(kernel: KernelChoice, u: np.ndarray, q: int, place: np.ndarray, g
 def test_ordinary_moves(name, gamma, rng):
     u = rng.normal(size=(30, 4))
     for q in (0, 13, 29):
-        assert check_move(KernelChoice(name), u, q, u[q] + 0.3 * rng.normal(size=4), gamma, 1e-3) < 1e-8
+        assert check_move(named(name), u, q, u[q] + 0.3 * rng.normal(size=4), gamma, 1e-3) < 1e-8
 
 
 def test_duplicated_landmarks(rng):
     u = np.repeat(rng.normal(size=(5, 3)), 4, axis=0)
-    assert check_move(KernelChoice("rbf"), u, 2, u[0] + 1e-9, 0.5, 1e-3) < 1e-7
-    assert check_move(KernelChoice("rbf"), u, 2, u[19], 0.5, 1e-3) < 1e-7
-    assert check_move(KernelChoice("rbf"), u, 2, u[2], 0.5, 1e-3) < 1e-7
+    assert check_move(RBF(), u, 2, u[0] + 1e-9, 0.5, 1e-3) < 1e-7
+    assert check_move(RBF(), u, 2, u[19], 0.5, 1e-3) < 1e-7
+    assert check_move(RBF(), u, 2, u[2], 0.5, 1e-3) < 1e-7
 
 
 def test_replaced_landmarks(rng):
     u = rng.normal(size=(25, 3))
-    assert check_move(KernelChoice("rbf"), u, 7, 50 + rng.normal(size=3), 0.5, 1e-3) < 1e-9
-    assert check_move(KernelChoice("polynomial"), u, 7, 5 * rng.normal(size=3), 0.5, 1e-3) < 1e-8
+    assert check_move(RBF(), u, 7, 50 + rng.normal(size=3), 0.5, 1e-3) < 1e-9
+    assert check_move(Polynomial(3, 1.0), u, 7, 5 * rng.normal(size=3), 0.5, 1e-3) < 1e-8
 
 
 def test_wide_kernels_and_small_ridges(rng):
     u = rng.normal(size=(40, 3))
-    assert check_move(KernelChoice("rbf"), u, 5, u[5] + 0.1, 1e-6, 1e-3) < 1e-8
-    assert check_move(KernelChoice("rbf"), u, 5, u[5] + 0.1, 1e-2, 1e-6) < 1e-5
+    assert check_move(RBF(), u, 5, u[5] + 0.1, 1e-6, 1e-3) < 1e-8
+    assert check_move(RBF(), u, 5, u[5] + 0.1, 1e-2, 1e-6) < 1e-5
 
 
 def test_growth(rng):
-    kernel = KernelChoice("rbf")
+    kernel = RBF()
     u = rng.normal(size=(9, 2))
     before = gram(kernel, u[:-1], 0.7)
     p, z, g = grown(inverted(before, 1e-3)[0], kernel.gram(u[-1:], u[:-1], 0.7)[0], 1.0, 1e-3)
@@ -89,16 +94,16 @@ def test_ten_thousand_moves(engine, kernel, spread):
     rows = 2_000 if engine is reference else 10_000
     x = spread * rng.normal(size=(capacity + rows, 3))
     x[::7] = x[0]  # duplicates all along
-    if learner.size < capacity:
+    if learner.maps[0].size < capacity:
         learner.learn(x, np.sign(rng.normal(size=(len(x), 1))))
     state = learner.state()
-    if learner.size == capacity:
-        assert learner.moves >= 0.9 * rows
-    choice = KernelChoice(kernel)
+    if learner.maps[0].size == capacity:
+        assert learner.maps[0].moves >= 0.9 * rows
+    choice = named(kernel)
     exact, _ = inverted(gram(choice, state["landmarks"], state["gamma"]), state["ridge"])
-    p = unpack(state["inverse"], len(exact))
+    p = unpack(state["inverse"])
     assert np.abs(p - exact).max() / np.abs(exact).max() < 1e-6
-    r = unpack(full_covariance(state), len(exact))
+    r = unpack(full_covariance(state))
     root = np.linalg.cholesky(np.linalg.inv(exact))
     white = np.linalg.eigvalsh(root.T @ r @ root)
     assert white.min() > -1e-7
@@ -111,7 +116,7 @@ def test_prior_stays_prior(engine, rng):
     learner = build_learner(engine, outputs=0, move_noise=0.0, capacity=15)
     learner.learn(rng.normal(size=(400, 3)), np.zeros((400, 0)))
     state = learner.state()
-    assert learner.moves > 300
+    assert learner.maps[0].moves > 300
     assert np.allclose(full_covariance(state), state["inverse"], rtol=1e-6, atol=1e-6)
 
 
@@ -123,8 +128,8 @@ def test_process_noise_does_not_wind_the_covariance_up(engine):
     learner = build_learner(engine, outputs=0, capacity=12, move_noise=0.5)
     learner.learn(rng.normal(size=(rows, 3)), np.zeros((rows, 0)))
     state = learner.state()
-    root = np.linalg.cholesky(np.linalg.inv(unpack(state["inverse"], 12)))
-    white = np.linalg.eigvalsh(root.T @ unpack(full_covariance(state), 12) @ root)
+    root = np.linalg.cholesky(np.linalg.inv(unpack(state["inverse"])))
+    white = np.linalg.eigvalsh(root.T @ unpack(full_covariance(state)) @ root)
     assert white.min() > 0
     assert white.max() < 3
 
@@ -135,7 +140,7 @@ def test_inversion_of_the_core(build, n, rng):
     """refresh() inverts E + delta I of any size, to what LAPACK gives."""
     learner = build_learner(build, capacity=n, features=5, gamma=0.1, novelty=0.0, ridge=1e-4)
     learner.learn(rng.normal(size=(3 * n + 5, 5)), np.ones((3 * n + 5, 1)))
-    learner.refresh()
+    learner.maps[0].refresh()
     state = learner.state()
-    exact, _ = inverted(gram(KernelChoice("rbf"), state["landmarks"], 0.1), 1e-4)
+    exact, _ = inverted(gram(RBF(), state["landmarks"], 0.1), 1e-4)
     assert np.abs(state["inverse"] - pack(exact)).max() / np.abs(exact).max() < 1e-10

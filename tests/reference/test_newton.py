@@ -10,6 +10,7 @@ from scipy.special import expit
 import nolana.reference as reference
 from conftest import build_learner, core_builds
 from nolana import NolanaClassifier, NolanaRegressor
+from nolana.reference.state import unpack
 
 
 def rbf(x, z, gamma):
@@ -62,7 +63,7 @@ def test_step_is_the_exact_proximal_step(loss, rng):
     learner = build_learner(core_builds()[-1], "rbf", "newton", loss, capacity=6, features=2, novelty=0.0, gamma=1.0)
     learner.learn(u, np.ones((6, 1)))
     state = learner.state()
-    p = reference.heads.unpack(state["inverse"], 6)
+    p = unpack(state["inverse"])
     state |= {"covariance": state["inverse"].copy(), "weights": np.zeros((1, 6))}
     state |= {"waiting_left": np.zeros((0, 6)), "waiting_right": np.zeros((0, 6)), "threshold": np.inf}
     learner.restore(state)

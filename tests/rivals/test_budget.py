@@ -1,17 +1,19 @@
 """Gradient descent and perceptrons on a budget: the core against NumPy, against their definitions, and on XOR."""
 
-import importlib
-
 import numpy as np
 import pytest
 
 import nolana.reference as reference
 from conftest import core_builds, same_state
 from nolana.reference.draw import GOLDEN, draw_below, mixed
+from nolana.reference.rivals.bogd import BOGD
+from nolana.reference.rivals.forgetron import Forgetron
+from nolana.reference.rivals.kernel_ogd import KernelOGD
+from nolana.reference.rivals.rbp import RBP
 
 BUILDS = core_builds()
 BOUND = 1e-8
-HOMES = {"KernelOGD": "kernel_ogd", "BOGD": "bogd", "RBP": "rbp", "Forgetron": "forgetron"}
+KINDS = {"KernelOGD": KernelOGD, "BOGD": BOGD, "RBP": RBP, "Forgetron": Forgetron}
 ARGUMENTS = {
     "OGD": ("KernelOGD", {"loss": "Hinge", "rate": 0.3, "power": 0.0, "decay": 0.0}),
     "NORMA": ("KernelOGD", {"loss": "Logistic", "rate": 0.5, "power": 0.3, "decay": 0.8}),
@@ -30,8 +32,8 @@ def rival(module, name, features=3, budget=13, outputs=1, gamma=0.7, kernel="RBF
     given = {**arguments, **changed}
     if "loss" in given:
         given["loss"] = getattr(module, given["loss"])()
-    home = importlib.import_module(f"nolana.learners.{HOMES[family]}") if module is reference else module.rivals
-    learner = getattr(home, family)(features=features, budget=budget, kernel=getattr(module, kernel)(), **given)
+    kind = KINDS[family] if module is reference else getattr(module, family)
+    learner = kind(features=features, budget=budget, kernel=getattr(module, kernel)(), **given)
     learner.clear(outputs)
     learner.gamma = gamma
     return learner

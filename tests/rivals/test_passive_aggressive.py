@@ -10,12 +10,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import nolana.reference as reference
 from conftest import core_builds, same_state
 from nolana import rivals
-from nolana.learners.rival import Part
+from nolana.reference.kernels import RBF, Cosine, Laplacian, Linear
+from nolana.reference.rivals import passive_aggressive as pa
+from nolana.specs import Spec
 
 BUILDS = core_builds()
 ENGINES = [reference, *BUILDS]
 BOUND = 1e-8
-HOW = {"PA": Part("Unbounded"), "PA-I": Part("Capped", {"c": 0.3}), "PA-II": Part("Softened", {"c": 0.3})}
+HOW = {"PA": Spec(pa.Unbounded), "PA-I": Spec(pa.Capped, {"c": 0.3}), "PA-II": Spec(pa.Softened, {"c": 0.3})}
 TASKS = {"two classes": 1, "three classes": 3, "regression": 1}
 engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
 variants = pytest.mark.parametrize("variant", HOW)
@@ -23,13 +25,13 @@ tasks = pytest.mark.parametrize("task", TASKS)
 
 
 def rule(task, variant):
-    demand = Part("Band", {"epsilon": 0.1}) if task == "regression" else Part("Margin")
+    demand = Spec(pa.Band, {"epsilon": 0.1}) if task == "regression" else Spec(pa.Margin)
     return {"features": 3, "demand": demand, "how": HOW[variant]}
 
 
-def rival(engine, task, variant, kernel="RBF", budget=2):
-    part = Part("KernelPassiveAggressive", rule(task, variant) | {"budget": budget, "kernel": Part(kernel)})
-    learner = part.build(engine)
+def rival(engine, task, variant, kernel=RBF, budget=2):
+    spec = Spec(pa.KernelPassiveAggressive, rule(task, variant) | {"budget": budget, "kernel": Spec(kernel)})
+    learner = spec.build(engine)
     learner.clear(TASKS[task])
     learner.gamma = 0.7
     return learner
@@ -55,7 +57,7 @@ def gap(a, b):
 @pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
 @variants
 @tasks
-@pytest.mark.parametrize("kernel", ["RBF", "Laplacian", "Cosine"])
+@pytest.mark.parametrize("kernel", [RBF, Laplacian, Cosine])
 def test_core_equals_numpy_block_by_block(build, task, variant, kernel):
     core, mine = rival(build, task, variant, kernel), rival(reference, task, variant, kernel)
     for seed in range(4):
@@ -77,8 +79,8 @@ def test_an_expansion_with_the_linear_kernel_is_the_linear_form(engine, task, va
     """sum_i alpha_i x_i = w, so scores agree to the rounding of some hundred additions."""
     x, y = rows(task)
     x[7] = 0  # k(x, x) = 0: neither form can learn it
-    expansion = rival(engine, task, variant, "Linear")
-    linear = Part("PassiveAggressive", rule(task, variant)).build(engine)
+    expansion = rival(engine, task, variant, Linear)
+    linear = Spec(pa.PassiveAggressive, rule(task, variant)).build(engine)
     linear.clear(TASKS[task])
     assert gap(expansion.learn(x, y), linear.learn(x, y)) < 1e-10
     state = expansion.state()

@@ -8,7 +8,7 @@ import pytest
 
 import nolana.reference as reference
 from conftest import core_builds, same_state
-from nolana.learners.bsgd import best_share
+from nolana.reference.rivals.bsgd import best_share
 
 BOUND = 1e-8  # of an array's size, after 40 rows from equal states
 BUILDS = core_builds()
@@ -33,7 +33,7 @@ engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.sp
 def make(name: str, engine: Any, features: int, budget: int, gamma: float, outputs: int = 1, *more: Any) -> Any:
     """A cleared learner of a build of the core, or of NumPy's; `more` in the place of the usual last arguments."""
     file, rest, _ = RIVALS[name]
-    home = engine.rivals if engine is not reference else importlib.import_module(f"nolana.learners.{file}")
+    home = engine if engine is not reference else importlib.import_module(f"nolana.reference.rivals.{file}")
     learner = getattr(home, name)(features, budget, engine.RBF(), *(more or rest(engine)))
     learner.gamma = gamma
     learner.clear(outputs)
@@ -144,7 +144,7 @@ def test_a_state_beyond_the_budget_is_refused(name, build, rng):
     large, small = make(name, build, 3, 30, 0.5), make(name, build, 3, 10, 0.5)
     large.learn(*blobs(rng, 300, 3, 1))
     assert len(large.state()["supports"]) > 10
-    with pytest.raises(ValueError, match="more support vectors than the budget"):
+    with pytest.raises(ValueError, match="supports has 30 supports, but there is room for 10"):
         small.restore(large.state())
 
 

@@ -30,17 +30,18 @@ class Multiplied:
 def test_a_weight_multiplies_the_loss(name, task, outputs):
     rng = np.random.default_rng(outputs)
     model = rivals.at_equal_budget(name, n_landmarks=6, n_features=3, task=task, regularization=0.05, random_state=0)
-    part = model._part(3)
-    core, mine = part.build(CORE), part.build(reference)
-    mine.loss = Multiplied(mine.loss)
+    spec = model._spec(3)
+    core, mine = spec.build(CORE), spec.build(reference)
+    own = mine.experts[0].head if hasattr(mine, "experts") else mine
+    own.loss = Multiplied(own.loss)
     for learner in (core, mine):
         learner.clear(outputs)
-        learner.gamma = 0.5
+        (learner.maps[0] if hasattr(learner, "maps") else learner).gamma = 0.5
     for _ in range(60):
         x, weight = rng.normal(size=(1, 3)), rng.choice([0.25, 1.0, 3.0], size=1)
         y = x[:, :1] * rng.normal(size=(1, outputs)) if task == "regression" else rng.choice([-1.0, 1.0], (1, outputs))
         mine.restore(core.state())
-        mine.loss.weight = weight[0]
+        own.loss.weight = weight[0]
         assert np.allclose(core.learn(x, y, weight), mine.learn(x, y), atol=1e-9)
         after, expected = core.state(), mine.state()
         assert after.keys() == expected.keys()

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 def is_probabilistic(estimator: Any) -> bool:
     """Whether the loss makes scores log-odds."""
-    loss = labels(Loss).get(getattr(estimator, "loss", None))
+    loss = labels(Loss).get(str(getattr(estimator, "loss", None)))
     return bool(loss is not None and loss.probabilistic)
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nolana.learners.landmark import LandmarkOptions, learner_spec
+from nolana.learners.driver import learner_spec
+from nolana.learners.landmark import LandmarkOptions
 from nolana.maps.refit import PaperLandmarkMap, PaperRefit, Refit
 from nolana.maps.spectral_map import SpectralMap
 from nolana.maps.spectrum import Randomized, Solver
@@ -110,7 +111,7 @@ def policy_of(policy: Any, novelty: Any) -> Spec:
     return Spec(known[choice("landmarks", policy, known)], {"novelty": novelty})
 
 
-def loss_of(name: Any, task: str, epsilon: Any) -> Spec:
+def loss_of(name: Any, task: str, epsilon: Any = 0.0) -> Spec:
     """A loss for this task, by its name."""
     legal = {label: kind for label, kind in labels(Loss).items() if task in kind.tasks}
     kind = legal[choice("loss", name, legal)]

@@ -118,4 +118,3 @@ def _random_state_of(node: Node) -> np.random.RandomState:
     keys, position = fields["keys"].array((TWISTER,), np.uint32), fields["position"].integer(0, TWISTER)
     state.set_state(("MT19937", keys, position, fields["has_gauss"].integer(0, 1), fields["gauss"].number()))
     return state
-

@@ -23,7 +23,8 @@ from nolana.estimators.parameters import (
     ridge_of,
     width_of,
 )
-from nolana.learners.landmark import LandmarkLearner, LandmarkOptions, learner_spec
+from nolana.learners.driver import learner_spec
+from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
 from nolana.maps.refit import inverse_roots
 from nolana.maps.spectrum import Spectrum
 from nolana.modelfile.node import Node

@@ -9,10 +9,16 @@ from nolana import reference
 from nolana._backend import engine
 from nolana.learners.lock import FairLock
 from nolana.reference.kernels import LARGEST_VALUE
+from nolana.reference.learner import Expert, Learner
 from nolana.specs import Spec
 
 Array = NDArray[np.float64]
 State = dict[str, Any]
+
+
+def learner_spec(map: Spec, head: Spec) -> Spec:
+    """A learner with one expert."""
+    return Spec(Learner, {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None})
 
 
 class Driver:

@@ -13,10 +13,10 @@ re-estimated (at 2, 4, 8, ... rows), each time through a re-mapping of all that 
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.errors import DivergenceWarning
 from nolana.learners.driver import Array, Driver, State
@@ -25,8 +25,6 @@ from nolana.maps.refit import inverse_roots
 from nolana.maps.remap import remap
 from nolana.maps.spectral_map import SpectralMap
 from nolana.maps.spectrum import Spectrum
-from nolana import reference
-from nolana.reference.learner import Expert, Learner
 from nolana.reference.bounds import Count, Share, Threshold, Width
 from nolana.reference.inverse import inverted
 from nolana.reference.kernels import SMALLEST_SQUARE, Kernel, squared_distances
@@ -34,11 +32,6 @@ from nolana.reference.state import pack
 from nolana.specs import Spec
 
 ROWS_PER_LOCK = 4096  # rows learned or scored before other threads get their turn
-
-
-def learner_spec(map: Spec, head: Spec) -> Spec:
-    """A learner with one expert."""
-    return Spec(Learner, {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None})
 
 
 @dataclass(frozen=True)
@@ -164,7 +157,7 @@ class LandmarkLearner(Driver):
             return self._learn(x, y, weight)
 
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
-        if len(x) < self._due and self._scaling is None:  # nothing is re-estimated within this block
+        if len(x) < self._due and self._scaling is None and not self._can_be_outgrown:  # nothing is re-estimated
             scores: Array = self._engine.learn(x, y, weight)
             self._due -= len(x)
             self._check_health(scores)
@@ -172,10 +165,18 @@ class LandmarkLearner(Driver):
         scores = np.empty(y.shape)
         start = 0
         while start < len(x):
+            before, stop = self.rows, min(len(x), start + self._rows_to_event())
+            if self.size and self._can_be_outgrown:
+                large = ~self.kernel.fits(self.features(x[start:stop]), self.gamma)
+                if weight is not None:
+                    large &= weight[start:stop] > 0
+                if large[0]:
+                    self._restart()
+                elif large.any():
+                    stop = start + int(large.argmax())
             if self.size == 0:
+                stop = start + 1
                 self._prepare_first(x[start])
-            before = self.rows
-            stop = min(len(x), start + self._rows_to_event())
             rows = slice(start, stop)
             weights = None if weight is None else weight[rows]
             scores[rows] = self._engine.learn(self.features(x[rows]), y[rows], weights)
@@ -186,6 +187,20 @@ class LandmarkLearner(Driver):
         self._due = self._rows_to_event()
         self._check_health(scores)
         return scores
+
+    @property
+    def _can_be_outgrown(self) -> bool:
+        """Whether rows may be so much larger than the landmarks that the width does not fit them at all."""
+        return self.options.gamma is None and self.kernel.uses_gamma and not self.kernel.stationary
+
+    def _restart(self) -> None:
+        """Forget the landmarks: a kernel matrix that has both them and this row has no inverse in double precision."""
+        state = self._engine.state()
+        self._engine.clear(self.outputs)
+        self._engine.restore(self._engine.state() | {name: state[name] for name in ("rows", "moves")})
+        self._filling = True
+        if self.options.threshold is None:
+            self._map.threshold = np.inf
 
     def _check_health(self, scores: Array) -> None:
         """Warn once that gradient steps were too long for these features."""

@@ -35,7 +35,12 @@ def upgraded(node: Node) -> Node:
 
 
 def _learner(map: Tree, head: Tree) -> Tree:
-    return {"class": "Learner", "maps": [map], "experts": [{"class": "Expert", "map": 0, "head": head}], "combiner": None}
+    return {
+        "class": "Learner",
+        "maps": [map],
+        "experts": [{"class": "Expert", "map": 0, "head": head}],
+        "combiner": None,
+    }
 
 
 def _class(node: Node, base: type) -> str:
@@ -63,7 +68,11 @@ def _map(settings: Node, features: Tree) -> Tree:
     if form.is_none:
         if refit == "none":
             raise ModelFileError(f"{settings.place}: refit 'none' needs a decomposition")
-        return {"class": "PaperLandmarkMap", **common, **penalty} if refit == "paper" else {"class": "LandmarkMap", **common}
+        return (
+            {"class": "PaperLandmarkMap", **common, **penalty}
+            if refit == "paper"
+            else {"class": "LandmarkMap", **common}
+        )
     solver: dict[str, Tree] = {"class": SOLVERS[form["solver"].text(SOLVERS)]}
     if solver["class"] == "Randomized":
         solver["iterations"] = form["power_iterations"].value

@@ -79,9 +79,7 @@ class PaperLandmarkMap(LandmarkMap):
 
     remaps = True
 
-    def __init__(
-        self, features: Count, capacity: Count, kernel: Kernel, policy: Policy, penalty: NonNegative
-    ) -> None:
+    def __init__(self, features: Count, capacity: Count, kernel: Kernel, policy: Policy, penalty: NonNegative) -> None:
         super().__init__(features, capacity, kernel, policy)
         self.penalty = penalty
 

@@ -23,6 +23,8 @@ from nolana.reference.rivals.rival import Rival
 from nolana.reference.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
+    "RBF",
+    "SGD",
     "Combiner",
     "Cosine",
     "EpsilonInsensitive",
@@ -45,9 +47,7 @@ __all__ = [
     "Online",
     "Policy",
     "Polynomial",
-    "RBF",
     "Rival",
-    "SGD",
     "Squared",
     "SquaredHinge",
     "add_moments",

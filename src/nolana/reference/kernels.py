@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 NARROWEST = 1e300  # gamma while one landmark is all there is: every other row counts as far away
 SMALLEST_SQUARE = 1e-200  # squares below this are nothing: their inverses overflow
+LARGEST_RATIO = 1e15  # of two values k(x, x) in one kernel matrix
 LARGEST_VALUE = 1e60  # of a feature; squares of larger ones overflow
 
 
@@ -70,6 +71,10 @@ class Kernel(ABC):
     def diagonal(self, x: Array, gamma: float) -> Array:
         """k(x_i, x_i)."""
         return np.array([self.self(row, gamma) for row in x])
+
+    def fits(self, x: Array, gamma: float) -> NDArray[np.bool_]:  # (n, d) -> (n,)
+        """Whether a kernel matrix with these rows and landmarks of width gamma has an inverse in double precision."""
+        return np.ones(len(x), dtype=bool)
 
     def distances(self, x: Array, u: Array) -> Array:
         """What the width is taken from."""
@@ -170,6 +175,10 @@ class Polynomial(DotKernel):
     def largest_value(self) -> float:
         return float(LARGEST_VALUE ** (1 / self.degree))
 
+    def fits(self, x: Array, gamma: float) -> NDArray[np.bool_]:
+        norms = np.einsum("ij,ij->i", x, x)
+        return np.asarray(self.value(norms, norms, norms, gamma) < LARGEST_RATIO)
+
     def first_width(self, x: Array) -> float:
         norm = float(x @ x)
         return 1 / norm if norm > SMALLEST_SQUARE else 1.0
@@ -181,6 +190,8 @@ class UserKernel(Kernel):
     user_parameter = "kernel"
 
     def __init__(self, block: Any) -> None:
+        if not callable(block):
+            raise ValueError(f"kernel={block!r} is not callable; pass a function block(X, Z) -> K")
         self.block = block  # (n, d), (m, d) -> (n, m)
 
     def row(self, x: Array, u: Array, gamma: float) -> tuple[Array, Array]:

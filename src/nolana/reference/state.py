@@ -111,9 +111,7 @@ def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None
             continue
         if side.name not in sizes:
             if length > side.most:
-                raise ValueError(
-                    f"state: {field.key} has {length} {side.name}, but there is room for {side.most:.0f}"
-                )
+                raise ValueError(f"state: {field.key} has {length} {side.name}, but there is room for {side.most:.0f}")
             sizes[side.name] = length
         n = sizes[side.name]
         expected.append(n * (n + 1) // 2 if field.packed else n)
@@ -137,10 +135,7 @@ def part(fields: Iterable[Field], prefix: str, map_prefix: str) -> list[Field]:
     def renamed(side: Size | int) -> Size | int:
         return side if isinstance(side, int) else replace(side, name=owners[side.owner] + side.name)
 
-    return [
-        replace(field, name=prefix + field.key, shape=tuple(map(renamed, field.shape)))
-        for field in fields
-    ]
+    return [replace(field, name=prefix + field.key, shape=tuple(map(renamed, field.shape))) for field in fields]
 
 
 def nbytes(fields: Iterable[Field]) -> int:

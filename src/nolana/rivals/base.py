@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from nolana import losses
 from nolana.estimators.base import OnlineEstimator
-from nolana.estimators.classification import StreamClassifier
-from nolana.estimators.parameters import choice, integer, number
-from nolana.estimators.regression import Centre, StreamRegressor, Uncentred
-from nolana.learners.rival import Part, RivalLearner
+from nolana.estimators.classification import OnlineClassifier
+from nolana.estimators.parameters import choice, integer, loss_of, number
+from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.learners.driver import Driver
+from nolana.learners.warmup import WarmupLearner, WarmupOptions
+from nolana.reference.losses import CLASSIFICATION, REGRESSION
+from nolana.specs import Spec
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -33,24 +35,25 @@ class RivalParameters(OnlineEstimator):
     shuffle: bool = False
     random_state: Any = None
 
-    _learner_class: ClassVar[type] = RivalLearner
+    _learner_class: ClassVar[type] = WarmupLearner
     _regression = False
     _width = 1.0  # gamma="variance" is this over the mean squared distance of two rows
     _poor_score = False  # whether one pass over a few hundred rows is too short for a good score
 
-    def _part(self, n_features: int) -> Part:
+    def _spec(self, n_features: int) -> Spec:
         """The algorithm with these parameters; ValueError for invalid ones."""
         raise NotImplementedError
 
-    def _make_learner(self, n_features: int, outputs: int) -> Any:
-        return RivalLearner(self._part(n_features), n_features, outputs, self._gamma(), self._width)
+    def _make_learner(self, n_features: int, outputs: int) -> Driver:
+        options = WarmupOptions(self._gamma(), self._width)
+        return WarmupLearner(self._spec(n_features), options, n_features, outputs)
 
     def _check_parameters(self) -> None:
-        self._part(1)
+        self._spec(1)
         self._gamma()
 
     def _largest(self) -> float:
-        return RivalLearner.largest
+        return WarmupLearner.largest
 
     def _gamma(self) -> float | None:
         """None where the width is estimated from the data."""
@@ -89,14 +92,10 @@ class LossParameters(RivalParameters):
     epsilon: float = 0.1
     center: bool = True
 
-    def _loss(self, default: str = "hinge", for_regression: str = "squared") -> Part:
+    def _loss(self, default: str = "hinge", for_regression: str = "squared") -> Spec:
         """The loss of the user, or the default of the method."""
         name = self.loss or (for_regression if self._regression else default)
-        choice("loss", name, losses.REGRESSION if self._regression else losses.CLASSIFICATION)
-        return Part(losses.CLASSES[name], {"epsilon": self._epsilon()} if name == "epsilon_insensitive" else {})
-
-    def _epsilon(self) -> float:
-        return number("epsilon", self.epsilon, 0.0)
+        return loss_of(name, REGRESSION if self._regression else CLASSIFICATION, self.epsilon)
 
 
 @parameters
@@ -109,7 +108,7 @@ class FourierParameters(LossParameters):
         return integer("n_components", self.n_components, 1)
 
 
-class RivalClassifier(StreamClassifier, RivalParameters):
+class RivalClassifier(OnlineClassifier, RivalParameters):
     """A rival that classifies."""
 
     def __sklearn_tags__(self) -> Any:
@@ -118,7 +117,7 @@ class RivalClassifier(StreamClassifier, RivalParameters):
         return tags
 
 
-class RivalRegressor(StreamRegressor, RivalParameters):
+class RivalRegressor(OnlineRegressor, RivalParameters):
     """A rival that predicts a number, around the running mean of the targets unless ``center=False``."""
 
     center: bool

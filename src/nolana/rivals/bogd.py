@@ -1,10 +1,11 @@
 """BOGD: kernel gradient descent that removes a random vector when the budget is full."""
 
 from nolana.estimators.parameters import number
-from nolana.learners.rival import Part
+from nolana.reference.rivals import bogd
 from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor, parameters
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import DECAY, RATE, WIDTH, Method, supports
+from nolana.specs import Spec
 
 
 @parameters
@@ -14,11 +15,11 @@ class BOGDParameters(SupportParameters, LossParameters):
     learning_rate: float | None = None
     regularization: float = 0.01
 
-    def _part(self, n_features: int) -> Part:
+    def _spec(self, n_features: int) -> Spec:
         default = 0.1 if self._regression else 1.0
         rate = default if self.learning_rate is None else self.learning_rate
-        return Part(
-            "BOGD",
+        return Spec(
+            bogd.BOGD,
             self._support(n_features)
             | {
                 "loss": self._loss(),

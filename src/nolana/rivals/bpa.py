@@ -1,13 +1,14 @@
 """BPA: passive-aggressive steps on a budget."""
 
 from nolana.estimators.parameters import choice, number
-from nolana.learners.rival import Part
+from nolana.reference.rivals import bpa
 from nolana.rivals.base import RivalClassifier, WithoutWeights, parameters
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import WIDTH, Method, supports
+from nolana.specs import Spec
 from nolana.tuning import Axis, Choice
 
-PROJECTIONS = {"simple": "BPASimple", "nearest": "BPANearest"}
+PROJECTIONS = {"simple": bpa.BPASimple, "nearest": bpa.BPANearest}
 
 
 @parameters
@@ -24,9 +25,9 @@ class BPAClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type
     C: float = 1.0
     projection: str = "simple"
 
-    def _part(self, n_features: int) -> Part:
-        name = PROJECTIONS[choice("projection", self.projection, PROJECTIONS)]
-        return Part(name, self._support(n_features) | {"c": number("C", self.C, 0.0, open_low=True)})
+    def _spec(self, n_features: int) -> Spec:
+        kind = PROJECTIONS[choice("projection", self.projection, PROJECTIONS)]
+        return Spec(kind, self._support(n_features) | {"c": number("C", self.C, 0.0, open_low=True)})
 
 
 BPA = Method(

@@ -1,13 +1,14 @@
 """BSGD: Pegasos with a kernel on a budget."""
 
-from nolana import losses
-from nolana.estimators.parameters import choice, number
-from nolana.learners.rival import Part
+from nolana.estimators.parameters import choice, loss_of, number
+from nolana.reference.losses import CLASSIFICATION
+from nolana.reference.rivals import bsgd
 from nolana.rivals.base import RivalClassifier, parameters
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import PENALTY, WIDTH, Method, supports
+from nolana.specs import Spec
 
-MAINTENANCE = {"merge": "BSGDMerge", "project": "BSGDProject", "remove": "BSGDRemove"}
+MAINTENANCE = {"merge": bsgd.BSGDMerge, "project": bsgd.BSGDProject, "remove": bsgd.BSGDRemove}
 
 
 @parameters
@@ -28,16 +29,16 @@ class BSGDClassifier(RivalClassifier, SupportParameters):
     regularization: float = 1e-4
     loss: str | None = None
 
-    def _part(self, n_features: int) -> Part:
-        name = MAINTENANCE[choice("maintenance", self.maintenance, MAINTENANCE)]
+    def _spec(self, n_features: int) -> Spec:
+        kind = MAINTENANCE[choice("maintenance", self.maintenance, MAINTENANCE)]
         if self.maintenance == "merge" and self.kernel != "rbf":
             raise ValueError(
-                f"maintenance='merge' does not go with kernel={self.kernel!r}: merging needs kernel='rbf'; "
+                f"maintenance='merge' cannot be combined with kernel={self.kernel!r}: merging needs kernel='rbf'; "
                 "use maintenance='project' or 'remove'"
             )
-        loss = Part(losses.CLASSES[choice("loss", self.loss or "hinge", losses.CLASSIFICATION)])
+        loss = loss_of(self.loss or "hinge", CLASSIFICATION)
         regularization = number("regularization", self.regularization, 0.0, open_low=True)
-        return Part(name, self._support(n_features) | {"loss": loss, "regularization": regularization})
+        return Spec(kind, self._support(n_features) | {"loss": loss, "regularization": regularization})
 
 
 BSGD = Method(

@@ -1,9 +1,10 @@
 """Doubly SGD: every row adds its own random feature."""
 
 from nolana.estimators.parameters import number
-from nolana.learners.rival import Part
+from nolana.reference.rivals import doubly_sgd
 from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
 from nolana.rivals.method import DECAY, WIDTH, Method, projections
+from nolana.specs import Spec
 from nolana.tuning import Axis
 
 
@@ -14,9 +15,9 @@ class DoublySGDParameters(FourierParameters):
     learning_rate: float = 20.0
     regularization: float = 0.05
 
-    def _part(self, n_features: int) -> Part:
-        return Part(
-            "DoublySGD",
+    def _spec(self, n_features: int) -> Spec:
+        return Spec(
+            doubly_sgd.DoublySGD,
             {
                 "features": n_features,
                 "budget": self._components(),

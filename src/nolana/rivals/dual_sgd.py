@@ -3,9 +3,11 @@
 from typing import Any
 
 from nolana.estimators.parameters import integer, number
-from nolana.learners.rival import Part
+from nolana.reference.kernels import RBF
+from nolana.reference.rivals import dual_sgd
 from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
 from nolana.rivals.method import PENALTY, WIDTH, Budget, Method
+from nolana.specs import Spec
 from nolana.tuning import Choice
 
 
@@ -17,7 +19,7 @@ class DualSGDParameters(FourierParameters):
     merged: int = 20
     regularization: float | None = None
 
-    def _part(self, n_features: int) -> Part:
+    def _spec(self, n_features: int) -> Spec:
         budget, merged = integer("budget", self.budget, 1), integer("merged", self.merged, 1)
         if merged > budget:
             raise ValueError(
@@ -26,14 +28,14 @@ class DualSGDParameters(FourierParameters):
             )
         default = 0.2 if self._regression else 1e-3
         regularization = default if self.regularization is None else self.regularization
-        return Part(
-            "DualSGD",
+        return Spec(
+            dual_sgd.DualSGD,
             {
                 "features": n_features,
                 "budget": budget,
                 "merged": merged,
                 "projections": self._draws(self._components(), n_features),
-                "kernel": Part("RBF"),
+                "kernel": Spec(RBF),
                 "loss": self._loss(),
                 "regularization": number("regularization", regularization, 0.0, open_low=True),
             },

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from nolana import kernels
+from nolana import reference
 from nolana.estimators.parameters import choice, integer, kernel_of
-from nolana.learners.rival import Part
+from nolana.reference.kernels import Kernel
 from nolana.rivals.base import RivalParameters, parameters
+from nolana.specs import Spec, labels
 
 FIRST_CAPACITY = 64  # support vectors that a method without a budget allocates at the start
 
@@ -21,13 +22,11 @@ class KernelParameters(RivalParameters):
     _width = 4.0  # few vectors, each for its own neighbourhood, need a narrow kernel
 
     def _largest(self) -> float:
-        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
+        return float(self._kernel().build(reference).largest_value)
 
-    def _kernel(self) -> Part:
-        choice("kernel", self.kernel, kernels.CLASSES)
-        choice_of = kernel_of(self.kernel, self.degree, self.coef0)
-        shape = {"degree": choice_of.degree, "coef0": choice_of.coef0} if self.kernel == "polynomial" else {}
-        return Part(kernels.CLASSES[self.kernel], shape)
+    def _kernel(self) -> Spec:
+        choice("kernel", self.kernel, labels(Kernel))
+        return kernel_of(self.kernel, self.degree, self.coef0)
 
 
 @parameters

@@ -1,10 +1,13 @@
 """FOGD: online gradient descent on random Fourier features."""
 
 from nolana.estimators.parameters import choice, number
-from nolana.learners.rival import Part
+from nolana.learners.driver import learner_spec
+from nolana.reference.heads.sgd import SGD
+from nolana.reference.maps.fourier_map import FourierMap
 from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
 from nolana.rivals.method import RATE, WIDTH, Method, projections
 from nolana.schedules import POWERS
+from nolana.specs import Spec
 
 # The authors' rates are for features without the factor 1/sqrt(D); with it they are multiplied by D.
 CLASSIFICATION_RATE, REGRESSION_RATE = 2e-3, 6e-4
@@ -20,21 +23,18 @@ class FOGDParameters(FourierParameters):
 
     _width = 2.0
 
-    def _part(self, n_features: int) -> Part:
+    def _spec(self, n_features: int) -> Spec:
         count = self._components()
         default = count * (REGRESSION_RATE if self._regression else CLASSIFICATION_RATE)
         rate = default if self.learning_rate is None else self.learning_rate
-        return Part(
-            "FOGD",
-            {
-                "features": n_features,
-                "projections": self._draws(count, n_features),
-                "loss": self._loss(),
-                "rate": number("learning_rate", rate, 0.0, open_low=True),
-                "power": POWERS[choice("schedule", self.schedule, POWERS)],
-                "decay": number("regularization", self.regularization, 0.0),
-            },
-        )
+        map = Spec(FourierMap, {"projections": self._draws(count, n_features)})
+        head = {
+            "loss": self._loss(),
+            "rate": number("learning_rate", rate, 0.0, open_low=True),
+            "power": POWERS[choice("schedule", self.schedule, POWERS)],
+            "decay": number("regularization", self.regularization, 0.0),
+        }
+        return learner_spec(map, Spec(SGD, head))
 
 
 class FOGDClassifier(RivalClassifier, FOGDParameters):

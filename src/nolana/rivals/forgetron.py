@@ -1,9 +1,10 @@
 """Forgetron: a kernel perceptron that shrinks all coefficients and removes the oldest vector."""
 
-from nolana.learners.rival import Part
+from nolana.reference.rivals import forgetron
 from nolana.rivals.base import RivalClassifier, WithoutWeights
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import WIDTH, Method, supports
+from nolana.specs import Spec
 
 
 class ForgetronClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type: ignore[misc]
@@ -14,8 +15,8 @@ class ForgetronClassifier(WithoutWeights, RivalClassifier, SupportParameters):  
 
     _poor_score = True  # a perceptron after one pass
 
-    def _part(self, n_features: int) -> Part:
-        return Part("Forgetron", self._support(n_features))
+    def _spec(self, n_features: int) -> Spec:
+        return Spec(forgetron.Forgetron, self._support(n_features))
 
 
 FORGETRON = Method(

@@ -1,11 +1,12 @@
 """Kernel online gradient descent without a budget (NORMA)."""
 
 from nolana.estimators.parameters import choice, number
-from nolana.learners.rival import Part
+from nolana.reference.rivals import kernel_ogd
 from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor, parameters
 from nolana.rivals.expansion import FIRST_CAPACITY, KernelParameters
 from nolana.rivals.method import RATE, WIDTH, Method
 from nolana.schedules import POWERS
+from nolana.specs import Spec
 
 
 @parameters
@@ -16,9 +17,9 @@ class KernelOGDParameters(KernelParameters, LossParameters):
     schedule: str = "constant"
     regularization: float = 0.0
 
-    def _part(self, n_features: int) -> Part:
-        return Part(
-            "KernelOGD",
+    def _spec(self, n_features: int) -> Spec:
+        return Spec(
+            kernel_ogd.KernelOGD,
             {
                 "features": n_features,
                 "budget": FIRST_CAPACITY,

@@ -4,12 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from nolana import reference
 from nolana.estimators.parameters import gamma_of, integer, kernel_of, number, rank_of
-from nolana.kernels import KernelChoice
-from nolana.learners import nogd
-from nolana.learners.nolana import GradientSteps, Settings
+from nolana.learners.driver import learner_spec
+from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
+from nolana.reference.heads.sgd import SGD
+from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.policies import Fixed
 from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor, parameters
 from nolana.rivals.method import RATE, WIDTH, Budget, Method
+from nolana.specs import Spec
 
 RIDGE = 1e-6  # until the landmarks are full; the map of rank r has none
 
@@ -27,44 +31,36 @@ class NOGDParameters(LossParameters):
     learning_rate: float = 0.2
     regularization: float = 0.0
 
-    _learner_class = nogd.NOGD
+    _learner_class = LandmarkLearner
 
-    def _settings(self) -> Settings:
-        loss = self.loss or ("squared" if self._regression else "hinge")
-        self._loss()
-        kernel: KernelChoice = kernel_of(self.kernel, self.degree, self.coef0)
-        steps = GradientSteps(
-            loss,
-            number("learning_rate", self.learning_rate, 0.0, open_low=True),
-            0.0,
-            number("regularization", self.regularization, 0.0),
-        )
-        return Settings(
-            n_landmarks=integer("n_landmarks", self.n_landmarks, 1),
-            kernel=kernel,
-            gamma=gamma_of(self.gamma),
-            threshold=np.inf,
-            policy="fixed",
-            initial_landmarks=None,
-            steps=steps,
-            decomposition=None,
-            refit="carry",
-            refit_penalty=0.0,
-            ridge=RIDGE,
-            scale=False,
-            novelty=0.0,
-            epsilon=self._epsilon(),
-        )
+    def _spec(self, n_features: int) -> Spec:
+        map = {
+            "features": n_features,
+            "capacity": integer("n_landmarks", self.n_landmarks, 1),
+            "kernel": kernel_of(self.kernel, self.degree, self.coef0),
+            "policy": Spec(Fixed, {"novelty": 0.0}),
+        }
+        head = {
+            "loss": self._loss(),
+            "rate": number("learning_rate", self.learning_rate, 0.0, open_low=True),
+            "power": 0.0,
+            "decay": number("regularization", self.regularization, 0.0),
+        }
+        return learner_spec(Spec(LandmarkMap, map), Spec(SGD, head))
 
-    def _make_learner(self, n_features: int, outputs: int) -> nogd.NOGD:
-        settings = self._settings()
-        return nogd.NOGD(settings, n_features, outputs, rank_of(self.rank, settings.n_landmarks))
+    def _options(self) -> LandmarkOptions:
+        rank = rank_of(self.rank, integer("n_landmarks", self.n_landmarks, 1))
+        return LandmarkOptions(gamma_of(self.gamma), np.inf, RIDGE, scale=False, rank=rank)
+
+    def _make_learner(self, n_features: int, outputs: int) -> LandmarkLearner:
+        return LandmarkLearner(self._spec(n_features), self._options(), n_features, outputs)
 
     def _check_parameters(self) -> None:
-        rank_of(self.rank, self._settings().n_landmarks)
+        self._spec(1)
+        self._options()
 
     def _largest(self) -> float:
-        return kernel_of(self.kernel, self.degree, self.coef0).largest_value
+        return float(kernel_of(self.kernel, self.degree, self.coef0).build(reference).largest_value)
 
 
 class NOGDClassifier(RivalClassifier, NOGDParameters):

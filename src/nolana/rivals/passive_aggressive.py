@@ -3,10 +3,11 @@
 from typing import Any
 
 from nolana.estimators.parameters import choice, number
-from nolana.learners.rival import Part
+from nolana.reference.rivals import passive_aggressive as pa
 from nolana.rivals.base import RivalClassifier, RivalRegressor, WithoutWeights, parameters
 from nolana.rivals.expansion import FIRST_CAPACITY, KernelParameters
 from nolana.rivals.method import Method
+from nolana.specs import Spec
 from nolana.tuning import Axis, Choice
 
 VARIANTS = ("PA", "PA-I", "PA-II")
@@ -26,20 +27,20 @@ class PassiveAggressiveParameters(KernelParameters):
     def _linear(self) -> bool:
         return bool(self.kernel == "linear")
 
-    def _part(self, n_features: int) -> Part:
+    def _spec(self, n_features: int) -> Spec:
         choice("variant", self.variant, VARIANTS)
         c = number("C", self.C, 0.0, open_low=True)
-        how = {"PA": Part("Unbounded"), "PA-I": Part("Capped", {"c": c}), "PA-II": Part("Softened", {"c": c})}
-        band = Part("Band", {"epsilon": number("epsilon", self.epsilon, 0.0)})
+        how = {"PA": Spec(pa.Unbounded), "PA-I": Spec(pa.Capped, {"c": c}), "PA-II": Spec(pa.Softened, {"c": c})}
+        band = Spec(pa.Band, {"epsilon": number("epsilon", self.epsilon, 0.0)})
         kernel = self._kernel()
         rule = {
             "features": n_features,
-            "demand": band if self._regression else Part("Margin"),
+            "demand": band if self._regression else Spec(pa.Margin),
             "how": how[self.variant],
         }
         if self._linear:
-            return Part("PassiveAggressive", rule)
-        return Part("KernelPassiveAggressive", rule | {"budget": FIRST_CAPACITY, "kernel": kernel})
+            return Spec(pa.PassiveAggressive, rule)
+        return Spec(pa.KernelPassiveAggressive, rule | {"budget": FIRST_CAPACITY, "kernel": kernel})
 
     def _gamma(self) -> float | None:
         gamma = super()._gamma()

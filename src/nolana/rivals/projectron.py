@@ -4,10 +4,11 @@ import math
 from typing import Any
 
 from nolana.estimators.parameters import number
-from nolana.learners.rival import Part
+from nolana.reference.rivals import projectron
 from nolana.rivals.base import RivalClassifier, WithoutWeights, parameters
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import WIDTH, Budget, Method
+from nolana.specs import Spec
 from nolana.tuning import Axis
 
 
@@ -30,8 +31,8 @@ class ProjectronClassifier(WithoutWeights, RivalClassifier, ProjectronParameters
     budget, kernel, gamma, degree, coef0, max_iter, shuffle, random_state : as in `RBPClassifier`.
     """
 
-    def _part(self, n_features: int) -> Part:
-        return Part("Projectron", self._projectron(n_features))
+    def _spec(self, n_features: int) -> Spec:
+        return Spec(projectron.Projectron, self._projectron(n_features))
 
 
 class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, ProjectronParameters):  # type: ignore[misc]
@@ -40,8 +41,8 @@ class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, ProjectronPa
     Parameters are those of `ProjectronClassifier`.
     """
 
-    def _part(self, n_features: int) -> Part:
-        return Part("ProjectronPlusPlus", self._projectron(n_features))
+    def _spec(self, n_features: int) -> Spec:
+        return Spec(projectron.ProjectronPlusPlus, self._projectron(n_features))
 
 
 def sizes(budget: Budget) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """RBP: a kernel perceptron that removes a random vector when the budget is full."""
 
-from nolana.learners.rival import Part
+from nolana.reference.rivals import rbp
 from nolana.rivals.base import RivalClassifier, WithoutWeights
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import WIDTH, Method, supports
+from nolana.specs import Spec
 
 
 class RBPClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type: ignore[misc]
@@ -19,8 +20,8 @@ class RBPClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type
 
     _poor_score = True  # a perceptron after one pass
 
-    def _part(self, n_features: int) -> Part:
-        return Part("RBP", self._support(n_features) | {"seed": self._seed()})
+    def _spec(self, n_features: int) -> Spec:
+        return Spec(rbp.RBP, self._support(n_features) | {"seed": self._seed()})
 
 
 RBP = Method(

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from nolana.estimators.parameters import number
-from nolana.learners.rival import Part
+from nolana.reference.rivals import rrf
 from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
 from nolana.rivals.method import RATE, WIDTH, Method, projections
+from nolana.specs import Spec
 from nolana.tuning import Axis
 
 
@@ -19,12 +20,12 @@ class RRFParameters(FourierParameters):
 
     _width = 2.0
 
-    def _part(self, n_features: int) -> Part:
+    def _spec(self, n_features: int) -> Spec:
         count = self._components()
         draws = self._draws(count, n_features + 2)
         rate = (0.2 if self._regression else 2.0) / count if self.learning_rate is None else self.learning_rate
-        return Part(
-            "RRF",
+        return Spec(
+            rrf.RRF,
             {
                 "features": n_features,
                 "projections": draws[:, :n_features].copy(),

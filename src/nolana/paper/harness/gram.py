@@ -4,9 +4,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from nolana.kernels import KernelChoice
 from nolana.paper.harness.data import tuning_rows
 from nolana.paper.harness.experiment import Array, Source
+from nolana.reference.kernels import RBF
 
 __all__ = ["rbf", "width_of"]
 
@@ -27,5 +27,5 @@ def rbf(X: Array, Z: Array, gamma: float) -> Array:  # (n, d), (m, d) -> (n, m)
 @lru_cache(maxsize=8)
 def width_of(source: Source, data: str, limit: int) -> float:
     """gamma = 1 / median squared distance of two rows; 1 if all rows are equal."""
-    gamma = KernelChoice("rbf").width_of(tuning_rows(source, data, limit, WIDTH_ROWS)[0])
+    gamma = RBF().width_of(tuning_rows(source, data, limit, WIDTH_ROWS)[0])
     return 1.0 if gamma is None else gamma

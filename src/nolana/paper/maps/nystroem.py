@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nolana.nystroem.refit import inverse_roots
-from nolana.nystroem.spectrum import Spectrum
+from nolana.maps.refit import inverse_roots
+from nolana.maps.spectrum import Spectrum
 from nolana.paper.harness.gram import rbf
 from nolana.paper.maps.protocol import Array
 

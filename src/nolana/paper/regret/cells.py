@@ -5,11 +5,10 @@ import math
 import numpy as np
 
 from nolana import OnlineNystroem
-from nolana.learners.nolana import Settings
 from nolana.paper.harness.data import shuffled
 from nolana.paper.harness.experiment import Array, Result, Results, Source
 from nolana.paper.harness.gram import rbf, width_of
-from nolana.paper.regret.descent import descend, images, settings_of, spectral_error
+from nolana.paper.regret.descent import Setting, descend, images, spectral_error
 from nolana.paper.regret.hindsight import best_model
 
 __all__ = ["ARMS", "DECAY", "MAIN", "RATE", "key_of", "measured", "threshold_for"]
@@ -68,21 +67,21 @@ def measured(source: Source, _: Results, *, data: str, limit: int, rows: int, dr
     result: Result = {"gamma": gamma, "m": m, "eta": eta, "threshold": thresholds["sometimes"], "arms": {}}
     result |= {"objective": best.objective, "squared_norm": best.squared_norm, "gap": best.gap}
     for arm, (often, refit) in ARMS.items():
-        settings = settings_of(start, gamma=gamma, threshold=thresholds[often], rate=eta, decay=DECAY, refit=refit)
-        result["arms"][arm] = descend(X, y, best, settings).plain()
+        setting = Setting(start, gamma, thresholds[often], eta, DECAY, refit)
+        result["arms"][arm] = descend(X, y, best, setting).plain()
         if arm == MAIN and draw == 0:
-            result |= spectral_errors(gram, X, settings)
+            result |= spectral_errors(gram, X, setting)
     return result
 
 
-def spectral_errors(gram: Array, X: Array, settings: Settings) -> Result:
+def spectral_errors(gram: Array, X: Array, setting: Setting) -> Result:
     """|K - K_s|_2 of the maps between moves: the mean over the rows, and a bound on the cost of the maps.
 
     f* has coefficients of at most 1/(lambda T) and the loss a slope of at most 1, so on the T_s rows of a segment the
     image w* loses sqrt(T_s) |(K - K_s) a|_2 <= sqrt(T_s / T) |K - K_s|_2 / lambda at most; its penalty is no larger.
     """
     guess, mean, bound = None, 0.0, 0.0
-    for rows, image in images(X, settings):
+    for rows, image in images(X, setting):
         error, guess = spectral_error(gram, image, guess)
         mean += rows / len(X) * error
         bound += math.sqrt(rows / len(X)) * error / DECAY

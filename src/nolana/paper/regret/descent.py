@@ -22,36 +22,44 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.special import expit
 
-from nolana.kernels import KernelChoice
-from nolana.learners.nolana import GradientSteps, Nolana, Settings
+from nolana.learners.driver import learner_spec
+from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
+from nolana.maps.refit import PaperLandmarkMap
 from nolana.paper.harness.experiment import Array
 from nolana.paper.harness.gram import rbf
 from nolana.paper.regret.hindsight import Best
+from nolana.reference.heads.sgd import SGD
+from nolana.reference.kernels import RBF
+from nolana.reference.losses import Logistic
+from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.policies import KMeans
+from nolana.specs import Spec
 
-__all__ = ["Image", "Terms", "descend", "images", "settings_of", "spectral_error"]
+__all__ = ["Image", "Setting", "Terms", "descend", "images", "spectral_error"]
 
 RIDGE = 1e-3
 THETA = 1e-3  # the penalty of the paper's stage two
 
 
-def settings_of(start: Array, *, gamma: float, threshold: float, rate: float, decay: float, refit: str) -> Settings:
+@dataclass(frozen=True)
+class Setting:
     """Gradient steps of constant length on the logistic loss, with all landmarks set before the first row."""
-    return Settings(
-        n_landmarks=len(start),
-        kernel=KernelChoice("rbf"),
-        gamma=gamma,
-        threshold=threshold,
-        policy="kmeans",
-        initial_landmarks=start,
-        steps=GradientSteps("logistic", rate, 0.0, decay),
-        decomposition=None,
-        refit=refit,
-        refit_penalty=THETA,
-        ridge=RIDGE,
-        scale=False,
-        novelty=0.0,
-        epsilon=0.0,
-    )
+
+    start: Array  # (m, d)
+    gamma: float
+    threshold: float
+    rate: float
+    decay: float
+    refit: str
+
+    def learner(self, outputs: int) -> LandmarkLearner:
+        """A learner that has not seen any row."""
+        m, d = self.start.shape
+        map = {"features": d, "capacity": m, "kernel": Spec(RBF), "policy": Spec(KMeans, {"novelty": 0.0})}
+        kinds = {"carry": Spec(LandmarkMap, map), "paper": Spec(PaperLandmarkMap, map | {"penalty": THETA})}
+        head = Spec(SGD, {"loss": Spec(Logistic), "rate": self.rate, "power": 0.0, "decay": self.decay})
+        options = LandmarkOptions(self.gamma, self.threshold, RIDGE, scale=False)
+        return LandmarkLearner(learner_spec(kinds[self.refit], head), options, d, outputs, self.start)
 
 
 class Image:
@@ -109,11 +117,10 @@ class Terms:
         return {field.name: float(getattr(self, field.name)) for field in fields(self)}
 
 
-def descend(X: Array, y: Array, best: Best, settings: Settings) -> Terms:  # (T, d), (T,) of -1 and 1
+def descend(X: Array, y: Array, best: Best, setting: Setting) -> Terms:  # (T, d), (T,) of -1 and 1
     """Learn the rows one by one and measure the effect of each."""
-    assert isinstance(settings.steps, GradientSteps)
-    eta, decay = settings.steps.rate, settings.steps.decay
-    learner = Nolana(settings, X.shape[1], 1)
+    eta, decay = setting.rate, setting.decay
+    learner = setting.learner(1)
     state = learner.state()
     image, alpha = Image(X, best.coefficients, state), state["weights"][0]
     terms = Terms(start=image.squared_distance(alpha))
@@ -147,9 +154,9 @@ def descend(X: Array, y: Array, best: Best, settings: Settings) -> Terms:  # (T,
     return terms
 
 
-def images(X: Array, settings: Settings) -> Iterator[tuple[int, Image]]:
+def images(X: Array, setting: Setting) -> Iterator[tuple[int, Image]]:
     """For every segment between two moves: its number of rows and its map."""
-    learner = Nolana(settings, X.shape[1], 0)
+    learner = setting.learner(0)
     nothing = np.zeros(len(X))
     image, since = Image(X, nothing, learner.state()), 0
     for t in range(len(X)):

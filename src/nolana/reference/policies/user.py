@@ -12,6 +12,8 @@ class UserPolicy(Policy):
     user_parameter = "landmarks"
 
     def __init__(self, policy: Any, novelty: Share) -> None:
+        if not hasattr(policy, "propose"):
+            raise ValueError(f"landmarks={policy!r} has no propose(); pass an object that has")
         super().__init__(novelty)
         self.policy = policy
 

@@ -83,16 +83,16 @@ class BPANearest(BPA):
         nearest = Field(self, "nearest", (self.side,), whole=True, low=-1, below="supports")
         return [*super().fields(), nearest, *(Field(self, name, (self.side,)) for name in ("gap", "affinity"))]
 
-    def restored(self) -> None:
-        super().restored()
-        self.distances = np.zeros(self.size)
-
     def reset(self) -> None:
         super().reset()
         self.nearest: Array = np.zeros(0)
         self.gap: Array = np.zeros(0)
         self.affinity: Array = np.zeros(0)
         self.distances: Array = np.zeros(0)
+
+    def restored(self) -> None:
+        super().restored()
+        self.distances = np.zeros(self.size)
 
     def score(self, x: Array) -> Array:
         self.k, self.distances = self.kernel.row(x, self.supports, self.gamma)

@@ -12,10 +12,10 @@ Cavallanti, Cesa-Bianchi, Gentile, "Tracking the best hyperplane with a simple b
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.reference.rivals.perceptron import Perceptron
 from nolana.reference.bounds import Count, Seed
 from nolana.reference.draw import draw_below
 from nolana.reference.kernels import Kernel
+from nolana.reference.rivals.perceptron import Perceptron
 
 Array = NDArray[np.float64]
 

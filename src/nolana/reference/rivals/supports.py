@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.reference.kernels import Kernel
 from nolana.reference.bounds import Count
+from nolana.reference.kernels import Kernel
 from nolana.reference.rivals.rival import OUTPUTS, Field, Rival
 from nolana.reference.state import Size
 
@@ -31,8 +31,8 @@ class SupportRival(Rival):
         return Size("supports", self.budget)
 
     def fields(self) -> list[Field]:
-        shapes = {"supports": (self.side, self.features), "weights": (OUTPUTS, self.side), "ages": (self.side,)}
-        return [*super().fields(), *(Field(self, *each) for each in shapes.items()), Field(self, "arrivals", (1,))]
+        own = [Field(self, "supports", (self.side, self.features)), Field(self, "weights", (OUTPUTS, self.side))]
+        return [*super().fields(), *own, Field(self, "ages", (self.side,)), Field(self, "arrivals", (1,))]
 
     def restored(self) -> None:
         self.k = np.zeros(self.size)
