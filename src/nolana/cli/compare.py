@@ -1,7 +1,7 @@
 """``nolana compare``: NOLANA and its rivals on one file at equal budget, a table and a picture."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.table import Table
 from nolana import plot, streams, trivial
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
-from nolana.cli.options import column, refusing, refusing_source
+from nolana.cli.options import blame_option, blame_source
 from nolana.comparison import METRICS, SIGNS, Run, by_progress, kind_of, one_pass, standardised
 from nolana.contestants import TABLE, Contestant, Task, contestant, names
 from nolana.evaluate import Progress as Seen
@@ -61,11 +61,10 @@ class Line:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-def show(
+def execute(
     data: Path | None,
     *,
-    target: str | None,
-    reading: Mapping[str, Any],
+    options: streams.SourceOptions,
     task: str | None,
     methods: str | None,
     landmarks: int,
@@ -78,18 +77,18 @@ def show(
     as_json: bool,
 ) -> None:
     """Run the contest, print the table and write the picture to `out`."""
-    with refusing("--out"):
+    with blame_option("--out"):
         plot.check(out)
-    X, y = digits() if data is None else _read(data, target, reading)
+    X, y = digits() if data is None else _read(data, options)
     title = "scikit-learn's digits" if data is None else data.name
     rows = _rows(title, X, y, task, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
-    with refusing("--methods"):
+    with blame_option("--methods"):
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks))
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
     with one_blas_thread(), _bar() as bar:
         table, curves = _contest(rows, wanted, seeds, tuned, bar)
     metric = METRICS[rows.kind]
-    with refusing("--out"):
+    with blame_option("--out"):
         plot.running_scores(curves, metric, out, f"{rows.title}: each row predicted before it was learned")
     if as_json:
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
@@ -117,9 +116,9 @@ def _rows(
     return Rows(title, kind, scaled, X[:first], y[:first], X[first:], y[first:])
 
 
-def _read(data: Path, target: str | None, reading: Mapping[str, Any]) -> tuple[Array, NDArray[Any]]:
-    with refusing_source(str(data)):
-        X, y = streams.read(data, target=None if target is None else column(target), **reading)
+def _read(data: Path, options: streams.SourceOptions) -> tuple[Array, NDArray[Any]]:
+    with blame_source(str(data)):
+        X, y = streams.read(data, **options.specified)
     assert y is not None
     return X, y
 

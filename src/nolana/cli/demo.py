@@ -17,7 +17,7 @@ from sklearn.linear_model import SGDClassifier
 from nolana import NolanaClassifier, plot
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
-from nolana.cli.options import refusing
+from nolana.cli.options import blame_option
 from nolana.evaluate import Point, progressive
 from nolana.evaluate import Progress as Seen
 
@@ -88,9 +88,9 @@ class Score:
     bytes: int
 
 
-def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
+def execute(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
     """Run the four learners, print the table and write the picture to `out`."""
-    with refusing("--out"):
+    with blame_option("--out"):
         plot.check(out)
     X, y = _digits(seed)
     learners: dict[str, Learner] = {
@@ -108,7 +108,7 @@ def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
             accuracy = result.metrics["accuracy"]
             table.append(Score(name, accuracy, result.microseconds_per_row, learner.memory_bytes_))
             curves[name] = result.history
-    with refusing("--out"):
+    with blame_option("--out"):
         plot.running_scores(curves, "accuracy", out, TITLE)
     if as_json:
         typer.echo(json.dumps([asdict(score) for score in table], indent=2))

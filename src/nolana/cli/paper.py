@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from nolana.cli.options import refusing
+from nolana.cli.options import blame_option
 from nolana.paper.catalogue import EXPERIMENTS, experiments
 from nolana.paper.experiment import FULL, QUICK, Source
 from nolana.paper.machine import facts
@@ -27,9 +27,9 @@ LEAD = (
 )
 
 
-def show(which: str, *, data: Path | None, out: Path, quick: bool, jobs: int | None) -> None:
+def execute(which: str, *, data: Path | None, out: Path, quick: bool, jobs: int | None) -> None:
     """Run one experiment or all, and write report.html and the CSV files to `out`."""
-    with refusing("EXPERIMENT"):
+    with blame_option("EXPERIMENT"):
         chosen_names = names_of(which)
     source = Directory(None if data is None else str(data))
     write(chosen_names, source, out, quick=quick, jobs=jobs or os.cpu_count() or 1)
@@ -51,7 +51,7 @@ def write(names: Sequence[str], source: Source, out: Path, *, quick: bool, jobs:
     cells = list({cell.key: cell for experiment in chosen for cell in experiment.plan()}.values())
     if not cells:
         raise typer.BadParameter("none of the data sets was found; see `nolana data list`", param_hint="--data")
-    with refusing("--out"):
+    with blame_option("--out"):
         kept = Kept(out)
     console = Console(stderr=True)
     try:
