@@ -16,6 +16,9 @@ from matplotlib.image import imread
 import nolana
 from commands import call, start, wait
 from nolana import modelfile
+from nolana.cli.learner import LearnerOptions
+from nolana.options import declared
+from nolana.streams import SourceOptions
 
 MAIN = [sys.executable, "-c", "from nolana.cli import main; main()"]
 
@@ -140,7 +143,11 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (["learn", "{mail}", "--model", "{folder}/m", "--set", "rank=3"], 2, "rank=3 does not go with solver"),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "rmse"], 2, "'rmse' is for numbers"),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "log_loss"], 2, "needs probabilities"),
-        (["learn", "{mail}", "--model", "{folder}/m", "--task", "clustering"], 2, "task='clustering' is not one of: classification, regression"),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--task", "clustering"],
+            2,
+            "--task clustering is not one of: classification, regression",
+        ),
         (["learn", "{mail}", "--model", "{folder}/m", "--missing", "guess"], 2, "--missing guess is not one of"),
         (["learn", "{mail}", "--model", "{folder}/m", "--on-bad-row", "cry"], 2, "--on-bad-row cry"),
         (["learn", "{mail}", "--model", "{folder}/m", "--checkpoint-every", "often"], 2, "such as 10000"),
@@ -335,6 +342,15 @@ def test_help_tells_the_exit_codes(tmp_path):
     out = " ".join(call("--help", folder=tmp_path).out.split())
     assert "130" in out
     assert all(command in out for command in ("learn", "predict", "evaluate", "inspect"))
+
+
+def test_every_declared_option_is_in_the_help(tmp_path):
+    options = declared(SourceOptions) | declared(LearnerOptions)
+    flags = {option.flag or "--" + name.replace("_", "-") for name, option in options.items() if option.flag != ""}
+    assert len(flags) == len(options) - 2  # block_rows and chunk_bytes
+    for command in ("learn", "evaluate"):
+        words = set(call(command, "--help", folder=tmp_path).out.split())
+        assert {part for flag in flags for part in flag.split("/")} <= words
 
 
 def test_the_file_of_a_run_holds_no_times(mail, tmp_path):

@@ -273,7 +273,7 @@ def test_plans_settle_what_they_settle():
         read("a,b,y\n1,2,0\n", plan=plan | {"version": 7})
     with pytest.raises(ValueError, match="resume= is not the state of a stream"):
         read("a,b,y\n1,2,0\n", resume={"plan": plan})
-    with pytest.raises(ValueError, match="the plan is for format 'csv'; <stream> is read as 'libsvm'"):
+    with pytest.raises(ValueError, match="<stream>: expected columns as in the csv source of the plan, got libsvm"):
         read("1 1:2\n", plan=plan, format="libsvm")
 
 

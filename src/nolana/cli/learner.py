@@ -1,9 +1,9 @@
 """The options of the learner, declared once for all commands that make one."""
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nolana.cli.options import settings, value
 from nolana.options import Options, at_least, option
 
 if TYPE_CHECKING:
@@ -11,23 +11,58 @@ if TYPE_CHECKING:
 
 __all__ = ["LearnerOptions"]
 
-PARAMETERS = {"landmarks": "n_landmarks", "landmark_policy": "landmarks", "seed": "random_state"}  # of the estimators
+
+def value(text: str) -> Any:
+    """A number, True, False, None, or a word.
+
+    >>> value("0.5"), value("inf"), value("median"), value("none")
+    (0.5, inf, 'median', None)
+    """
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return float(text) if not text.lstrip("-").isdigit() else int(text)
+    except ValueError:
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            return text
+
+
+def settings(pairs: list[str]) -> dict[str, Any]:
+    """``name=value`` of each text.
+
+    >>> settings(["n_landmarks=20", "kernel=cosine"])
+    {'n_landmarks': 20, 'kernel': 'cosine'}
+    """
+    parsed = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise ValueError(f"{pair!r} is not name=value")
+        parsed[name.strip()] = value(text.strip())
+    return parsed
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerOptions(Options):
-    """What learns; a field has the name of the estimator's parameter, or stands in ``PARAMETERS``."""
+    """What learns; all fields but ``task`` and ``settings`` are parameters of the estimators."""
 
     task: str | None = option(
         help="What is predicted. Default: inferred from the labels of the first block.",
         choices=("classification", "regression"),
     )
-    landmarks: int | None = option(help="Number of landmarks. Default: 100.", check=at_least(1), kind=int)
+    n_landmarks: int | None = option(
+        help="Number of landmarks. Default: 100.", flag="--landmarks", check=at_least(1), kind=int
+    )
     gamma: Any = option(help="Width of the kernel: a number, or median. Default: median.", parse=value)
     threshold: Any = option(
         help="Squared distance from which a row moves a landmark: a number, or median. Default: median.", parse=value
     )
-    landmark_policy: str | None = option(help="How landmarks follow the rows: kmeans or fixed. Default: kmeans.")
+    landmarks: str | None = option(
+        help="How landmarks follow the rows: kmeans or fixed. Default: kmeans.", flag="--landmark-policy"
+    )
     optimizer: str | None = option(help="newton or sgd. Default: newton.")
     loss: str | None = option(
         help="hinge, squared_hinge or logistic (which gives probabilities); squared or epsilon_insensitive for "
@@ -36,7 +71,9 @@ class LearnerOptions(Options):
     scale: bool | None = option(
         help="Standardise the features online. Default: --scale.", kind=bool, flag="--scale/--no-scale"
     )
-    seed: int | None = option(help="Seed of all random numbers. Default: 0.", check=at_least(0), kind=int)
+    random_state: int | None = option(
+        help="Seed of all random numbers. Default: 0.", flag="--seed", check=at_least(0), kind=int
+    )
     settings: Any = option(
         help="Any other parameter of the estimator; may be repeated.",
         flag="--set",
@@ -49,5 +86,5 @@ class LearnerOptions(Options):
         """The learner of a run."""
         from nolana.runs import Recipe
 
-        parameters = {k: v for k, v in self.specified.items() if k not in ("task", "settings")}
-        return Recipe(self.task, {PARAMETERS.get(k, k): v for k, v in parameters.items()} | (self.settings or {}))
+        parameters = {name: v for name, v in self.specified.items() if name not in ("task", "settings")}
+        return Recipe(self.task, parameters | (self.settings or {}))

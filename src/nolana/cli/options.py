@@ -1,6 +1,5 @@
 """Options of commands built from declared ones, and errors about them in the words of the command line."""
 
-import ast
 import functools
 import inspect
 import os
@@ -13,17 +12,17 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from nolana.cli.learner import LearnerOptions
 from nolana.errors import NolanaError
 from nolana.options import Option, Options, declared
 from nolana.streams import SourceOptions
 
 __all__ = [
-    "Group", "blame_option", "blame_source", "exit_when_unread", "settings", "value", "with_groups",
-    "words_of_command_line",
+    "Group", "blame_option", "blame_source", "exit_when_unread", "with_groups", "words_of_command_line",
 ]  # fmt: skip
 
-CALL = re.compile(
-    rf"\b({'|'.join(name for name, option in declared(SourceOptions).items() if option.flag != '')})="
+PYTHON_ONLY = re.compile(r"; target=False[^;]*| \(target=False[^)]*\)")  # no option of a command
+VALUE = (
     r"(?:\[(?P<list>[^\]]*)\]|(?P<quote>[\"'])(?P<text>[^\"']*)(?P=quote)(?: or \"(?P<other>[^\"]*)\")?|(?P<word>\w+))?"
 )
 
@@ -136,51 +135,22 @@ def words_of_command_line(message: str) -> str:
 
     >>> words_of_command_line('the field is empty; missing="mean" or "indicator" fills it in')
     'the field is empty; --missing mean or indicator fills it in'
+    >>> words_of_command_line("scale=False differs from the model, which was made with scale=True")
+    '--no-scale differs from the model, which was made with --scale'
     """
+    options = declared(SourceOptions) | declared(LearnerOptions)
+    flags = {name: _flag(name, option) for name, option in options.items() if option.flag != ""}
 
-    def option(match: re.Match[str]) -> str:
-        name = "--" + match[1].replace("_", "-")
+    def replacement(match: re.Match[str]) -> str:
+        yes, _, no = flags[match[1]].partition("/")
         if match["list"] is not None:
-            return f"{name} {match['list'].replace(', ', ',')}"
+            return f"{yes} {match['list'].replace(', ', ',')}"
         if match["other"] is not None:
-            return f"{name} {match['text']} or {match['other']}"
+            return f"{yes} {match['text']} or {match['other']}"
         value = match["text"] or match["word"]
-        return name if value in (None, "True") else f"{name} {value}"
+        if value == "False" and no:
+            return no
+        return yes if value in (None, "True") else f"{yes} {value}"
 
-    return CALL.sub(option, message)
-
-
-# Values
-
-
-def value(text: str) -> Any:
-    """A number, True, False, None, or a word.
-
-    >>> value("0.5"), value("inf"), value("median"), value("none")
-    (0.5, inf, 'median', None)
-    """
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    try:
-        return float(text) if not text.lstrip("-").isdigit() else int(text)
-    except ValueError:
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            return text
-
-
-def settings(pairs: list[str]) -> dict[str, Any]:
-    """``name=value`` of each text.
-
-    >>> settings(["n_landmarks=20", "kernel=cosine"])
-    {'n_landmarks': 20, 'kernel': 'cosine'}
-    """
-    parsed = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name:
-            raise ValueError(f"{pair!r} is not name=value")
-        parsed[name.strip()] = value(text.strip())
-    return parsed
+    message = PYTHON_ONLY.sub("", message)
+    return re.sub(rf"\b({'|'.join(flags)})={VALUE}", replacement, message)

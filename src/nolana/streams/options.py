@@ -142,7 +142,8 @@ class SourceOptions(Encoding, Selection):
     on_bad_row: str | BadRows = option(
         "error",
         help="Invalid rows: error, skip (leave out and count), or quarantine=FILE (also append to a file).",
-        details="The file has JSON lines. Or a ``BadRows`` object. ``stream.bad_rows`` and ``stream.bad_rows_by_reason`` have the counts.",
+        details="The file has JSON lines. Or a ``BadRows`` object. The counts are in ``stream.bad_rows`` and "
+        "``stream.bad_rows_by_reason``.",
         check=_bad_row_policy,
         saved=False,
     )
