@@ -23,7 +23,7 @@ class Option:
     default : its value where none is specified.
     help : one sentence for the command line and the documentation.
     details : what only a Python caller needs to know.
-    choices : gives the legal values; None: ``check`` decides.
+    choices : returns the legal values; None: ``check`` decides.
     check : (name, value) -> value; raises ValueError or TypeError where the value is invalid.
     flag : its command-line form; None: ``--`` and the name; "": commands do not have it.
     metavar : the value's name in the help of commands; None: its type.

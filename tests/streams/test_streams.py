@@ -126,7 +126,7 @@ def test_other_delimiters():
         ("a,b,y\n1,-1e999,0\n", 2, 2, "-1e999", "line 2, column 2 (\"b\"): '-1e999' is not a finite number"),
         ("a,b,y\n1,2\n", 2, 3, "1,2", 'line 2, column 3 ("y"): missing: the row has 2 fields, line 1 has 3'),
         ("a,b,y\n1,2,3,4,5\n", 2, 4, "1,2,3,4,5", "line 2, column 4: too many: the row has 5 fields, line 1 has 3"),
-        ('a,b,y\n"1"2,2,0\n', 2, 1, '"1"2', 'line 2, column 1 ("a"): text behind the closing quote: \'"1"2\''),
+        ('a,b,y\n"1"2,2,0\n', 2, 1, '"1"2', 'line 2, column 1 ("a"): text after the closing quote: \'"1"2\''),
         ('a,b,y\n1,2,"x\n\n', 2, 3, '"x\n\n', 'line 2, column 3 ("y"): the quote that begins here is not closed'),
         ('a,"b\nc",y\n1,2,0\n1,x,0', 4, 2, "x", "line 4, column 2 (\"b\nc\"): 'x' is not a number"),
         ('a,b,y\n"\n\n",2,0\n', 2, 1, '"\n\n"', 'line 2, column 1 ("a"): '),

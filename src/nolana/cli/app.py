@@ -136,7 +136,7 @@ def where_data(
     directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
     json: Json = False,
 ) -> None:
-    """Print the files of a data set; an error says where to get it if it is missing."""
+    """Print the paths of a data set; if it is missing, the error says where to get it."""
     from nolana.cli.data import show_place
 
     show_place(name, directory, as_json=json)

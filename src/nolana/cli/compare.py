@@ -1,4 +1,4 @@
-"""``nolana compare``: NOLANA and its rivals on one file at equal budget, a table and a picture."""
+"""``nolana compare``: NOLANA and other methods on one file at equal budget, a table and a picture."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,6 +18,7 @@ from nolana import plot, streams, trivial
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source
+from nolana.cli.progress import progress_bar
 from nolana.comparison import METRICS, SIGNS, Run, by_progress, kind_of, one_pass, standardised
 from nolana.contestants import TABLE, Contestant, Task, contestant, names
 from nolana.evaluate import Progress as Seen
@@ -37,7 +38,7 @@ SCORES = {"accuracy": ("accuracy %", 100.0, "{:.2f}"), "rmse": ("RMSE", 1.0, "{:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of the contest and, where parameters are chosen, the first ones that choose them."""
+    """The rows of the comparison, and the first rows, by which parameters are chosen."""
 
     title: str
     kind: str
@@ -76,7 +77,7 @@ def execute(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Run the contest, print the table and write the picture to `out`."""
+    """Compare the methods, print the table and write the picture to `out`."""
     with blame_option("--out"):
         plot.check(out)
     X, y = digits() if data is None else _read(data, options)
@@ -86,7 +87,7 @@ def execute(
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks))
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
     with one_blas_thread(), _bar() as bar:
-        table, curves = _contest(rows, wanted, seeds, tuned, bar)
+        table, curves = _compare(rows, wanted, seeds, tuned, bar)
     metric = METRICS[rows.kind]
     with blame_option("--out"):
         plot.running_scores(curves, metric, out, f"{rows.title}: each row predicted before it was learned")
@@ -99,7 +100,7 @@ def execute(
 def _rows(
     title: str, X: Array, y: NDArray[Any], task: str | None, seed: int | None, *, scaled: bool, tuned: bool
 ) -> Rows:
-    """What there is to learn from, in the order of the seed where there is one."""
+    """The rows to learn from, in the order of the seed where there is one."""
     kind = task or kind_of(y)
     if kind not in METRICS:
         raise typer.BadParameter(f"{kind!r} is unknown; choose classification or regression", param_hint="--task")
@@ -135,7 +136,7 @@ def _wanted(methods: str | None, task: Task) -> list[Contestant]:
     return list({c.name: c for c in (contestant(name, task) for name in chosen)}.values())
 
 
-def _contest(
+def _compare(
     rows: Rows, wanted: list[Contestant], seeds: Sequence[int | None], tuned: bool, bar: Progress
 ) -> tuple[list[Line], dict[str, Any]]:
     metric = METRICS[rows.kind]
@@ -166,7 +167,7 @@ def _contest(
         curves[entry.name] = runs[0].history
     lines.sort(key=lambda line: -SIGNS[metric] * line.score)
     for name, make in TRIVIAL[rows.kind].items():
-        lines.append(_line(name, passes(name, partial(_drawing_nothing, make)), {}))
+        lines.append(_line(name, passes(name, partial(_without_seed, make)), {}))
     return lines, {line.method: curves[line.method] for line in lines if line.method in curves}
 
 
@@ -174,7 +175,7 @@ def _advance(bar: Progress, task: TaskID, done: float, seen: Seen) -> None:
     bar.update(task, completed=done + seen.rows)
 
 
-def _drawing_nothing(make: Any, _: int) -> Any:
+def _without_seed(make: Any, _: int) -> Any:
     return make()
 
 
@@ -202,15 +203,12 @@ def _line(name: str, runs: list[Run], parameters: dict[str, Any]) -> Line:
 
 
 def _bar() -> Progress:
-    console = Console(stderr=True)
-    return Progress(
+    return progress_bar(
         BarColumn(bar_width=30),
         TextColumn("{task.percentage:3.0f} %"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[doing]}"),
-        console=console,
         transient=True,
-        disable=not console.is_terminal,
     )
 
 
@@ -233,10 +231,10 @@ def _print(
     for i, line in enumerate(table):
         if line.method in TRIVIAL[rows.kind] and table[i - 1].method not in TRIVIAL[rows.kind]:
             grid.add_section()
-        shown = number.format(factor * line.score)
+        score = number.format(factor * line.score)
         spread = f" ± {number.format(factor * line.spread)}" if passes > 1 else ""
         vectors = "-" if line.vectors is None else f"{line.vectors:,}"
-        grid.add_row(line.method, shown + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
+        grid.add_row(line.method, score + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
     console.print(f"Each method has the memory of {landmarks} landmarks; {order}.")
@@ -244,14 +242,14 @@ def _print(
     if rows.scaled:
         console.print("Features are standardised by the rows up to each row (--no-scale: as they are).")
     if tuned:
-        console.print(f"The first {len(rows.y_first):,} rows chose the parameters and are not part of the contest.")
+        console.print(f"The first {len(rows.y_first):,} rows chose the parameters and are not part of the comparison.")
     console.print("Times are of learning alone, on one thread.")
     if tuned:
         for line in table:
             if line.method not in TRIVIAL[rows.kind]:
-                console.print(f"  {line.method}: {_shown(line.parameters) or 'its defaults'}")
+                console.print(f"  {line.method}: {_text(line.parameters) or 'its defaults'}")
     console.print(f"\nThe running score is drawn in {out}")
 
 
-def _shown(parameters: dict[str, Any]) -> str:
+def _text(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in parameters.items())

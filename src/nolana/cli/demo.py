@@ -18,6 +18,7 @@ from nolana import NolanaClassifier, plot
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option
+from nolana.cli.progress import progress_bar
 from nolana.evaluate import Point, progressive
 from nolana.evaluate import Progress as Seen
 
@@ -44,7 +45,7 @@ NOTES = (
 
 
 class Learner(Protocol):
-    """What the demo asks of a learner."""
+    """What the demo needs of a learner."""
 
     @property
     def memory_bytes_(self) -> int:
@@ -57,7 +58,7 @@ class Learner(Protocol):
 
 
 class LinearModel:
-    """SGDClassifier, made to say what each row of a block scored before the block was learned."""
+    """SGDClassifier, which returns the scores of a block before it learns the block."""
 
     def __init__(self, classes: NDArray[Any]) -> None:
         self.classes_ = classes
@@ -101,7 +102,7 @@ def execute(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
     }
     table: list[Score] = []
     curves: dict[str, list[Point]] = {}
-    # One thread: sharing out matrices this small is dearer than the work, on a busy machine by far.
+    # One thread: to share out matrices this small is more expensive than the work, on a busy machine by far.
     with one_blas_thread(), _bars() as bars:
         for name, learner in learners.items():
             result = progressive(learner, _blocks(X, y), metrics=["accuracy"], callback=_bar(bars, name, len(y)))
@@ -129,15 +130,12 @@ def _blocks(X: Array, y: NDArray[Any]) -> Iterator[tuple[Array, NDArray[Any]]]:
 
 
 def _bars() -> Progress:
-    """Progress bars for a person who watches; on stderr, because stdout may be a file."""
-    console = Console(stderr=True)
-    return Progress(
+    """A progress bar for each learner."""
+    return progress_bar(
         TextColumn(f"{{task.description:<{NAME_WIDTH}}}"),
         BarColumn(bar_width=22),
         MofNCompleteColumn(),
         TextColumn("rows, {task.fields[accuracy]:5.1f} % right"),
-        console=console,
-        disable=not console.is_terminal,
     )
 
 

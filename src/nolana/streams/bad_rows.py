@@ -66,7 +66,7 @@ class Quarantine(BadRows):
     """Invalid rows are left out, counted and appended to a file, which is flushed after each row.
 
     After a resume, rows that are read a second time are not written a second time: the state has the size of the
-    file, and the rows behind that size are remembered.
+    file, and the rows after that size are remembered.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ __all__ = ["CsvReader"]
 
 DELIMITERS = (",", ";", "\t")
 MEANING = {
-    "quote": "text behind the closing quote: {value}",
+    "quote": "text after the closing quote: {value}",
     "open": "the quote that begins here is not closed before the end of the file",
 }
 

@@ -229,10 +229,10 @@ class TextReader(Reader):
         if problem is None:
             text.consume(end, lines)
             return cells, None
-        behind = self._next_line(end)
-        raw = text.data[end:behind].rstrip(b"\r\n").decode("utf-8", "replace")
+        after = self._next_line(end)
+        raw = text.data[end:after].rstrip(b"\r\n").decode("utf-8", "replace")
         row = BadRow(self._row_error(problem), "format", raw)
-        text.consume(behind, lines + 1)
+        text.consume(after, lines + 1)
         return cells, row
 
     def _next_line(self, at: int) -> int:
