@@ -14,7 +14,15 @@ import numpy as np
 __all__ = ["Option", "Options", "at_least", "declared", "document", "option", "signature"]
 
 
-@dataclass(frozen=True)
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _any(_: str, value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
 class Option:
     """What is declared about one option.
 
@@ -23,7 +31,7 @@ class Option:
     default : its value where none is specified.
     help : one sentence for the command line and the documentation.
     details : what only a Python caller needs to know.
-    choices : returns the legal values; None: ``check`` decides.
+    choices : the legal values, or a function that returns them; None: ``check`` decides.
     check : (name, value) -> value; raises ValueError or TypeError where the value is invalid.
     flag : its command-line form; None: ``--`` and the name; "": commands do not have it.
     metavar : the value's name in the help of commands; None: its type.
@@ -34,49 +42,37 @@ class Option:
 
     default: Any
     help: str
-    details: str
-    choices: Callable[[], Iterable[str]] | None
-    check: Callable[[str, Any], Any]
-    flag: str | None
-    metavar: str | None
-    kind: Any
-    parse: Callable[[Any], Any]
-    saved: bool
+    details: str = ""
+    choices: tuple[str, ...] | Callable[[], Iterable[str]] | None = None
+    check: Callable[[str, Any], Any] = _any
+    flag: str | None = None
+    metavar: str | None = None
+    kind: Any = str
+    parse: Callable[[Any], Any] = _unchanged
+    saved: bool = True
+
+    def checked(self, name: str, value: Any) -> Any:
+        """The value, or an error that names the option."""
+        legal = self._legal()
+        if legal is not None and value not in legal:
+            raise ValueError(f"{name}={value!r} is not one of: {', '.join(legal)}")
+        return self.check(name, value)
 
     @property
     def listed(self) -> str:
         """The legal values and the default as a sentence."""
-        choices = "" if self.choices is None else f"One of {', '.join(self.choices())}."
+        legal = self._legal()
+        choices = "" if legal is None else f"One of {', '.join(legal)}."
         default = f"Default: {self.default}." if self.default not in (None, False) else ""
         return " ".join(filter(None, [choices, default]))
 
-
-def _unchanged(value: Any) -> Any:
-    return value
-
-
-def _any(_: str, value: Any) -> Any:
-    return value
+    def _legal(self) -> tuple[str, ...] | None:
+        return tuple(self.choices()) if callable(self.choices) else self.choices
 
 
-def option(
-    default: Any = None,
-    *,
-    help: str,
-    details: str = "",
-    choices: tuple[str, ...] | Callable[[], Iterable[str]] | None = None,
-    check: Callable[[str, Any], Any] = _any,
-    flag: str | None = None,
-    metavar: str | None = None,
-    kind: Any = str,
-    parse: Callable[[Any], Any] = _unchanged,
-    saved: bool = True,
-) -> Any:
+def option(default: Any = None, **declaration: Any) -> Any:
     """A dataclass field that declares an option; the parameters are those of ``Option``."""
-    legal = (lambda: choices) if isinstance(choices, tuple) else choices
-    check = check if legal is None else _one_of(legal)
-    declaration = Option(default, help, details, legal, check, flag, metavar, kind, parse, saved)
-    return field(default=None, metadata={"option": declaration})
+    return field(default=None, metadata={"option": Option(default=default, **declaration)})
 
 
 class Options:
@@ -106,7 +102,7 @@ class Options:
             if value is None:
                 value = declaration.default
             else:
-                value = specified[name] = declaration.check(name, value)
+                value = specified[name] = declaration.checked(name, value)
             object.__setattr__(self, name, value)
         object.__setattr__(self, "specified", specified)
 
@@ -130,16 +126,6 @@ def at_least(minimum: int) -> Callable[[str, Any], int]:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
             raise ValueError(f"{name}={value!r} must be a whole number, at least {minimum}")
         return int(value)
-
-    return check
-
-
-def _one_of(choices: Callable[[], Iterable[str]]) -> Callable[[str, Any], Any]:
-    def check(name: str, value: Any) -> Any:
-        legal = tuple(choices())
-        if value not in legal:
-            raise ValueError(f"{name}={value!r} is not one of: {', '.join(legal)}")
-        return value
 
     return check
 

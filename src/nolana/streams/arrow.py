@@ -98,7 +98,6 @@ class ArrowCells:
 
     @property
     def text_codes(self) -> Codes:
-        """The codes of the texts, (n, t)."""
         codes = [codes for _, codes in self.converted]
         return np.column_stack(codes) if codes else np.zeros((len(self.lines), 0), dtype=np.uint8)
 
@@ -110,12 +109,10 @@ class ArrowCells:
         return [_text(value) for value in array.to_pylist()]
 
     def floats(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """A column as doubles, and which of its values are valid."""
         values, codes = self.converted[place]
         return values, np.isin(codes, (NUMBER, TIME))
 
     def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """A column as 64-bit integers, and which of its values are valid."""
         array = self.batch.column(self.names[place])
         if not self.pa.types.is_integer(array.type):
             return np.zeros(len(array), dtype=np.int64), np.zeros(len(array), dtype=bool)
@@ -124,7 +121,6 @@ class ArrowCells:
         return np.where(valid, values, 0).astype(np.int64), valid
 
     def booleans(self, place: int) -> NDArray[np.bool_]:
-        """A column as true and false."""
         return np.asarray(self.converted[place][0] == 1.0)
 
     def raw(self, row: int) -> str:
@@ -138,7 +134,6 @@ class ArrowCells:
         return "" if value is None else str(value)
 
     def where(self, rows: NDArray[np.bool_]) -> "ArrowCells":
-        """The rows where it is true."""
         return self._rows(self.batch.filter(self.pa.array(rows)), rows)
 
     def _rows(self, batch: Any, rows: Any) -> "ArrowCells":
@@ -183,7 +178,6 @@ class TableReader(Reader):
 
     @property
     def final(self) -> bool:
-        """Whether nothing follows what was read."""
         return self._final
 
     @property
@@ -193,11 +187,9 @@ class TableReader(Reader):
 
     @property
     def share(self) -> float | None:
-        """The part of the rows that was consumed, from 0 to 1; None where it is unknown."""
         return self._consumed / self._table.rows if self._table.rows else self._source.share
 
     def peek(self, limit: int, columns: list[int]) -> Cells:
-        """The first rows with these columns as texts, without consuming them."""
         self.select([], columns)
         while sum(batch.num_rows for batch in self._waiting) < limit and not self._final:
             if self.live and self._waiting:
@@ -209,7 +201,6 @@ class TableReader(Reader):
         return ArrowCells.read(self._pa, _one_batch(self._pa, batch), [], self._texts, self._consumed)
 
     def select(self, numbers: list[int], texts: list[int]) -> None:
-        """Sets which columns are read as numbers and which as texts."""
         names = self._table.schema.names
         self._numbers, self._texts = [names[j] for j in numbers], [names[j] for j in texts]
         self._needed |= dict.fromkeys([*numbers, *texts])
@@ -222,7 +213,6 @@ class TableReader(Reader):
                 fail(self.path, f"column {name!r} has type {kind}, which is not supported; ignore=[{name!r}] skips it")
 
     def parse(self, limit: int) -> tuple[ArrowCells, BadRow | None]:
-        """At most so many rows of the waiting batches."""
         if self._piece is None or (self._waiting and not len(self._piece.lines)):
             self._piece = ArrowCells.read(self._pa, self._next_piece(), self._numbers, self._texts, self._consumed)
         cells, self._piece = self._piece.part(0, limit), self._piece.part(limit, None)
@@ -238,7 +228,6 @@ class TableReader(Reader):
         return piece
 
     def read_more(self) -> None:
-        """Reads the next batch."""
         if self._batches is None:
             self._batches = self._table.batches(list(self._needed), self._consumed)
         batch = next(self._batches, None)
@@ -248,7 +237,6 @@ class TableReader(Reader):
             self._waiting.append(batch)
 
     def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
-        """The error about a cell."""
         assert isinstance(cells, ArrowCells)
         name = self._table.schema.names[column]
         return stream_error(
@@ -267,7 +255,6 @@ class TableReader(Reader):
         return {"head": zlib.crc32(schema.encode()), "tail": self._ends}
 
     def resume(self, position: Position, checksums: dict[str, Any]) -> None:
-        """Continues from a row; OtherSourceError where the table is another."""
         if self.checksums() != {name: int(checksums[name]) for name in ("head", "tail")}:
             raise OtherSourceError(
                 f"{self.path}: cannot resume at row {position.line:,}: the table has changed; is it another file?",
@@ -276,7 +263,6 @@ class TableReader(Reader):
         self._consumed = position.offset
 
     def close(self) -> None:
-        """Closes what was opened."""
         self._source.close()
 
 

@@ -54,7 +54,6 @@ class Refuse(BadRows):
     """An invalid row is an error."""
 
     def put_aside(self, row: BadRow) -> None:
-        """Raises the row's error."""
         raise row.error
 
 
@@ -91,7 +90,6 @@ class Quarantine(BadRows):
         self._known: dict[tuple[str, int], int] = {}  # rows written after the resumed state, and their offsets
 
     def put_aside(self, row: BadRow) -> None:
-        """Appends the row, unless the file has it already."""
         place = (str(row.error.path), int(row.error.line or 0))
         if self._known.pop(place, None) is not None:
             return
@@ -144,7 +142,6 @@ class Quarantine(BadRows):
                 begin += len(line)
 
     def close(self) -> None:
-        """Closes the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

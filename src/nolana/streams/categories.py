@@ -56,7 +56,6 @@ class OneHot:
         self._slots: dict[str, int] = {}
 
     def encode(self, texts: list[str | None], out: NDArray[np.float64]) -> None:
-        """Writes each text into its row of out (n, width); None leaves zeros."""
         slots, other = self._slots, self.width - 1
         for row, text in enumerate(texts):
             if text is None:
@@ -71,7 +70,6 @@ class OneHot:
         return list(self._slots)
 
     def restore(self, state: Any) -> None:
-        """Continues from what ``state`` returned."""
         self._slots = {str(text): slot for slot, text in enumerate(state)}
 
 

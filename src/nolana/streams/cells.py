@@ -77,7 +77,6 @@ class TextCells:
     _decoded: dict[int, list[str | None]] = field(default_factory=dict)
 
     def texts(self, place: int) -> list[str | None]:
-        """A column of texts; None where a text cannot be decoded."""
         if place in self._decoded:
             return self._decoded[place]
         data, decode = self.data, self.decode
@@ -91,11 +90,9 @@ class TextCells:
         return texts
 
     def floats(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """A column of texts as doubles, and which of them are valid."""
         return self._each(engine().number_fields, place)
 
     def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """A column of texts as 64-bit integers, and which of them are valid."""
         values, valid = self._each(engine().integer_fields, place)
         return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
 
@@ -116,16 +113,13 @@ class TextCells:
         return values, valid
 
     def booleans(self, place: int) -> NDArray[np.bool_]:
-        """A column of texts as true and false; valid only where the code is TRUTH."""
         return np.array([(text or "").strip().lower() == "true" for text in self.texts(place)], dtype=bool)
 
     def raw(self, row: int) -> str:
-        """The text of a row."""
         begin, end = self.rows[row].tolist()
         return self.data[begin:end].decode("utf-8", "replace")
 
     def where(self, rows: NDArray[np.bool_]) -> "TextCells":
-        """The rows where it is true."""
         return replace(
             self,
             values=self.values[rows],
@@ -145,11 +139,11 @@ def _decode_or_none(decode: Callable[[bytes], str], field: bytes) -> str | None:
         return None
 
 
-def decode_csv(field: bytes) -> str:
+def decode_csv(field: bytes, errors: str = "strict") -> str:
     """The text of a CSV field; ValueError where it is not UTF-8."""
     if field[:1] == b'"' and field[-1:] == b'"' and len(field) >= 2:
         field = field[1:-1].replace(b'""', b'"')
-    return field.decode("utf-8")
+    return field.decode("utf-8", errors)
 
 
 def decode_json(value: bytes) -> str:

@@ -40,7 +40,6 @@ class Eager:
         self.read = file.read1
 
     def seekable(self) -> bool:
-        """No: it is read once."""
         return False
 
 

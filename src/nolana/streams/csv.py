@@ -46,12 +46,12 @@ class CsvReader(TextReader):
             target, features, ignore = False, None, None
             header = (plan.named or bool(plan.header)) if header is None else header
             delimiter = delimiter or plan.delimiter
-        self.delimiter = delimiter or max(DELIMITERS, key=lambda d: len(self._fields(d)[0]))
+        self.delimiter = self._key = delimiter or max(DELIMITERS, key=lambda d: len(self._fields(d)[0]))
         first, self._first_line, end, lines = self._first_row()
         named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
         if named and header is False:
             raise ValueError(f"column {named[0]!r} is a name, but header=False says that columns have none")
-        names = [_decode(field) for field in first] if named or header is not False else None
+        names = [decode_csv(field, "replace") for field in first] if named or header is not False else None
         self.columns = self._columns(names, len(first))
         chosen, _ = self.columns.choose(target, features, ignore)
         if header is None and not named and any(_is_value(first[j]) for j in chosen):
@@ -74,23 +74,10 @@ class CsvReader(TextReader):
         line, hint = self._first_line, f"; is the delimiter {self.delimiter!r}?"
         return Columns(self.path, names, width, f"line {line}", line, hint)
 
-    def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
-        text = self.text
-        return self._to_cells(
-            engine().csv_cells(
-                text.data,
-                start,
-                text.final,
-                limit,
-                self.delimiter,
-                *self._places,
-                len(self._numbers),
-                len(self._texts),
-            )
-        )
+    def _parse(self, *arguments: Any) -> Any:
+        return engine().csv_cells(*arguments)
 
     def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
-        """The error about a cell."""
         assert isinstance(cells, TextCells)
         begin, end = cells.rows[row].tolist()
         data = cells.data[begin:end]
@@ -133,13 +120,7 @@ class CsvReader(TextReader):
         return fields, text.line + int(spans[0, 2]), end, lines
 
 
-def _decode(field: bytes) -> str:
-    if field.startswith(b'"'):
-        field = field[1:-1].replace(b'""', b'"')
-    return field.decode("utf-8", "replace")
-
-
 def _is_value(field: bytes) -> bool:
     """Whether a field is a number, a date or a time, and so hardly the name of a column."""
     whole = np.array([[0, len(field), 0]], dtype=np.int64)
-    return bool(engine().number_fields(field, whole)[1] < 0) or seconds(_decode(field)) is not None
+    return bool(engine().number_fields(field, whole)[1] < 0) or seconds(decode_csv(field, "replace")) is not None

@@ -1,6 +1,7 @@
 """JSON lines: one flat object a line; the first block decides which keys are columns."""
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class JsonReader(TextReader):
         super().__init__(source, options, plan)
         keys = self._infer_keys(options.block_rows) if plan is None else _planned_keys(plan, options.target)
         self.columns = Columns(self.path, keys, len(keys), "the first block")
-        self._bytes = [key.encode("utf-8", "surrogatepass") for key in keys]
+        self._key = [key.encode("utf-8", "surrogatepass") for key in keys]
 
     @classmethod
     def recognises(cls, line: bytes) -> bool:
@@ -63,20 +64,14 @@ class JsonReader(TextReader):
             fail(self.path, "no line of the first block is a JSON object with keys", line=text.line)
         return [*later, *first]
 
-    def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
-        text = self.text
-        return self._to_cells(
-            engine().json_cells(
-                text.data, start, text.final, limit, self._bytes, *self._places, len(self._numbers), len(self._texts)
-            )
-        )
+    def _parse(self, *arguments: Any) -> Any:
+        return engine().json_cells(*arguments)
 
     def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
-        """The error about a cell."""
         assert isinstance(cells, TextCells)
         begin, end = cells.rows[row].tolist()
         data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
-        spans = engine().json_cells(data, 0, True, 1, [self._bytes[column]], only - 1, only, 0, 1)[2]
+        spans = engine().json_cells(data, 0, True, 1, [self._key[column]], only - 1, only, 0, 1)[2]
         begin, end = spans[0, 0].tolist()
         if begin == end:
             what = what.replace("the field is empty", "there is no such key")

@@ -29,7 +29,6 @@ class LibsvmCells(TextCells):
     """Rows of LIBSVM text: each begins at its label and ends with its line."""
 
     def raw(self, row: int) -> str:
-        """The text of a row."""
         begin = int(self.rows[row, 0])
         end = self.data.find(b"\n", begin)
         return self.data[begin : end if end >= 0 else None].rstrip(b"\r").decode("utf-8", "replace")

@@ -155,9 +155,10 @@ class Reader(ABC):
 
 
 class TextReader(Reader):
-    """What text formats share; ``_cells`` parses from an offset, ``_row_error`` describes a problem."""
+    """What text formats share; ``_parse`` calls the engine with ``_key``, ``_row_error`` describes a problem."""
 
     decode: Callable[[bytes], str]
+    _key: Any  # what the engine needs to know about the columns
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         self.text = Text(source, options.chunk_bytes)
@@ -168,44 +169,35 @@ class TextReader(Reader):
 
     @property
     def final(self) -> bool:
-        """Whether nothing follows what was read."""
         return self.text.final
 
     @property
     def place(self) -> tuple[int, int]:
-        """Offset and line of the next row."""
         return self.text.offset, self.text.line
 
     @property
     def share(self) -> float | None:
-        """The part that was read, from 0 to 1; None where it is unknown."""
         return self.text.source.share
 
     def read_more(self) -> None:
-        """Reads on."""
         self.text.read_more()
 
     def checksums(self) -> dict[str, int]:
-        """Checksums that identify the source and the position."""
         return self.text.checksums()
 
     def resume(self, position: Position, checksums: dict[str, Any]) -> None:
-        """Continues from a position; OtherSourceError where the text is another."""
         self.text.resume(position, checksums)
 
     def close(self) -> None:
-        """Closes what was opened."""
         self.text.source.close()
 
     def select(self, numbers: list[int], texts: list[int]) -> None:
-        """Sets which columns are read as numbers and which as texts."""
         self._numbers, self._texts = numbers, texts
         self._places = tuple(np.full(self.columns.width, -1, dtype=np.int64) for _ in range(2))  # type: ignore[assignment]
         self._places[0][numbers] = np.arange(len(numbers))
         self._places[1][texts] = np.arange(len(texts))
 
     def peek(self, limit: int, columns: list[int]) -> Cells:
-        """The first rows with these columns as texts, without consuming them; malformed rows are left out."""
         self.select([], columns)
         text, ends = self.text, 1 if self.live else limit
         while True:
@@ -223,7 +215,6 @@ class TextReader(Reader):
             ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines, or rows of several lines
 
     def parse(self, limit: int) -> tuple[TextCells, BadRow | None]:
-        """At most so many rows of the window, and the line after them where it is malformed."""
         text = self.text
         cells, end, lines, problem = self._cells(text.start, limit)
         if problem is None:
@@ -240,24 +231,22 @@ class TextReader(Reader):
         end = self.text.data.find(b"\n", at)
         return len(self.text.data) if end < 0 else end + 1
 
-    def _to_cells(self, parsed: Any) -> tuple[TextCells, int, int, Problem | None]:
-        """What the engine returned, as cells."""
-        values, codes, spans, span_codes, rows, end, lines, problem = parsed
-        cells = TextCells(
-            values,
-            codes,
-            spans,
-            span_codes,
-            rows[:, :2],
-            rows[:, 2] + self.text.line,
-            self.text.data,
-            type(self).decode,
-        )
-        return cells, end, lines, problem
-
-    @abstractmethod
     def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
         """Rows of the window from an offset: cells, their end, their line ends, the problem that ended them."""
+        text, widths = self.text, (len(self._numbers), len(self._texts))
+        parsed = self._parse(text.data, start, text.final, limit, self._key, *self._places, *widths)
+        values, codes, spans, span_codes, rows, end, lines, problem = parsed
+        lines_of, decode = rows[:, 2] + text.line, type(self).decode
+        return (
+            TextCells(values, codes, spans, span_codes, rows[:, :2], lines_of, text.data, decode),
+            end,
+            lines,
+            problem,
+        )
+
+    def _parse(self, *arguments: Any) -> Any:
+        """Calls the engine."""
+        raise NotImplementedError
 
     @abstractmethod
     def _row_error(self, problem: Problem) -> StreamError:

@@ -164,13 +164,11 @@ class _Raw(io.RawIOBase):
         self.name = getattr(file, "name", None)
 
     def fileno(self) -> int:
-        """That of the caller's file."""
         if not hasattr(self._file, "fileno"):
             raise io.UnsupportedOperation("fileno")
         return int(self._file.fileno())
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:

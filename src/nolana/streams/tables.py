@@ -153,7 +153,6 @@ class _Sequential:
         return b"".join(parts)
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def close(self) -> None:
