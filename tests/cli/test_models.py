@@ -16,6 +16,9 @@ from matplotlib.image import imread
 import nolana
 from commands import call, start, wait
 from nolana import modelfile
+from nolana.cli.learner import LearnerOptions
+from nolana.options import declared
+from nolana.streams import SourceOptions
 
 MAIN = [sys.executable, "-c", "from nolana.cli import main; main()"]
 
@@ -109,7 +112,7 @@ def test_libsvm_is_predicted_with_and_without_labels(tmp_path, target):
     assert done.out.splitlines() == ["prediction", "0", "1", "0", "1", "0", "1"], done.err
 
 
-def test_evaluate_scores_as_learn_does_and_keeps_nothing(mail, tmp_path):
+def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
     before = set(tmp_path.iterdir())
     picture = tmp_path / "score.svg"
     words = ("evaluate", mail, "--metrics", "accuracy,auc", "--window", "500", "--json", "--out", picture)
@@ -125,7 +128,7 @@ def test_evaluate_scores_as_learn_does_and_keeps_nothing(mail, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["learn", "{mail}", "--model", "{folder}/m", "--target", "colour"], 1, "no column is named 'colour'"),
         (["learn", "{folder}/none.csv", "--model", "{folder}/m"], 2, "none.csv: No such file"),
@@ -140,17 +143,21 @@ def test_evaluate_scores_as_learn_does_and_keeps_nothing(mail, tmp_path):
         (["learn", "{mail}", "--model", "{folder}/m", "--set", "rank=3"], 2, "rank=3 does not go with solver"),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "rmse"], 2, "'rmse' is for numbers"),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "log_loss"], 2, "needs probabilities"),
-        (["learn", "{mail}", "--model", "{folder}/m", "--task", "clustering"], 2, "'clustering' is unknown"),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--task", "clustering"],
+            2,
+            "--task clustering is not one of: classification, regression",
+        ),
         (["learn", "{mail}", "--model", "{folder}/m", "--missing", "guess"], 2, "--missing guess is not one of"),
         (["learn", "{mail}", "--model", "{folder}/m", "--on-bad-row", "cry"], 2, "--on-bad-row cry"),
         (["learn", "{mail}", "--model", "{folder}/m", "--checkpoint-every", "often"], 2, "such as 10000"),
         (["learn", "{folder}/nan.csv", "--model", "{folder}/m"], 1, "nan.csv, line 3, column 1 (\"a\"): 'nan' is not"),
-        (["learn", "{folder}/empty.csv", "--model", "{folder}/m"], 1, "there is nothing in it"),
+        (["learn", "{folder}/empty.csv", "--model", "{folder}/m"], 1, "the source is empty"),
         (["learn", "{folder}/header.csv", "--model", "{folder}/m"], 1, "there are no rows to learn"),
         (["predict", "{mail}", "--model", "{folder}/none"], 2, "there is no file"),
         (["predict", "{mail}", "--model", "{mail}"], 1, "not a safetensors file"),
         (["predict", "{mail}", "--model", "{folder}/made", "--proba"], 2, "--loss logistic"),
-        (["predict", "{folder}/nan.csv", "--model", "{folder}/made"], 1, "'b', 'c', which is not there"),
+        (["predict", "{folder}/nan.csv", "--model", "{folder}/made"], 1, "no column is named 'b', 'c'"),
         (["predict", "{mail}", "--model", "{folder}/made", "--out", "{folder}/no/p"], 2, "there is no directory"),
         (["evaluate", "{mail}", "--out", "{folder}/p.doc"], 2, "must end in"),
         (["evaluate", "{mail}", "--metrics", "magic"], 2, "'magic' is unknown"),
@@ -158,7 +165,7 @@ def test_evaluate_scores_as_learn_does_and_keeps_nothing(mail, tmp_path):
         (["inspect", "{mail}"], 1, "not a safetensors file"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_a_code(mail, tmp_path, words, code, said):
+def test_what_is_wrong_is_one_line_and_a_code(mail, tmp_path, words, code, message):
     (tmp_path / "nan.csv").write_text("a,y\n1,0\nnan,1\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "header.csv").write_text("a,y\n")
@@ -171,7 +178,7 @@ def test_what_is_wrong_is_one_line_and_a_code(mail, tmp_path, words, code, said)
     assert (done.code, done.out) == (code, "")
     (line,) = done.err.splitlines()
     assert line.startswith("nolana: ")
-    assert said in line
+    assert message in line
     assert mail.read_bytes() == data
     assert not (tmp_path / "m").exists()
 
@@ -181,7 +188,7 @@ def test_bad_rows_are_counted_and_put_aside(mail, tmp_path):
     words = ("learn", mail, "--model", tmp_path / "m")
     done = call(*words, folder=tmp_path)
     assert done.code == 1
-    assert "line 2502, column 2 (\"b\"): 'x' is not a number. 2,000 rows are learned and kept" in done.err
+    assert "line 2502, column 2 (\"b\"): 'x' is not a number. 2,000 rows are learned and saved" in done.err
     aside = tmp_path / "aside.jsonl"
     done = call(*words, "--on-bad-row", f"quarantine={aside}", "--json", folder=tmp_path)
     facts = json.loads(done.out)
@@ -190,10 +197,10 @@ def test_bad_rows_are_counted_and_put_aside(mail, tmp_path):
     done = call("predict", mail, "--model", tmp_path / "m", "--on-bad-row", "skip", folder=tmp_path)
     assert done.out.splitlines()[0] == "line,prediction"
     assert done.out.splitlines()[-1].startswith("2501,")
-    assert "2 bad rows left out (1 number, 1 format)" in done.err
+    assert "bad rows: 2 left out (1 number, 1 format)" in done.err
 
 
-def test_each_row_of_a_pipe_is_told_at_once_and_ctrl_c_saves(tmp_path):
+def test_each_row_of_a_pipe_is_printed_at_once_and_ctrl_c_saves(tmp_path):
     model = tmp_path / "m"
     words = [*MAIN, "learn", "-", "--target", "y", "--model", str(model), "--each", "--json"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -202,10 +209,10 @@ def test_each_row_of_a_pipe_is_told_at_once_and_ctrl_c_saves(tmp_path):
             process.stdin.write(json.dumps({"x": i % 2, "y": "odd" if i % 2 else "even"}).encode() + b"\n")
             process.stdin.flush()
             assert select.select([process.stdout], [], [], 60)[0], "no word about the row"
-            told = json.loads(process.stdout.readline())
-            assert told["line"] == i + 1
-            assert told["label"] == ("odd" if i % 2 else "even")
-            assert told["prediction"] == (None if i == 0 else "even" if i < 2 else told["label"])
+            printed = json.loads(process.stdout.readline())
+            assert printed["line"] == i + 1
+            assert printed["label"] == ("odd" if i % 2 else "even")
+            assert printed["prediction"] == (None if i == 0 else "even" if i < 2 else printed["label"])
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:
@@ -220,7 +227,7 @@ def test_each_row_of_a_pipe_is_told_at_once_and_ctrl_c_saves(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_in_a_file_the_model_is_saved_and_gone_on_with(tmp_path, number):
+def test_interrupted_in_a_file_the_model_is_saved_and_resumed(tmp_path, number):
     source, model = write(tmp_path / "s.csv", 30_000), tmp_path / "m"
     words = ("learn", source, "--model", model, "--checkpoint-every", "100", "--target", "kind")
     pid = start(*words, folder=tmp_path)
@@ -229,7 +236,7 @@ def test_interrupted_in_a_file_the_model_is_saved_and_gone_on_with(tmp_path, num
     os.kill(pid, number)
     done = wait(pid, tmp_path)
     assert done.code == 128 + number
-    assert f"interrupted by {number.name}; the same command goes on from line" in done.out
+    assert f"interrupted by {number.name}; the same command resumes at line" in done.out
     rows = nolana.load(model).n_rows_
     assert 0 < rows < 30_000
     done = call(*words[:4], "--target", "kind", "--json", folder=tmp_path)
@@ -248,7 +255,7 @@ def test_when_nobody_reads_the_command_ends_in_silence(mail, tmp_path):
     assert nolana.load(model).n_rows_ == 1000
 
 
-def test_standard_input_that_is_a_file_is_gone_on_with(mail, tmp_path):
+def test_standard_input_that_is_a_file_is_resumed(mail, tmp_path):
     model, text = tmp_path / "m", mail.read_text().splitlines(keepends=True)
     mail.write_text("".join(text[:1501]))
     for rows in (1500, 2500):
@@ -335,6 +342,15 @@ def test_help_tells_the_exit_codes(tmp_path):
     out = " ".join(call("--help", folder=tmp_path).out.split())
     assert "130" in out
     assert all(command in out for command in ("learn", "predict", "evaluate", "inspect"))
+
+
+def test_every_declared_option_is_in_the_help(tmp_path):
+    options = declared(SourceOptions) | declared(LearnerOptions)
+    flags = {option.flag or "--" + name.replace("_", "-") for name, option in options.items() if option.flag != ""}
+    assert len(flags) == len(options) - 2  # block_rows and chunk_bytes
+    for command in ("learn", "evaluate"):
+        words = set(call(command, "--help", folder=tmp_path).out.split())
+        assert {part for flag in flags for part in flag.split("/")} <= words
 
 
 def test_the_file_of_a_run_holds_no_times(mail, tmp_path):

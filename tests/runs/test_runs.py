@@ -1,12 +1,14 @@
 """Runs: stopped anywhere, also by kill -9, they end in the bytes of one that was never disturbed."""
 
 import gzip
+import importlib
 import json
 import os
 import random
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,10 +21,21 @@ import nolana
 from commands import call, kill_after
 from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, OtherSourceError, StreamError
-from nolana.running import Checkpoints, Every, Predicting, Reading, Recipe, Scoring, Stop, begin, describe, resume
+from nolana.runs import (
+    Checkpoints,
+    Inspection,
+    Interval,
+    Predictor,
+    Recipe,
+    Scoring,
+    SourceOptions,
+    Stop,
+    resume,
+    start,
+)
 
 SMALL = Recipe(parameters={"n_landmarks": 12})
-MIXED = Reading(target="kind", categories="onehot", max_categories=3, missing="indicator", on_bad_row="skip")
+MIXED = SourceOptions(target="kind", categories="onehot", max_categories=3, missing="indicator", on_bad_row="skip")
 
 
 def rows(n, seed=0):
@@ -60,22 +73,22 @@ def write(path, n, seed=0, bad=True):
     return path
 
 
-def learned(source, model, reading=MIXED, recipe=SMALL, every=None, stop_after=None, **options):
+def learned(source, model, options=MIXED, recipe=SMALL, every=None, stop_after=None, **how):
     """A run to its end, or until so many blocks were learned; its bytes."""
     scoring = Scoring(window=200)
     if model.exists():
-        run, _ = resume(model, str(source), reading, recipe, scoring, **options)
+        run, _ = resume(model, str(source), options, recipe, scoring, **how)
     else:
-        run = begin(str(source), reading, recipe, scoring)
+        run = start(str(source), options, recipe, scoring)
     stop, blocks = Stop(), []
 
     def watch(_):
         blocks.append(1)
         if stop_after is not None and len(blocks) >= stop_after:
-            stop.ask()
+            stop.request()
 
     checkpoints = Checkpoints(model, every)
-    run.go(stop=stop, checkpoints=checkpoints, watch=watch)
+    run.process(stop=stop, checkpoints=checkpoints, on_block=watch)
     checkpoints.write(run)
     return model.read_bytes()
 
@@ -84,12 +97,12 @@ def learned(source, model, reading=MIXED, recipe=SMALL, every=None, stop_after=N
 def test_stopped_at_any_block_it_ends_in_the_same_bytes(tmp_path, name):
     source = write(tmp_path / name, 2300)
     whole = learned(source, tmp_path / "whole")
-    assert learned(source, tmp_path / "often", every=Every(rows=70)) == whole
+    assert learned(source, tmp_path / "often", every=Interval(rows=70)) == whole
     parts = tmp_path / "parts"
     for _ in range(40):
-        done = learned(source, parts, every=Every(rows=130), stop_after=1)
+        done = learned(source, parts, every=Interval(rows=130), stop_after=1)
     assert done == whole
-    info = describe(parts).facts()
+    info = Inspection(parts).facts()
     assert info["run"]["finished"]
     assert info["rows"] == info["run"]["rows_scored"] == 2300 - sum(info["run"]["bad_rows"].values())
 
@@ -100,15 +113,15 @@ def test_libsvm_and_regression_too(tmp_path):
     lines = [f"{i % 90} 1:{x:.4f} 3:{z:.4f}" for i, (x, z) in enumerate(rng.normal(size=(1500, 2)))]
     lines[1200] = lines[1200].replace(f"{1200 % 90} ", "1.5 ", 1)  # the first block has whole numbers only
     source.write_text("\n".join(lines))
-    whole = learned(source, tmp_path / "whole", Reading())
+    whole = learned(source, tmp_path / "whole", SourceOptions())
     parts = tmp_path / "parts"
     for _ in range(4):
-        done = learned(source, parts, Reading(), every=Every(rows=500), stop_after=1)
+        done = learned(source, parts, SourceOptions(), every=Interval(rows=500), stop_after=1)
     assert done == whole
-    assert describe(parts).facts()["task"] == "regression"
+    assert Inspection(parts).facts()["task"] == "regression"
 
 
-def test_a_file_that_has_grown_is_gone_on_with(tmp_path):
+def test_a_file_that_has_grown_is_resumed(tmp_path):
     whole = write(tmp_path / "s.csv", 1500)
     grown, text = tmp_path / "grown" / "s.csv", whole.read_text().splitlines(keepends=True)
     grown.parent.mkdir()
@@ -119,14 +132,14 @@ def test_a_file_that_has_grown_is_gone_on_with(tmp_path):
     estimators = [nolana.load(tmp_path / name) for name in ("grown-model", "whole-model")]
     X = np.random.default_rng(0).normal(size=(50, estimators[0].n_features_in_))
     assert np.array_equal(*(estimator.scores(X) for estimator in estimators))
-    assert describe(tmp_path / "grown-model").facts()["run"]["rows_scored"] == estimators[1].n_rows_
+    assert Inspection(tmp_path / "grown-model").facts()["run"]["rows_scored"] == estimators[1].n_rows_
 
 
 def test_another_source_is_learned_on_top_unless_the_first_is_unfinished(tmp_path):
     first, second, model = write(tmp_path / "a.csv", 1500), write(tmp_path / "b.csv", 900, seed=1), tmp_path / "model"
-    learned(first, model, every=Every(rows=500), stop_after=1)
+    learned(first, model, every=Interval(rows=500), stop_after=1)
     at_first = model.read_bytes()
-    with pytest.raises(ConflictError, match=r"stands at line 1,00\d of .*a.csv, which is not finished.*--leave-rest"):
+    with pytest.raises(ConflictError, match=r"has learned .*a.csv up to line 1,00\d and not to its end.*--leave-rest"):
         learned(second, model)
     assert model.read_bytes() == at_first
     learned(first, model)
@@ -139,10 +152,10 @@ def test_another_source_is_learned_on_top_unless_the_first_is_unfinished(tmp_pat
     assert nolana.load(model).n_rows_ == before + 2 * (900 - 3)
     model.write_bytes(at_first)
     learned(second, model, leave_rest=True)
-    assert describe(model).facts()["run"]["source"] == str(second)
+    assert Inspection(model).facts()["run"]["source"] == str(second)
 
 
-def test_tables_of_the_same_shape_are_told_apart(tmp_path):
+def test_tables_of_the_same_shape_are_distinguished(tmp_path):
     model = tmp_path / "model"
     for seed in (0, 1):
         source = write(tmp_path / f"{seed}.parquet", 500, seed=seed)
@@ -153,25 +166,25 @@ def test_tables_of_the_same_shape_are_told_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reading", "recipe", "scoring", "said"),
+    ("options", "recipe", "scoring", "message"),
     [
-        (Reading(target="a"), Recipe(), Scoring(), "target='a'.*target='kind'"),
-        (Reading(ignore=("b",)), Recipe(), Scoring(), r"ignore=\['b'\]"),
-        (Reading(missing="mean"), Recipe(), Scoring(), "missing='mean'.*missing='indicator'"),
-        (Reading(), Recipe(parameters={"n_landmarks": 5}), Scoring(), "n_landmarks=5 .*n_landmarks=12"),
-        (Reading(), Recipe(parameters={"scale": False}), Scoring(), "scale=False.*scale=True"),
-        (Reading(), Recipe("regression"), Scoring(), "for classification.*'regression'"),
-        (Reading(), Recipe(), Scoring(window=7), "window=7.*window=200"),
-        (Reading(), Recipe(), Scoring(("auc",)), "metrics=.*auc.*accuracy"),
+        (SourceOptions(target="a"), Recipe(), Scoring(), "target='a'.*target='kind'"),
+        (SourceOptions(ignore=("b",)), Recipe(), Scoring(), r"ignore=\['b'\]"),
+        (SourceOptions(missing="mean"), Recipe(), Scoring(), "missing='mean'.*missing='indicator'"),
+        (SourceOptions(), Recipe(parameters={"n_landmarks": 5}), Scoring(), "n_landmarks=5 .*n_landmarks=12"),
+        (SourceOptions(), Recipe(parameters={"scale": False}), Scoring(), "scale=False.*scale=True"),
+        (SourceOptions(), Recipe("regression"), Scoring(), "task='regression'.*for classification"),
+        (SourceOptions(), Recipe(), Scoring(window=7), "window=7.*window=200"),
+        (SourceOptions(), Recipe(), Scoring(("auc",)), "metrics=.*auc.*accuracy"),
     ],
 )
-def test_what_contradicts_the_file_is_refused_and_names_both(tmp_path, reading, recipe, scoring, said):
+def test_what_contradicts_the_file_is_refused_and_names_both(tmp_path, options, recipe, scoring, message):
     source, model = write(tmp_path / "s.csv", 300), tmp_path / "model"
     learned(source, model)
-    with pytest.raises(ConflictError, match=said + ".*--fresh"):
-        resume(model, str(source), reading, recipe, scoring)
+    with pytest.raises(ConflictError, match=message + ".*--fresh"):
+        resume(model, str(source), options, recipe, scoring)
     assert resume(model, str(source), MIXED, SMALL, Scoring(window=200))
-    assert resume(model, str(source), Reading(on_bad_row="skip"), Recipe("classification"), Scoring())
+    assert resume(model, str(source), SourceOptions(on_bad_row="skip"), Recipe("classification"), Scoring())
 
 
 def test_a_model_saved_without_a_run_learns_and_predicts(tmp_path):
@@ -179,23 +192,21 @@ def test_a_model_saved_without_a_run_learns_and_predicts(tmp_path):
     nolana.NolanaClassifier(n_landmarks=10).fit(X, X[:, 0] > 0).save(tmp_path / "model")
     source = tmp_path / "s.csv"
     source.write_text("".join(f"{a},{b}\n" for a, b in X))
-    with Predicting(tmp_path / "model", str(source), Reading()) as predicting:
-        assert np.array_equal(
-            np.concatenate([p.labels for p in predicting]), nolana.load(tmp_path / "model").predict(X)
-        )
+    with Predictor(tmp_path / "model", str(source), SourceOptions()) as predictor:
+        assert np.array_equal(np.concatenate([p.labels for p in predictor]), nolana.load(tmp_path / "model").predict(X))
     labelled = tmp_path / "t.csv"
     labelled.write_text("".join(f"{a},{b},{int(a > 0)}\n" for a, b in X))
-    run, kept = resume(tmp_path / "model", str(labelled), Reading(), Recipe(), Scoring())
-    assert kept is None
-    run.go()
+    run, saved = resume(tmp_path / "model", str(labelled), SourceOptions(), Recipe(), Scoring())
+    assert saved is None
+    run.process()
     assert run.rows == 300
     assert run.estimator.n_rows_ == 600
     with pytest.raises(ConflictError, match="has 3 features, the model 2"):
-        Predicting(tmp_path / "model", str(labelled), Reading())
-    assert describe(tmp_path / "model").facts()["run"] is None
+        Predictor(tmp_path / "model", str(labelled), SourceOptions())
+    assert Inspection(tmp_path / "model").facts()["run"] is None
 
 
-def test_states_that_make_no_sense_are_the_files_fault(tmp_path):
+def test_an_invalid_state_is_an_error_of_the_file(tmp_path):
     source, model = write(tmp_path / "s.csv", 300), tmp_path / "model"
     learned(source, model)
     sections = modelfile.read(model)
@@ -224,20 +235,20 @@ def test_states_that_make_no_sense_are_the_files_fault(tmp_path):
     for change in changes:
         path = spoilt(change)
         with pytest.raises(ModelFileError):
-            resume(path, str(source), Reading(on_bad_row="skip"), Recipe(), Scoring())
+            resume(path, str(source), SourceOptions(on_bad_row="skip"), Recipe(), Scoring())
     assert modelfile.read(model).keys() == sections.keys()
 
 
-def test_a_bad_row_ends_the_run_and_what_was_learned_before_it_can_be_kept(tmp_path):
+def test_a_bad_row_ends_the_run_and_what_was_learned_before_it_can_be_saved(tmp_path):
     source, model = write(tmp_path / "s.csv", 2300), tmp_path / "model"
-    strict = Reading(target="kind", categories="onehot", max_categories=3, missing="indicator")
+    strict = SourceOptions(target="kind", categories="onehot", max_categories=3, missing="indicator")
     text = source.read_text().splitlines(keepends=True)
     right = [line for line in text if "sense" not in line]
     source.write_text("".join([*right[:1500], "1,x,red,2024-01-01,warm\n", *right[1500:]]))
-    run = begin(str(source), strict, SMALL, Scoring(window=200))
+    run = start(str(source), strict, SMALL, Scoring(window=200))
     with pytest.raises(StreamError, match=r"s.csv, line 1501, column 2 \(\"b\"\): 'x' is not a number"):
-        run.go()
-    assert run.can_be_kept
+        run.process()
+    assert run.can_be_saved
     run.save(model)
     source.write_text("".join(right))
     assert learned(source, model, strict) == learned(source, tmp_path / "whole", strict)
@@ -248,10 +259,10 @@ def test_rows_that_the_learner_refuses_name_their_lines(tmp_path):
     lines = [f"{x:.3f},{int(x > 0)}" for x in np.random.default_rng(0).normal(size=2500)]
     lines[1700] = "1e300,1"
     source.write_text("\n".join(lines))
-    run = begin(str(source), Reading(), SMALL, Scoring())
+    run = start(str(source), SourceOptions(), SMALL, Scoring())
     with pytest.raises(StreamError, match=r"s\.csv, lines 1,001 to 2,000: "):
-        run.go()
-    assert run.can_be_kept
+        run.process()
+    assert run.can_be_saved
     assert run.rows == 1000
 
 
@@ -261,10 +272,10 @@ def test_the_label_of_a_row_that_is_left_out_leaves_no_trace(tmp_path):
     source.write_text(
         "x,y\n" + "1,a\n2,b\n" * 600 + "oops,a label that is longer than the others\n3,c\n" + "1,a\n" * 600
     )
-    reading = Reading(on_bad_row="skip")
-    whole = learned(source, tmp_path / "whole", reading)
+    options = SourceOptions(on_bad_row="skip")
+    whole = learned(source, tmp_path / "whole", options)
     assert nolana.load(tmp_path / "whole").classes_.dtype == "<U1"
-    assert learned(source, tmp_path / "cut", reading, every=Every(rows=200)) == whole
+    assert learned(source, tmp_path / "cut", options, every=Interval(rows=200)) == whole
 
 
 # kill -9
@@ -350,7 +361,7 @@ def test_killed_while_the_file_is_written(tmp_path, at):
 
 def test_a_full_disk_leaves_the_last_checkpoint(tmp_path):
     source, model = write(tmp_path / "s.csv", 3000), tmp_path / "model"
-    learned(source, model, every=Every(rows=500), stop_after=1)
+    learned(source, model, every=Interval(rows=500), stop_after=1)
     good = model.read_bytes()
 
     def full():
@@ -365,7 +376,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path):
     assert learned(source, model) == learned(source, tmp_path / "whole")
 
 
-def test_a_directory_that_may_not_be_written_is_told_before_the_first_row():
+def test_a_directory_that_may_not_be_written_is_refused_before_the_first_row():
     folder = Path(tempfile.mkdtemp())
     try:
         folder.chmod(0o755)
@@ -387,4 +398,12 @@ def test_a_directory_that_may_not_be_written_is_told_before_the_first_row():
 @pytest.mark.parametrize("text", ["", "0", "3x", "-5", "s", "1.5"])
 def test_every_what(text):
     with pytest.raises(ValueError, match="neither a number of rows"):
-        Every.of_text(text)
+        Interval.of_text(text)
+
+
+def test_the_old_name_of_the_package_warns():
+    sys.modules.pop("nolana.running", None)
+    with pytest.warns(DeprecationWarning, match=r"import nolana\.runs"):
+        old = importlib.import_module("nolana.running")
+    assert (old.begin, old.Reading, old.Every, old.resume) == (start, SourceOptions, Interval, resume)
+    assert all(hasattr(old, name) for name in old.__all__)

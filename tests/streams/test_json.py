@@ -109,7 +109,7 @@ def test_jsonl_errors_name_the_place():
 
 
 def test_a_label_that_an_array_cannot_hold_is_refused():
-    assert "ends in a NUL" in refusal('{"a": 1, "y": "x\\u0000"}\n')
+    assert "ends with a NUL" in refusal('{"a": 1, "y": "x\\u0000"}\n')
 
 
 def test_jsonl_keys_that_are_not_asked_for_are_passed_over():

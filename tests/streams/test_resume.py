@@ -125,7 +125,7 @@ def test_a_resume_at_every_block_is_undisturbed(tmp_path_factory, kind, packing,
 )
 @settings(max_examples=15)
 def test_blocks_and_chunks_change_no_row(kind, sizes, chunks):
-    """The kinds are told from the whole, so that only the cuts differ."""
+    """The kinds are inferred from the whole, so that only the cuts differ."""
     data = contents(kind)
     plan = streams.open(io.BytesIO(data), **parameters(kind)).plan
     found = []
@@ -153,10 +153,10 @@ def test_another_file_is_noticed(tmp_path, packing):
     changed = bytearray(text)
     changed[at - 3] ^= 1
     for other, message in (
-        (text[: at - 1], "it ends before that"),
-        (text[:10], "it ends before that"),
-        (bytes(changed), "is not what was read then"),
-        (b"a,b,y\n7" + text[7:], "is not what was read then"),
+        (text[: at - 1], "the text ends before it"),
+        (text[:10], "the text ends before it"),
+        (bytes(changed), "the text before it has changed"),
+        (b"a,b,y\n7" + text[7:], "the text before it has changed"),
     ):
         path.write_bytes(pack(other))
         with pytest.raises(StreamError, match=message):
@@ -170,7 +170,7 @@ def test_another_table_is_noticed(tmp_path):
         next(stream)
         state = stream.state()
     pq.write_table(pa.table({"a": [1.0], "y": [0]}), path)
-    with pytest.raises(StreamError, match="cannot go on from row 3"):
+    with pytest.raises(StreamError, match="cannot resume at row 3"):
         streams.open(path, resume=state)
 
 

@@ -126,7 +126,7 @@ def test_other_delimiters():
         ("a,b,y\n1,-1e999,0\n", 2, 2, "-1e999", "line 2, column 2 (\"b\"): '-1e999' is not a finite number"),
         ("a,b,y\n1,2\n", 2, 3, "1,2", 'line 2, column 3 ("y"): missing: the row has 2 fields, line 1 has 3'),
         ("a,b,y\n1,2,3,4,5\n", 2, 4, "1,2,3,4,5", "line 2, column 4: too many: the row has 5 fields, line 1 has 3"),
-        ('a,b,y\n"1"2,2,0\n', 2, 1, '"1"2', 'line 2, column 1 ("a"): text behind the closing quote: \'"1"2\''),
+        ('a,b,y\n"1"2,2,0\n', 2, 1, '"1"2', 'line 2, column 1 ("a"): text after the closing quote: \'"1"2\''),
         ('a,b,y\n1,2,"x\n\n', 2, 3, '"x\n\n', 'line 2, column 3 ("y"): the quote that begins here is not closed'),
         ('a,"b\nc",y\n1,2,0\n1,x,0', 4, 2, "x", "line 4, column 2 (\"b\nc\"): 'x' is not a number"),
         ('a,b,y\n"\n\n",2,0\n', 2, 1, '"\n\n"', 'line 2, column 1 ("a"): '),
@@ -144,12 +144,12 @@ def test_csv_errors_name_the_place(text, line, column, value, message):
 
 def test_errors_about_columns():
     text = "a,b,y\n1,2,0\n"
-    assert "target: no column is named 'z'; there are: 'a', 'b', 'y'" in str(refusal(text, target="z"))
+    assert "target: no column is named 'z'; the columns are: 'a', 'b', 'y'" in str(refusal(text, target="z"))
     assert "several columns are named 'a'" in str(refusal("a,a,y\n1,2,3\n", target="a"))
     assert "features: there is no column 3; line 1 has 3" in str(refusal(text, features=[3]))
     assert "no column is left for the features" in str(refusal("1\n2\n", format="csv"))
     assert "is the delimiter ','?" in str(refusal("1|2\n", format="csv"))
-    assert "nothing in it" in str(refusal("\n \n", format="csv"))
+    assert "the source is empty" in str(refusal("\n \n", format="csv"))
     with pytest.raises(ValueError, match="'b' is the target and cannot be among the features"):
         read(text, target="b", features=["b"])
     with pytest.raises(ValueError, match="features names a column twice"):
@@ -199,7 +199,7 @@ def test_a_label_that_does_not_fit_says_how_to_set_it():
     assert "label '0.5' is not an integer (labels=\"int\")" in str(refusal(text + "1,0.5\n", labels="int"))
     assert "label 'inf' is not a finite number" in str(refusal(text + "1,inf\n"))
     assert "label '�' is not UTF-8" in str(refusal(b"1,\xff\n"))
-    with pytest.raises(ValueError, match="labels='strings' is not a kind of label; choose one of: int, float, text"):
+    with pytest.raises(ValueError, match="labels='strings' is not one of: int, float, bool, text"):
         read(text, labels="strings")
 
 
@@ -255,22 +255,22 @@ def test_libsvm_width_of_a_file_and_of_a_pipe(tmp_path):
     assert streams.read(path, block_rows=2)[0].shape == (4, 5)
     assert read(text)[0].shape == (4, 5)
     error = refusal(text, block_rows=2)
-    assert "line 4, column 2: '5:1': the index is beyond the 1 features of the first block; give n_features" in str(
+    assert "line 4, column 2: '5:1': the index is beyond the 1 features of the first block; set n_features" in str(
         error
     )
     assert read(text, block_rows=2, n_features=6)[0].shape == (4, 6)
-    assert "no index:value from which to tell" in str(refusal("1\n2\n", format="libsvm"))
+    assert "no index:value to infer the number of features from" in str(refusal("1\n2\n", format="libsvm"))
     assert "dense rows would take" in str(refusal("1 4294967296:1\n"))
 
 
 def test_parameters_of_libsvm_are_checked():
-    with pytest.raises(ValueError, match="in LIBSVM text the label stands first"):
+    with pytest.raises(ValueError, match="in LIBSVM text the label comes first"):
         read(LIBSVM, target="y")
-    with pytest.raises(TypeError, match="LIBSVM text knows columns by index only, got 'a'"):
+    with pytest.raises(TypeError, match="LIBSVM text has columns by index only, got 'a'"):
         read(LIBSVM, features=["a"])
     with pytest.raises(ValueError, match=r"index 0 is not in 1\.\.3"):
         read(LIBSVM, features=[0])
-    with pytest.raises(ValueError, match="n_features=0 is not a number of features"):
+    with pytest.raises(ValueError, match="n_features=0 must be a whole number, at least 1"):
         read(LIBSVM, n_features=0)
 
 
@@ -331,22 +331,32 @@ def test_concatenated_members_and_damaged_files(tmp_path):
         ("a.t", "1 qid:1 1:2 # x, y", "libsvm"),
     ],
 )
-def test_formats_are_guessed_from_the_name_then_the_first_line(tmp_path, name, text, format):
-    from nolana.streams.formats import guess
+def test_formats_are_detected_from_the_name_then_the_first_line(tmp_path, name, text, format):
+    from nolana.streams.formats import MAGIC, detect
     from nolana.streams.sources import Bytes
-    from nolana.streams.text import Text
 
-    path = tmp_path / name
-    path.write_text(text)
+    class Slow(io.BytesIO):
+        """A file of this name that returns a few bytes at a time."""
+
+        def __init__(self, chunk):
+            super().__init__(text.encode())
+            self.name, self.chunk = str(tmp_path / name), chunk
+
+        def read1(self, size=-1):
+            return super().read1(self.chunk)
+
     for chunk in (1, 100):
-        source = Text(Bytes(path), chunk)
-        assert guess(source) == format
-        source.close()
+        source = Bytes(Slow(chunk), MAGIC)
+        assert detect(source).format == format
+        chunks = []
+        while data := source.read1(7):
+            chunks.append(data)
+        assert b"".join(chunks) == text.encode()
 
 
 def test_formats_unknown_and_options_of_another():
-    assert "give format=, one of: csv, libsvm" in str(refusal("hello\n"))
-    with pytest.raises(ValueError, match="format='xml' is not one of: csv, libsvm"):
+    assert "set format= to one of: jsonl, libsvm, csv, parquet, arrow" in str(refusal("hello\n"))
+    with pytest.raises(ValueError, match="format='xml' is not one of: jsonl, libsvm, csv, parquet, arrow"):
         read("1,2\n", format="xml")
     with pytest.raises(ValueError, match="header=True is for format 'csv'; <stream> is read as 'libsvm'"):
         read(LIBSVM, header=True)

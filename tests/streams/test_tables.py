@@ -93,7 +93,7 @@ def test_tables_that_cannot_be_read():
     for damaged in (whole[:-8], whole[:20] + whole[40:], b"PAR1" + bytes(40) + b"PAR1"):
         with pytest.raises(StreamError, match=r"cannot be read|damaged"):
             read(damaged)
-    assert "this is not Parquet" in refusal(b"a,b\n1,2\n", format="parquet")
+    assert "this is not a Parquet file" in refusal(b"a,b\n1,2\n", format="parquet")
     stream = packed(pa.table({"a": [1.0] * 100, "y": [0] * 100}), "stream", 10)
     with pytest.raises(StreamError, match="damaged or cut off"):
         read(stream[: len(stream) // 2])

@@ -1,4 +1,4 @@
-"""The commands of ``nolana``: what each is called and which options it takes; the work is in the module of its name."""
+"""The commands of ``nolana``: their names and options; the work is in the module of the same name."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,43 +6,44 @@ from typing import Annotated
 import typer
 
 import nolana
-from nolana.cli.models import Categories, Ignore, Missing, models
-from nolana.cli.options import columns, in_words_of_options
+from nolana.cli.models import READ, models
+from nolana.cli.options import Group, with_groups, words_of_command_line
 from nolana.errors import ModelFileError, NolanaError, StreamError
+from nolana.streams import SourceOptions
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 something is wrong in the data or in a model file, or cannot be written; 2 the command line "
-    "is wrong; 130 and 143 interrupted by Ctrl-C and SIGTERM, what was learned is saved; 141 nobody reads the output."
+    "Exit codes: 0 done; 1 invalid data, an invalid model file, or a file that cannot be written; 2 an invalid command "
+    "line; 130 and 143 interrupted by Ctrl-C and SIGTERM, the model is saved; 141 the output pipe was closed."
 )
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 data = typer.Typer()
 app.add_typer(data, name="data")
 app.add_typer(models)
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `nolana data list` names it.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set, see `nolana data list`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def run() -> int:
-    """Run the command that the process was given and return its exit code; what is wrong is one line."""
+    """Run the command of the process and return its exit code; an error is one line."""
     try:
         code = app(prog_name="nolana", standalone_mode=False)
     except typer.Abort:
         return 130
     except (ModelFileError, StreamError) as error:
-        return _refuse(in_words_of_options(str(error)), 1)
+        return _print_error(str(error), 1)
     except NolanaError as error:
-        return _refuse(str(error))
+        return _print_error(str(error), 2)
     except Exception as error:
-        # The class that typer raises for a bad argument has had several homes; this method of it is as old as typer.
+        # typer has moved the class of these errors between modules; its method is as old as typer.
         if not hasattr(error, "format_message"):
             raise
-        return _refuse(error.format_message())
+        return _print_error(error.format_message(), 2)
     return code if isinstance(code, int) else 0
 
 
-def _refuse(message: str, code: int = 2) -> int:
-    typer.echo("nolana: " + " ".join(message.split()), err=True)
+def _print_error(message: str, code: int) -> int:
+    typer.echo("nolana: " + " ".join(words_of_command_line(message).split()), err=True)
     return code
 
 
@@ -61,43 +62,43 @@ def options(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Where to write the picture: .png, .svg or .pdf.")] = Path("demo.png"),
+    out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("demo.png"),
     landmarks: Annotated[int, typer.Option(min=1, max=1797, help="Landmarks of each NOLANA.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffle.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
     """Watch four learners read 1797 handwritten digits, each digit predicted before it is learned."""
-    from nolana.cli.demo import show
+    from nolana.cli.demo import execute
 
-    show(out, landmarks=landmarks, seed=seed, as_json=json)
+    execute(out, landmarks=landmarks, seed=seed, as_json=json)
 
 
 @app.command()
+@with_groups
 def compare(
-    data: Annotated[Path | None, typer.Argument(help="A file of any format; by default scikit-learn's digits.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the label, by name or number.")] = None,
-    task: Annotated[str | None, typer.Option(help="classification or regression; by default told from labels.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Names with commas between them, or all.")] = None,
-    landmarks: Annotated[int, typer.Option(min=1, help="The budget: what NOLANA needs for so many.")] = 100,
+    options: Annotated[SourceOptions, Group(READ, ("target", "ignore", "categories", "missing"))],
+    data: Annotated[Path | None, typer.Argument(help="A file of any format. Default: scikit-learn's digits.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="classification or regression. Default: inferred from the labels.")
+    ] = None,
+    methods: Annotated[str | None, typer.Option(help="Names separated by commas, or all.")] = None,
+    landmarks: Annotated[int, typer.Option(min=1, help="The budget: the memory that NOLANA needs for so many.")] = 100,
     shuffles: Annotated[int, typer.Option(min=1, help="Passes, each over the rows in another order.")] = 5,
     in_order: Annotated[bool, typer.Option("--in-order", help="One pass in the order of the file.")] = False,
-    tune: Annotated[bool, typer.Option("--tune", help="Choose parameters by cross-validation on first rows.")] = False,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Choose parameters by cross-validation on the first rows.")
+    ] = False,
     scale: Annotated[bool, typer.Option(help="Standardise the features by the rows so far.")] = True,
-    ignore: Ignore = None,
-    categories: Categories = None,
-    missing: Missing = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
-    out: Annotated[Path, typer.Option(help="Where to write the picture: .png, .svg or .pdf.")] = Path("compare.png"),
+    out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("compare.png"),
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Compare NOLANA with its rivals on your own data, at equal budget, each row predicted before it is learned."""
-    from nolana.cli.compare import show
+    """Compare NOLANA with other methods on your own data, at equal budget, each row predicted before it is learned."""
+    from nolana.cli.compare import execute
 
-    given = {"ignore": columns(ignore), "categories": categories, "missing": missing}
-    show(
+    execute(
         data,
-        target=target,
-        reading={name: said for name, said in given.items() if said is not None},
+        options=options,
         task=task,
         methods=methods,
         landmarks=landmarks,
@@ -113,7 +114,7 @@ def compare(
 
 @data.callback(invoke_without_command=True)
 def data_sets(context: typer.Context) -> None:
-    """The data sets of the paper, and some that drift: which there are, where they stand, how to get them."""
+    """The data sets of the paper, and some that drift: list, find and download them."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -123,7 +124,7 @@ def list_data(
     directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
     json: Json = False,
 ) -> None:
-    """List the data sets, and where those stand that are on this machine."""
+    """List the data sets, and where they are on this machine."""
     from nolana.cli.data import show_all
 
     show_all(directory, as_json=json)
@@ -135,7 +136,7 @@ def where_data(
     directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
     json: Json = False,
 ) -> None:
-    """Print the files of a data set; an error says where to get it if it is missing."""
+    """Print the paths of a data set; if it is missing, the error says where to get it."""
     from nolana.cli.data import show_place
 
     show_place(name, directory, as_json=json)
@@ -145,12 +146,12 @@ def where_data(
 def get_data(
     name: Name,
     directory: Annotated[
-        Path | None, typer.Option("--data", help="Where to put it; by default to your data directory.")
+        Path | None, typer.Option("--data", help="Where to put it. Default: your data directory.")
     ] = None,
     url: Annotated[str | None, typer.Option(help="A mirror of the LIBSVM collection.")] = None,
     json: Json = False,
 ) -> None:
-    """Download a data set, going on where an earlier attempt broke off, and check it."""
+    """Download and check a data set; an interrupted download is resumed."""
     from nolana.cli.data import fetch
 
     fetch(name, directory, url=url, as_json=json)
@@ -158,13 +159,13 @@ def get_data(
 
 @app.command()
 def paper(
-    experiment: Annotated[str, typer.Argument(help="all, or one of its tables and figures.")] = "all",
+    experiment: Annotated[str, typer.Argument(help="all, or the name of one table or figure.")] = "all",
     directory: Annotated[Path | None, typer.Option("--data", help="A directory to search for data first.")] = None,
     out: Annotated[Path, typer.Option(help="Directory for report.html and the CSV files.")] = Path("paper"),
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and two shuffles: minutes, not hours.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; by default as many as cores.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: number of cores.")] = None,
 ) -> None:
-    """Re-run the experiments of the paper and write the report; an interrupted run goes on where it stopped."""
-    from nolana.cli.paper import show
+    """Re-run the experiments of the paper and write the report; the same command resumes an interrupted run."""
+    from nolana.cli.paper import execute
 
-    show(experiment, data=directory, out=out, quick=quick, jobs=jobs)
+    execute(experiment, data=directory, out=out, quick=quick, jobs=jobs)

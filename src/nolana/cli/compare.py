@@ -1,7 +1,7 @@
-"""``nolana compare``: NOLANA and its rivals on one file at equal budget, a table and a picture."""
+"""``nolana compare``: NOLANA and other methods on one file at equal budget, a table and a picture."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,8 @@ from rich.table import Table
 from nolana import baselines, plot, streams
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
-from nolana.cli.options import column, refusing, refusing_source
+from nolana.cli.options import blame_option, blame_source
+from nolana.cli.progress import progress_bar
 from nolana.comparison import METRICS, SIGNS, Run, by_progress, kind_of, one_pass, standardised
 from nolana.evaluate import Progress as Seen
 from nolana.methods import TABLE, MethodAtBudget, Task, at_budget, names
@@ -37,7 +38,7 @@ SCORES = {"accuracy": ("accuracy %", 100.0, "{:.2f}"), "rmse": ("RMSE", 1.0, "{:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of the contest and, where parameters are chosen, the first ones that choose them."""
+    """The rows of the comparison, and the first rows, by which parameters are chosen."""
 
     title: str
     kind: str
@@ -61,11 +62,10 @@ class Line:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-def show(
+def execute(
     data: Path | None,
     *,
-    target: str | None,
-    reading: Mapping[str, Any],
+    options: streams.SourceOptions,
     task: str | None,
     methods: str | None,
     landmarks: int,
@@ -77,19 +77,19 @@ def show(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Run the contest, print the table and write the picture to `out`."""
-    with refusing("--out"):
+    """Compare the methods, print the table and write the picture to `out`."""
+    with blame_option("--out"):
         plot.check(out)
-    X, y = digits() if data is None else _read(data, target, reading)
+    X, y = digits() if data is None else _read(data, options)
     title = "scikit-learn's digits" if data is None else data.name
     rows = _rows(title, X, y, task, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
-    with refusing("--methods"):
+    with blame_option("--methods"):
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks))
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
     with one_blas_thread(), _bar() as bar:
-        table, curves = _contest(rows, wanted, seeds, tuned, bar)
+        table, curves = _compare(rows, wanted, seeds, tuned, bar)
     metric = METRICS[rows.kind]
-    with refusing("--out"):
+    with blame_option("--out"):
         plot.running_scores(curves, metric, out, f"{rows.title}: each row predicted before it was learned")
     if as_json:
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
@@ -100,7 +100,7 @@ def show(
 def _rows(
     title: str, X: Array, y: NDArray[Any], task: str | None, seed: int | None, *, scaled: bool, tuned: bool
 ) -> Rows:
-    """What there is to learn from, in the order of the seed where there is one."""
+    """The rows to learn from, in the order of the seed where there is one."""
     kind = task or kind_of(y)
     if kind not in METRICS:
         raise typer.BadParameter(f"{kind!r} is unknown; choose classification or regression", param_hint="--task")
@@ -117,9 +117,9 @@ def _rows(
     return Rows(title, kind, scaled, X[:first], y[:first], X[first:], y[first:])
 
 
-def _read(data: Path, target: str | None, reading: Mapping[str, Any]) -> tuple[Array, NDArray[Any]]:
-    with refusing_source(str(data)):
-        X, y = streams.read(data, target=None if target is None else column(target), **reading)
+def _read(data: Path, options: streams.SourceOptions) -> tuple[Array, NDArray[Any]]:
+    with blame_source(str(data)):
+        X, y = streams.read(data, **options.specified)
     assert y is not None
     return X, y
 
@@ -136,7 +136,7 @@ def _wanted(methods: str | None, task: Task) -> list[MethodAtBudget]:
     return list({m.name: m for m in (at_budget(name, task) for name in chosen)}.values())
 
 
-def _contest(
+def _compare(
     rows: Rows, wanted: list[MethodAtBudget], seeds: Sequence[int | None], tuned: bool, bar: Progress
 ) -> tuple[list[Line], dict[str, Any]]:
     metric = METRICS[rows.kind]
@@ -167,7 +167,7 @@ def _contest(
         curves[method.name] = runs[0].history
     lines.sort(key=lambda line: -SIGNS[metric] * line.score)
     for name, make in BASELINES[rows.kind].items():
-        lines.append(_line(name, passes(name, partial(_drawing_nothing, make)), {}))
+        lines.append(_line(name, passes(name, partial(_without_seed, make)), {}))
     return lines, {line.method: curves[line.method] for line in lines if line.method in curves}
 
 
@@ -175,7 +175,7 @@ def _advance(bar: Progress, task: TaskID, done: float, seen: Seen) -> None:
     bar.update(task, completed=done + seen.rows)
 
 
-def _drawing_nothing(make: Any, _: int) -> Any:
+def _without_seed(make: Any, _: int) -> Any:
     return make()
 
 
@@ -203,15 +203,12 @@ def _line(name: str, runs: list[Run], parameters: dict[str, Any]) -> Line:
 
 
 def _bar() -> Progress:
-    console = Console(stderr=True)
-    return Progress(
+    return progress_bar(
         BarColumn(bar_width=30),
         TextColumn("{task.percentage:3.0f} %"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[doing]}"),
-        console=console,
         transient=True,
-        disable=not console.is_terminal,
     )
 
 
@@ -234,10 +231,10 @@ def _print(
     for i, line in enumerate(table):
         if line.method in BASELINES[rows.kind] and table[i - 1].method not in BASELINES[rows.kind]:
             grid.add_section()
-        shown = number.format(factor * line.score)
+        score = number.format(factor * line.score)
         spread = f" ± {number.format(factor * line.spread)}" if passes > 1 else ""
         vectors = "-" if line.vectors is None else f"{line.vectors:,}"
-        grid.add_row(line.method, shown + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
+        grid.add_row(line.method, score + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
     console.print(f"Each method has the memory of {landmarks} landmarks; {order}.")
@@ -245,14 +242,14 @@ def _print(
     if rows.scaled:
         console.print("Features are standardised by the rows up to each row (--no-scale: as they are).")
     if tuned:
-        console.print(f"The first {len(rows.y_first):,} rows chose the parameters and are not part of the contest.")
+        console.print(f"The first {len(rows.y_first):,} rows chose the parameters and are not part of the comparison.")
     console.print("Times are of learning alone, on one thread.")
     if tuned:
         for line in table:
             if line.method not in BASELINES[rows.kind]:
-                console.print(f"  {line.method}: {_shown(line.parameters) or 'its defaults'}")
+                console.print(f"  {line.method}: {_text(line.parameters) or 'its defaults'}")
     console.print(f"\nThe running score is drawn in {out}")
 
 
-def _shown(parameters: dict[str, Any]) -> str:
+def _text(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in parameters.items())

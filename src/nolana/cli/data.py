@@ -1,4 +1,4 @@
-"""``nolana data``: which data sets there are, where they stand, and getting them."""
+"""``nolana data``: list, find and download data sets."""
 
 import json
 from collections.abc import Iterator
@@ -8,10 +8,11 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
 from nolana import datasets
+from nolana.cli.progress import progress_bar
 from nolana.datasets import DataSet
 from nolana.datasets.transfer import Progress as Report
 from nolana.errors import DataError
@@ -36,13 +37,13 @@ def show_all(directory: Path | None, *, as_json: bool) -> None:
         record = datasets.catalogue()[name]
         table.add_row(name, f"{record.rows:,} x {record.features}", record.task, place or "[dim]no[/dim]")
     console = Console()
-    # The terminal may wrap what is too wide for it: a path that a table has folded or cut can no longer be copied.
+    # A path that a table has folded or cut cannot be copied, so that wide lines are left to the terminal.
     console.width = max(console.width, WIDTH_BESIDE_PATHS + max(len(place or "") for place in found.values()))
     console.print(table)
     searched = ", ".join(map(str, datasets.places(directory)))
     console.print(f"Searched: {searched}", soft_wrap=True, markup=False, highlight=False)
     if None in found.values():
-        console.print("`nolana data where NAME` says how to get one that is missing.", highlight=False)
+        console.print("`nolana data where NAME` explains how to get one that is missing.", highlight=False)
 
 
 def show_place(name: str, directory: Path | None, *, as_json: bool) -> None:
@@ -51,7 +52,7 @@ def show_place(name: str, directory: Path | None, *, as_json: bool) -> None:
 
 
 def fetch(name: str, directory: Path | None, *, url: str | None, as_json: bool) -> None:
-    """Downloads what is missing of a data set, with a bar for whoever watches, and prints its files."""
+    """Downloads the missing files of a data set, with a progress bar, and prints its files."""
     with _bars() as report:
         paths = datasets.get(name, directory, base_url=url, progress=report)
     _print_files(name, paths, as_json=as_json)
@@ -91,16 +92,13 @@ def _print_files(name: str, paths: list[Path], *, as_json: bool) -> None:
 
 @contextmanager
 def _bars() -> Iterator[Report]:
-    """A bar for each file while it comes; on stderr, and only in a terminal."""
-    console = Console(stderr=True)
-    bars = Progress(
+    """A progress bar for each file."""
+    bars = progress_bar(
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
         DownloadColumn(),
         TransferSpeedColumn(),
-        console=console,
         transient=True,
-        disable=not console.is_terminal,
     )
     tasks: dict[str, Any] = {}
 

@@ -17,7 +17,8 @@ from sklearn.linear_model import SGDClassifier
 from nolana import NolanaClassifier, plot
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
-from nolana.cli.options import refusing
+from nolana.cli.options import blame_option
+from nolana.cli.progress import progress_bar
 from nolana.evaluate import Point, progressive
 from nolana.evaluate import Progress as Seen
 
@@ -44,7 +45,7 @@ NOTES = (
 
 
 class Learner(Protocol):
-    """What the demo asks of a learner."""
+    """What the demo needs of a learner."""
 
     @property
     def memory_bytes_(self) -> int:
@@ -57,7 +58,7 @@ class Learner(Protocol):
 
 
 class LinearModel:
-    """SGDClassifier, made to say what each row of a block scored before the block was learned."""
+    """SGDClassifier, which returns the scores of a block before it learns the block."""
 
     def __init__(self, classes: NDArray[Any]) -> None:
         self.classes_ = classes
@@ -88,9 +89,9 @@ class Score:
     bytes: int
 
 
-def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
+def execute(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
     """Run the four learners, print the table and write the picture to `out`."""
-    with refusing("--out"):
+    with blame_option("--out"):
         plot.check(out)
     X, y = _digits(seed)
     learners: dict[str, Learner] = {
@@ -101,14 +102,14 @@ def show(out: Path, *, landmarks: int, seed: int, as_json: bool) -> None:
     }
     table: list[Score] = []
     curves: dict[str, list[Point]] = {}
-    # One thread: sharing out matrices this small is dearer than the work, on a busy machine by far.
+    # One thread: to share out matrices this small is more expensive than the work, on a busy machine by far.
     with one_blas_thread(), _bars() as bars:
         for name, learner in learners.items():
             result = progressive(learner, _blocks(X, y), metrics=["accuracy"], callback=_bar(bars, name, len(y)))
             accuracy = result.metrics["accuracy"]
             table.append(Score(name, accuracy, result.microseconds_per_row, learner.memory_bytes_))
             curves[name] = result.history
-    with refusing("--out"):
+    with blame_option("--out"):
         plot.running_scores(curves, "accuracy", out, TITLE)
     if as_json:
         typer.echo(json.dumps([asdict(score) for score in table], indent=2))
@@ -129,15 +130,12 @@ def _blocks(X: Array, y: NDArray[Any]) -> Iterator[tuple[Array, NDArray[Any]]]:
 
 
 def _bars() -> Progress:
-    """Progress bars for a person who watches; on stderr, because stdout may be a file."""
-    console = Console(stderr=True)
-    return Progress(
+    """A progress bar for each learner."""
+    return progress_bar(
         TextColumn(f"{{task.description:<{NAME_WIDTH}}}"),
         BarColumn(bar_width=22),
         MofNCompleteColumn(),
         TextColumn("rows, {task.fields[accuracy]:5.1f} % right"),
-        console=console,
-        disable=not console.is_terminal,
     )
 
 

@@ -1,4 +1,4 @@
-"""The data that is always there: scikit-learn's handwritten digits."""
+"""The default data: scikit-learn's handwritten digits."""
 
 from typing import Any
 

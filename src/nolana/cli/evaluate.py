@@ -4,49 +4,44 @@ import time
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from nolana import plot
 from nolana._threads import one_blas_thread
-from nolana.cli.options import refusing, refusing_source, while_somebody_reads
-from nolana.cli.rows import json_text
-from nolana.cli.shown import NAME_WIDTH, lines, summary, watching
-from nolana.running import Reading, Recipe, Run, Scoring, Stop, begin
+from nolana.cli.options import blame_option, blame_source, exit_when_unread
+from nolana.cli.output import json_text
+from nolana.cli.summary import lines, live_view, print_lines, summary
+from nolana.runs import Recipe, Run, Scoring, SourceOptions, Stop, start
 
 
-def show(source: str, reading: Reading, recipe: Recipe, scoring: Scoring, *, out: Path | None, as_json: bool) -> None:
-    """Run through the source, print the score, draw it."""
+def execute(
+    source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring, *, out: Path | None, as_json: bool
+) -> None:
+    """Process the source, print the score, draw it."""
     if out is not None:
-        with refusing("--out"):
+        with blame_option("--out"):
             plot.check(out)
-    with refusing("--metrics"):
-        scoring.evaluation()
-    with refusing_source(source):
-        run = begin(source, reading, recipe, scoring)
+    with blame_option("--metrics"):
+        scoring.new_evaluation()
+    with blame_source(source):
+        run = start(source, options, recipe, scoring)
     begun = time.monotonic()
-    with one_blas_thread(), Stop() as stop, watching() as watch:
-        run.go(stop=stop, watch=watch)
-    facts = summary(run, time.monotonic() - begun)
-    facts["interrupted"] = None if stop.signal is None else stop.signal.name
+    with one_blas_thread(), Stop() as stop, live_view() as view:
+        run.process(stop=stop, on_block=view)
+    facts = summary(run, time.monotonic() - begun, stop)
     if out is not None:
         _draw(run, out)
-    with while_somebody_reads():
+    with exit_when_unread():
         if as_json:
             points = [{"rows": p.rows, "overall": p.overall, "window": p.window} for p in run.evaluation.history]
             typer.echo(json_text(facts | {"history": points}, 2))
         else:
-            console = Console(highlight=False, markup=False, soft_wrap=True)
-            console.print(f"{facts['source']}: each row predicted before it was learned", style="bold")
-            for name, words in lines(facts):
-                console.print(f"{name:<{NAME_WIDTH}}{words}")
-            if out is not None:
-                console.print(f"{'picture':<{NAME_WIDTH}}{out}")
+            print_lines(f"{facts['source']}: each row predicted before it was learned", lines(facts), out)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
 
 
 def _draw(run: Run, out: Path) -> None:
     metric = next(iter(run.evaluation.metrics))
-    with refusing("--out"):
+    with blame_option("--out"):
         title = f"{run.stream.name}: each row predicted before it was learned"
         plot.running_scores({"NOLANA": run.evaluation.history}, metric, out, title)

@@ -1,44 +1,37 @@
-"""``nolana inspect``: what is in a model file."""
+"""``nolana inspect``: the contents of a model file."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 
 from nolana import plot as pictures
-from nolana.cli.options import refusing, while_somebody_reads
-from nolana.cli.rows import json_text
-from nolana.cli.shown import bad, labels, scores
-from nolana.running import describe
-from nolana.running.describing import Description
+from nolana.cli.options import blame_option, exit_when_unread
+from nolana.cli.output import json_text
+from nolana.cli.summary import bad_rows, labels, print_lines, scores
+from nolana.runs import Inspection
 
-NAME_WIDTH = 12
 MOST_COLUMNS = 12
 
 
-def show(model: Path, *, plot: Path | None, as_json: bool) -> None:
-    """Print what is in the file, and draw it."""
+def execute(model: Path, *, plot: Path | None, as_json: bool) -> None:
+    """Print the contents of the file, and draw them."""
     if plot is not None:
-        with refusing("--plot"):
+        with blame_option("--plot"):
             pictures.check(plot)
     if not model.exists():
         raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="FILE")
-    found = describe(model)
-    facts = found.facts()
+    inspection = Inspection(model)
+    facts = inspection.facts()
     if plot is not None:
-        _draw(found, facts, plot)
-    with while_somebody_reads():
+        _draw(inspection, facts, plot)
+    with exit_when_unread():
         if as_json:
             typer.echo(json_text(facts | {"plot": None if plot is None else str(plot)}, 2))
-            return
-        console = Console(highlight=False, markup=False, soft_wrap=True)
-        console.print(f"{facts['file']}: {facts['estimator']}, {facts['file_bytes']:,} bytes", style="bold")
-        for name, words in _lines(facts):
-            console.print(f"{name:<{NAME_WIDTH}}{words}")
-        if plot is not None:
-            console.print(f"{'picture':<{NAME_WIDTH}}{plot}")
+        else:
+            title = f"{facts['file']}: {facts['estimator']}, {facts['file_bytes']:,} bytes"
+            print_lines(title, _lines(facts), plot)
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -51,8 +44,9 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     columns = "" if run is None or run["columns"] is None else f": {_columns(run['columns'])}"
     yield "features", f"{facts['features']:,}{columns}"
     if facts["landmarks"] is not None:
+        kernel = f"{facts['parameters']['kernel']}, gamma {facts['gamma']:.4g}, threshold {facts['threshold']:.4g}"
         yield "landmarks", f"{facts['landmarks']:,} of {facts['most_landmarks']:,}, moved {facts['moves']:,} times"
-        yield "kernel", f"{facts['parameters']['kernel']}, gamma {facts['gamma']:.4g}, moves beyond {_beyond(facts)}"
+        yield "kernel", kernel
     yield "memory", f"{facts['bytes']:,} bytes"
     if run is None:
         yield "run", "none: saved without a source and a score"
@@ -60,11 +54,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "score", scores(run["score"], run["recent_score"], run["window"])
     yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}")
     if run["bad_rows"]:
-        yield "bad rows", bad(run["bad_rows"])
-
-
-def _beyond(facts: dict[str, Any]) -> str:
-    return f"{facts['threshold']:.4g}"
+        yield "bad rows", bad_rows(run["bad_rows"])
 
 
 def _columns(columns: dict[str, str]) -> str:
@@ -72,12 +62,12 @@ def _columns(columns: dict[str, str]) -> str:
     return ", ".join(names[:MOST_COLUMNS]) + (", ..." if len(names) > MOST_COLUMNS else "")
 
 
-def _draw(found: Description, facts: dict[str, Any], plot: Path) -> None:
+def _draw(inspection: Inspection, facts: dict[str, Any], plot: Path) -> None:
     if facts["landmarks"] is None:
         raise typer.BadParameter(f"a {facts['estimator']} has no landmarks to draw", param_hint="--plot")
-    model = found.estimator
-    said = model.predict(model.landmarks_) if hasattr(model, "predict") else None
+    model = inspection.estimator
+    predicted = model.predict(model.landmarks_) if hasattr(model, "predict") else None
     metric = next(iter(facts["run"]["score"]), None) if facts["run"] else None
     title = f"{facts['file']}: {facts['rows']:,} rows, {facts['landmarks']:,} landmarks, {facts['moves']:,} moves"
-    with refusing("--plot"):
-        pictures.portrait(plot, title, found.plane(), said, model.counts_, found.history, metric)
+    with blame_option("--plot"):
+        pictures.portrait(plot, title, inspection.plane(), predicted, model.counts_, inspection.history, metric)

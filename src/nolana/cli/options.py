@@ -1,26 +1,105 @@
-"""What the commands share about their options."""
+"""Options of commands built from declared ones, and errors about them in the words of the command line."""
 
-import ast
+import functools
+import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from nolana.cli.learner import LearnerOptions
 from nolana.errors import NolanaError
+from nolana.options import Option, Options, declared
+from nolana.streams import SourceOptions
 
-PYTHON = re.compile(
-    r"\b(categories|delimiter|features|format|header|ignore|labels|missing|n_features|on_bad_row|zero_based)="
+__all__ = [
+    "Group", "blame_option", "blame_source", "exit_when_unread", "with_groups", "words_of_command_line",
+]  # fmt: skip
+
+PYTHON_ONLY = re.compile(r"; target=False[^;]*| \(target=False[^)]*\)")  # no option of a command
+VALUE = (
     r"(?:\[(?P<list>[^\]]*)\]|(?P<quote>[\"'])(?P<text>[^\"']*)(?P=quote)(?: or \"(?P<other>[^\"]*)\")?|(?P<word>\w+))?"
 )
 
 
+# Groups of options
+
+
+@dataclass(frozen=True)
+class Group:
+    """Marks a parameter of a command, ``Annotated[SomeOptions, Group(...)]``, whose fields are options of the command.
+
+    title: of its panel in the help; only: the names of the options to take, all by default.
+    """
+
+    title: str
+    only: tuple[str, ...] | None = None
+
+
+def with_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """A command whose grouped parameters are replaced by one option for each declared field."""
+    parameters: list[inspect.Parameter] = []
+    builders: dict[str, Callable[[dict[str, Any]], Options]] = {}
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        group = next((mark for mark in get_args(hints[name])[1:] if isinstance(mark, Group)), None)
+        if get_origin(hints[name]) is not Annotated or group is None:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        cls: type[Options] = get_args(hints[name])[0]
+        options = {n: o for n, o in declared(cls).items() if o.flag != "" and (group.only is None or n in group.only)}
+        parameters += [_parameter(n, o, group.title) for n, o in options.items()]
+        builders[name] = functools.partial(_build, cls, options)
+
+    @functools.wraps(function)
+    def command(**values: Any) -> None:
+        groups = {name: build(values) for name, build in builders.items()}
+        function(**values, **groups)
+
+    del command.__wrapped__  # typer must see the signature below
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def _flag(name: str, option: Option) -> str:
+    return option.flag or "--" + name.replace("_", "-")
+
+
+def _parameter(name: str, option: Option, panel: str) -> inspect.Parameter:
+    text = f"{option.help} {option.listed}".strip()
+    info = typer.Option(_flag(name, option), help=text, metavar=option.metavar, rich_help_panel=panel)
+    kind: Any = option.kind | None
+    annotation: Any = Annotated[kind, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _build(cls: type[Options], options: dict[str, Option], values: dict[str, Any]) -> Options:
+    """The options object; its values are taken out of ``values``."""
+    specified = {}
+    for name, option in options.items():
+        value = values.pop(name)
+        is_absent_flag = value is False and "/" not in _flag(name, option)
+        if value is not None and value != [] and not is_absent_flag:
+            with blame_option(_flag(name, option)):
+                specified[name] = option.parse(value)
+    try:
+        return cls(**specified)
+    except (TypeError, ValueError) as error:
+        raise typer.BadParameter(words_of_command_line(str(error))) from error
+
+
+# Errors
+
+
 @contextmanager
-def refusing(option: str) -> Iterator[None]:
-    """A value that turns out to be impossible is the fault of `option`."""
+def blame_option(option: str) -> Iterator[None]:
+    """Within this context an OSError or ValueError is an invalid value of ``option``."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -28,8 +107,8 @@ def refusing(option: str) -> Iterator[None]:
 
 
 @contextmanager
-def refusing_source(source: str) -> Iterator[None]:
-    """A source that is not there, or options of its reader that make no sense; what is in it speaks for itself."""
+def blame_source(source: str) -> Iterator[None]:
+    """Within this context errors are about opening a source, or about options that do not fit it."""
     try:
         yield
     except NolanaError:
@@ -37,73 +116,41 @@ def refusing_source(source: str) -> Iterator[None]:
     except OSError as error:
         raise typer.BadParameter(f"{source}: {error.strerror or error}", param_hint="SOURCE") from error
     except (TypeError, ValueError) as error:
-        raise typer.BadParameter(in_words_of_options(str(error))) from error
+        raise typer.BadParameter(words_of_command_line(str(error))) from error
 
 
 @contextmanager
-def while_somebody_reads() -> Iterator[None]:
-    """When nobody reads standard output any more, the command ends in silence, with the code of SIGPIPE."""
+def exit_when_unread() -> Iterator[None]:
+    """When standard output is closed by its reader, the command ends silently, with the code of SIGPIPE."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still in the buffer goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards the rest of the buffer
         raise typer.Exit(141) from None
 
 
-def in_words_of_options(message: str) -> str:
+def words_of_command_line(message: str) -> str:
     """A message of the library, with ``--missing mean`` for ``missing="mean"``.
 
-    >>> in_words_of_options('the field is empty; missing="mean" or "indicator" fills it in')
+    >>> words_of_command_line('the field is empty; missing="mean" or "indicator" fills it in')
     'the field is empty; --missing mean or indicator fills it in'
+    >>> words_of_command_line("scale=False differs from the model, which was made with scale=True")
+    '--no-scale differs from the model, which was made with --scale'
     """
+    options = declared(SourceOptions) | declared(LearnerOptions)
+    flags = {name: _flag(name, option) for name, option in options.items() if option.flag != ""}
 
-    def option(match: re.Match[str]) -> str:
-        name = "--" + match[1].replace("_", "-")
+    def replacement(match: re.Match[str]) -> str:
+        yes, _, no = flags[match[1]].partition("/")
         if match["list"] is not None:
-            return f"{name} {match['list'].replace(', ', ',')}"
+            return f"{yes} {match['list'].replace(', ', ',')}"
         if match["other"] is not None:
-            return f"{name} {match['text']} or {match['other']}"
+            return f"{yes} {match['text']} or {match['other']}"
         value = match["text"] or match["word"]
-        return name if value in (None, "True") else f"{name} {value}"
+        if value == "False" and no:
+            return no
+        return yes if value in (None, "True") else f"{yes} {value}"
 
-    return PYTHON.sub(option, message)
-
-
-def columns(text: str | None) -> tuple[str | int, ...] | None:
-    """Names or numbers with commas between them."""
-    return None if text is None else tuple(column(name.strip()) for name in text.split(",") if name.strip())
-
-
-def column(text: str) -> str | int:
-    """A name or a number."""
-    return int(text) if text.lstrip("-").isdigit() else text
-
-
-def value(text: str) -> Any:
-    """A number, True, False, None, or a word.
-
-    >>> value("0.5"), value("inf"), value("median"), value("none")
-    (0.5, inf, 'median', None)
-    """
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    try:
-        return float(text) if not text.lstrip("-").isdigit() else int(text)
-    except ValueError:
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            return text
-
-
-def settings(pairs: list[str]) -> dict[str, Any]:
-    """``name=value`` of each text."""
-    found = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name:
-            raise ValueError(f"{pair!r} is not name=value")
-        found[name.strip()] = value(text.strip())
-    return found
+    message = PYTHON_ONLY.sub("", message)
+    return re.sub(rf"\b({'|'.join(flags)})={VALUE}", replacement, message)

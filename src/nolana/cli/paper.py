@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from nolana.cli.options import refusing
+from nolana.cli.options import blame_option
+from nolana.cli.progress import progress_bar
 from nolana.paper.catalogue import EXPERIMENTS, experiments
 from nolana.paper.harness.data import Directory
 from nolana.paper.harness.experiment import FULL, QUICK, Source
@@ -27,16 +28,16 @@ LEAD = (
 )
 
 
-def show(which: str, *, data: Path | None, out: Path, quick: bool, jobs: int | None) -> None:
+def execute(which: str, *, data: Path | None, out: Path, quick: bool, jobs: int | None) -> None:
     """Run one experiment or all, and write report.html and the CSV files to `out`."""
-    with refusing("EXPERIMENT"):
+    with blame_option("EXPERIMENT"):
         chosen_names = names_of(which)
     source = Directory(None if data is None else str(data))
     write(chosen_names, source, out, quick=quick, jobs=jobs or os.cpu_count() or 1)
 
 
 def names_of(which: str) -> list[str]:
-    """The experiments that are meant by one word."""
+    """The experiments of a name, which may be ``all``."""
     if which == "all":
         return list(EXPERIMENTS)
     if which not in EXPERIMENTS:
@@ -45,23 +46,24 @@ def names_of(which: str) -> list[str]:
 
 
 def write(names: Sequence[str], source: Source, out: Path, *, quick: bool, jobs: int) -> None:
-    """Run the cells, or take those that are there, and write everything."""
+    """Run the cells that have no stored result, and write everything."""
     scale = QUICK if quick else FULL
     chosen = experiments(names, source, scale)
     cells = list({cell.key: cell for experiment in chosen for cell in experiment.plan()}.values())
     if not cells:
         raise typer.BadParameter("none of the data sets was found; see `nolana data list`", param_hint="--data")
-    with refusing("--out"):
+    with blame_option("--out"):
         store = ResultStore(out)
-    console = Console(stderr=True)
     try:
-        with _bar(console) as bar:
+        with _bar() as bar:
             task = bar.add_task("", total=sum(cell.cost for cell in cells), doing="starting", done=0, of=len(cells))
             results = run(
                 cells, source, store, jobs=jobs, label=str(source), progress=lambda k, c: _advance(bar, task, k, c)
             )
     except KeyboardInterrupt:
-        console.print(f"Interrupted. What is finished is kept in {out}: the same command goes on from there.")
+        Console(stderr=True).print(
+            f"Interrupted. Finished results are stored in {out}; the same command resumes with the others."
+        )
         raise typer.Exit(130) from None
     for experiment in chosen:
         _write_csv(out / f"{experiment.name}.csv", experiment.lines(results))
@@ -79,14 +81,12 @@ def _write_csv(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
         writer.writerows(lines)
 
 
-def _bar(console: Console) -> Progress:
-    return Progress(
+def _bar() -> Progress:
+    return progress_bar(
         BarColumn(bar_width=30),
         TextColumn("{task.percentage:3.0f} %, {task.fields[done]} of {task.fields[of]},"),
         TimeRemainingColumn(),
         TextColumn("left; {task.fields[doing]}"),
-        console=console,
-        disable=not console.is_terminal,
     )
 
 

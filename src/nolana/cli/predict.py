@@ -1,4 +1,4 @@
-"""``nolana predict``: the rows of a source, predicted by a model file."""
+"""``nolana predict``: predictions of a model file for the rows of a source."""
 
 import contextlib
 import os
@@ -13,34 +13,34 @@ from typing import Any, TextIO
 import typer
 
 from nolana._threads import one_blas_thread
-from nolana.cli.options import refusing, refusing_source, while_somebody_reads
-from nolana.cli.rows import CsvRows, JsonRows
-from nolana.running import Predicting, Reading
-from nolana.running.checkpoints import check_place
+from nolana.cli.options import blame_option, blame_source, exit_when_unread
+from nolana.cli.output import CsvRows, JsonRows
+from nolana.cli.summary import bad_rows
+from nolana.runs import Predictor, SourceOptions
+from nolana.runs.checkpoints import check_writable
 
 
-def show(source: str, model: Path, reading: Reading, *, out: Path | None, proba: bool, as_json: bool) -> None:
+def execute(source: str, model: Path, options: SourceOptions, *, out: Path | None, proba: bool, as_json: bool) -> None:
     """Write a line for each row."""
     if out is not None:
-        with refusing("--out"):
-            check_place(out)
+        with blame_option("--out"):
+            check_writable(out)
     if not model.exists():
         raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="--model")
-    with refusing_source(source):
-        predicting = Predicting(model, source, reading, probabilities=proba)
-    with while_somebody_reads(), one_blas_thread(), predicting, _ending_on_sigterm(), _file(out) as file:
-        # Where rows may be left out, their lines say which ones are there.
-        rows = JsonRows(file) if as_json else CsvRows(file, lines=reading.on_bad_row != "error")
-        for block in predicting:
-            rows.write(block.lines, {"prediction": block.labels.tolist()}, predicting.classes, block.probabilities)
-    if predicting.stream.bad_rows:
-        left_out = ", ".join(f"{n:,} {why}" for why, n in predicting.stream.bad_rows_by_reason.items())
-        typer.echo(f"nolana: {predicting.stream.bad_rows:,} bad rows left out ({left_out})", err=True)
+    with blame_source(source):
+        predictor = Predictor(model, source, options, probabilities=proba)
+    with exit_when_unread(), one_blas_thread(), predictor, _exit_on_sigterm(), _file(out) as file:
+        # Where rows may be left out, line numbers identify the others.
+        rows = JsonRows(file) if as_json else CsvRows(file, lines=options.on_bad_row != "error")
+        for block in predictor:
+            rows.write(block.lines, {"prediction": block.labels.tolist()}, predictor.classes, block.probabilities)
+    if predictor.stream.bad_rows:
+        typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
 
 
 @contextmanager
 def _file(out: Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that appears as a whole when all is written."""
+    """Standard output, or a file that is created as a whole when all is written."""
     if out is None:
         yield sys.stdout
         return
@@ -51,7 +51,7 @@ def _file(out: Path | None) -> Iterator[TextIO]:
             yield file
         beside.replace(target)
     except OSError as error:
-        what = f"cannot write {out}: {error.strerror or error}; what was there before is as it was"
+        what = f"cannot write {out}: {error.strerror or error}; an existing file is unchanged"
         typer.echo(f"nolana: {what}", err=True)
         raise typer.Exit(1) from error
     finally:
@@ -60,8 +60,8 @@ def _file(out: Path | None) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _ending_on_sigterm() -> Iterator[None]:
-    """SIGTERM ends the process with 143, after the file beside is gone."""
+def _exit_on_sigterm() -> Iterator[None]:
+    """SIGTERM ends the process with code 143, after the temporary file is removed."""
 
     def end(number: int, _: Any) -> None:
         raise SystemExit(128 + number)

@@ -1,6 +1,6 @@
-"""What becomes of a row that makes no sense: an error, or it is left out and counted, or it is put aside in a file.
+"""What happens to an invalid row: an error, or it is left out and counted, or it is also written to a file.
 
-A record put aside is a line of JSON: ``file``, ``line``, ``reason``, ``text`` (the row as it stood), ``message``.
+The file has one JSON object a line: ``file``, ``line``, ``reason``, ``text`` (the row in the source), ``message``.
 """
 
 import json
@@ -17,7 +17,7 @@ __all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that makes no sense: the error it would be, why in one word, and the row itself."""
+    """An invalid row: the error that describes it, the reason in one word, and its text."""
 
     error: StreamError
     reason: str
@@ -25,13 +25,13 @@ class BadRow:
 
 
 class BadRows:
-    """Counts bad rows by reason; what else is done about them is for ``put_aside``, which may raise."""
+    """Counts invalid rows by reason; subclasses override ``put_aside``, which may raise."""
 
     def __init__(self) -> None:
         self.reasons: Counter[str] = Counter()
 
     def add(self, row: BadRow) -> None:
-        """One more bad row."""
+        """Handles one more invalid row."""
         self.put_aside(row)
         self.reasons[row.reason] += 1
 
@@ -39,38 +39,37 @@ class BadRows:
         """Does nothing: the row is left out."""
 
     def state(self) -> dict[str, Any]:
-        """What a resumed stream must know."""
+        """The counts, for a resumed stream."""
         return {"reasons": dict(self.reasons)}
 
     def resume(self, state: dict[str, Any], path: str) -> None:
-        """Goes on from a state, reading the same source again from there."""
+        """Continues from a state of the source at ``path``."""
         self.reasons = Counter({str(reason): int(count) for reason, count in state["reasons"].items()})
 
     def close(self) -> None:
-        """Lets go of what is open."""
+        """Closes open files."""
 
 
 class Refuse(BadRows):
-    """A bad row is an error."""
+    """An invalid row is an error."""
 
     def put_aside(self, row: BadRow) -> None:
-        """Raises the row's error."""
         raise row.error
 
 
 class Skip(BadRows):
-    """Bad rows are left out and counted."""
+    """Invalid rows are left out and counted."""
 
 
 class Quarantine(BadRows):
-    """Bad rows are left out, counted and appended to a file, each written through at once.
+    """Invalid rows are left out, counted and appended to a file, which is flushed after each row.
 
-    After a resume, rows that are read a second time are not written a second time: the state remembers where in the
-    file the next bad row belongs, and what stands behind that is known.
+    After a resume, rows that are read a second time are not written a second time: the state has the size of the
+    file, and the rows after that size are remembered.
 
     Parameters
     ----------
-    path : the file; it is made when the first bad row comes.
+    path : the file; it is created at the first invalid row.
 
     Examples
     --------
@@ -88,17 +87,16 @@ class Quarantine(BadRows):
         super().__init__()
         self.path = Path(path)
         self._file: Any = None
-        self._known: dict[tuple[str, int], int] = {}  # rows written after the state that is resumed, and where
+        self._known: dict[tuple[str, int], int] = {}  # rows written after the resumed state, and their offsets
 
     def put_aside(self, row: BadRow) -> None:
-        """Appends the row, unless it stands there already."""
         place = (str(row.error.path), int(row.error.line or 0))
         if self._known.pop(place, None) is not None:
             return
         if self._file is None:
             self._file = self.path.open("ab")
             if self._file.tell() and not self._ends_line():
-                self._file.write(b"\n")  # what was cut off while it was written stays a line of its own
+                self._file.write(b"\n")  # an interrupted write stays a line of its own
         record = {
             "file": row.error.path,
             "line": row.error.line,
@@ -118,11 +116,11 @@ class Quarantine(BadRows):
         return self.path.stat().st_size if self.path.exists() else 0
 
     def state(self) -> dict[str, Any]:
-        """The counts, and where in the file the next bad row belongs: before those known, else at the end."""
+        """The counts, and the offset of the next invalid row: before the remembered ones, else at the end."""
         return super().state() | {"quarantined_bytes": min(self._known.values(), default=self._size())}
 
     def resume(self, state: dict[str, Any], path: str) -> None:
-        """Learns which rows of the source were written after the state."""
+        """Finds the rows of the source that were written after the state."""
         super().resume(state, path)
         length = int(state.get("quarantined_bytes", 0))
         if self._size() <= length:
@@ -131,20 +129,19 @@ class Quarantine(BadRows):
             file.seek(length)
             begin = length
             for line in file:
-                if not line.endswith(b"\n"):  # cut off while it was written
+                if not line.endswith(b"\n"):  # an interrupted write
                     file.truncate(begin)
                     break
                 try:
                     record = json.loads(line)
                     place = (str(record["file"]), int(record["line"]))
                 except (ValueError, KeyError, TypeError):
-                    place = ("", 0)  # not ours
+                    place = ("", 0)  # not written by nolana
                 if place[0] == path:
                     self._known[place] = begin
                 begin += len(line)
 
     def close(self) -> None:
-        """Closes the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

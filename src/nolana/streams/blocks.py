@@ -11,11 +11,11 @@ __all__ = ["Block", "Position"]
 
 @dataclass(frozen=True)
 class Position:
-    """How far a stream has been read."""
+    """How much of a stream was read."""
 
     rows: int  # yielded so far, this block included
     offset: int  # bytes of uncompressed text before the next row; rows of a Parquet or Arrow table before it
-    line: int  # the line that comes next, from 1; the row of a table
+    line: int  # number of the next line, from 1; of the next row of a table
 
 
 @dataclass(frozen=True)
@@ -25,4 +25,4 @@ class Block:
     X: NDArray[np.float64]  # (n, d), C-contiguous
     y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None where the stream has no target
     position: Position  # after these rows
-    lines: NDArray[np.int64]  # (n,): the line each row begins at, from 1; its row in a Parquet or Arrow table
+    lines: NDArray[np.int64]  # (n,): the line where each row begins, from 1; the row of a Parquet or Arrow table

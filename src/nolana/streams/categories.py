@@ -12,67 +12,65 @@ from numpy.typing import NDArray
 
 __all__ = ["Category", "Hashed", "OneHot"]
 
-MIXER = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: spreads what a checksum leaves in a line
-REMEMBERED = 4096  # texts whose place is kept; a bound on memory, not on what can be encoded
+MIXER = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: spreads checksums that differ little
+CACHED = 4096  # texts whose slot is cached; a bound on memory, not on what can be encoded
 
 
 class Hashed:
-    """A text is +1 or -1 in one of ``slots`` places, by its checksum: nothing is learned."""
+    """A text is +1 or -1 in one of ``slots`` places, by its checksum; there is no state."""
 
     def __init__(self, slots: int) -> None:
         self.width = slots
         self.names = [str(i) for i in range(slots)]
-        self._places: dict[str, tuple[int, float]] = {}
+        self._cache: dict[str, tuple[int, float]] = {}
 
     def encode(self, texts: list[str | None], out: NDArray[np.float64]) -> None:
         """Writes each text into its row of out (n, width); None leaves zeros."""
         for row, text in enumerate(texts):
             if text is not None:
-                slot, sign = self._places.get(text) or self._place(text)
+                slot, sign = self._cache.get(text) or self._slot(text)
                 out[row, slot] = sign
 
-    def _place(self, text: str) -> tuple[int, float]:
+    def _slot(self, text: str) -> tuple[int, float]:
         mixed = zlib.crc32(text.encode()) * MIXER % 2**64
-        place = (mixed >> 32) % self.width, 1.0 if mixed >> 31 & 1 else -1.0
-        if len(self._places) < REMEMBERED:
-            self._places[text] = place
-        return place
+        slot = (mixed >> 32) % self.width, 1.0 if mixed >> 31 & 1 else -1.0
+        if len(self._cache) < CACHED:
+            self._cache[text] = slot
+        return slot
 
     def state(self) -> Any:
-        """Nothing: the places follow from the texts."""
+        """None: slots follow from the texts."""
         return None
 
     def restore(self, state: Any) -> None:
-        """Nothing to take."""
+        """Does nothing: there is no state."""
 
 
 class OneHot:
-    """A text is 1 in a place of its own, given in order of appearance; when all are given, in the last place."""
+    """A text is 1 in its own slot, assigned in order of appearance; later texts share the last slot."""
 
     def __init__(self, largest: int, frozen: bool) -> None:
         self.width = largest + 1
         self.names = [*(str(i) for i in range(largest)), "other"]
         self._frozen = frozen
-        self._places: dict[str, int] = {}
+        self._slots: dict[str, int] = {}
 
     def encode(self, texts: list[str | None], out: NDArray[np.float64]) -> None:
-        """Writes each text into its row of out (n, width); None leaves zeros."""
-        places, other = self._places, self.width - 1
+        slots, other = self._slots, self.width - 1
         for row, text in enumerate(texts):
             if text is None:
                 continue
-            place = places.get(text, other)
-            if place == other and len(places) < other and not self._frozen:
-                places[text] = place = len(places)
-            out[row, place] = 1.0
+            slot = slots.get(text, other)
+            if slot == other and len(slots) < other and not self._frozen:
+                slots[text] = slot = len(slots)
+            out[row, slot] = 1.0
 
     def state(self) -> Any:
-        """The texts in the order of their places."""
-        return list(self._places)
+        """The texts in the order of their slots."""
+        return list(self._slots)
 
     def restore(self, state: Any) -> None:
-        """Takes what ``state`` gave."""
-        self._places = {str(text): place for place, text in enumerate(state)}
+        self._slots = {str(text): slot for slot, text in enumerate(state)}
 
 
 Category = Hashed | OneHot

@@ -19,8 +19,8 @@ __all__ = [
 
 Codes = NDArray[np.uint8]
 
-# What a field says, told from its letters alone (the same numbers stand in core/cells.hpp), and in TIME what only
-# typed tables say: a value that is a date or a time, in seconds.
+# What a field is by its letters alone (core/cells.hpp has the same numbers); TIME, a date or time in seconds, comes
+# from typed tables only.
 NUMBER, ABSENT, UNKNOWN, UNBOUNDED, TEXT, TRUTH, NESTED, TIME = range(8)
 
 
@@ -44,27 +44,27 @@ class Cells(Protocol):
         """The line of each row, or the row in a table without lines, from 1, (n,)."""
 
     def texts(self, place: int) -> list[str | None]:
-        """A column of texts; None where a text cannot be read."""
+        """A column of texts; None where a text cannot be decoded."""
 
-    def reals(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """A column of texts as doubles, and which of them are."""
+    def floats(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """A column of texts as doubles, and which of them are valid."""
 
     def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """A column of texts as 64-bit integers, and which of them are."""
+        """A column of texts as 64-bit integers, and which of them are valid."""
 
-    def truths(self, place: int) -> NDArray[np.bool_]:
-        """A column of texts as truth values; only where the code says so."""
+    def booleans(self, place: int) -> NDArray[np.bool_]:
+        """A column of texts as true and false; valid only where the code is TRUTH."""
 
     def raw(self, row: int) -> str:
-        """A row as it stands in the source."""
+        """The text of a row in the source."""
 
-    def keep(self, rows: NDArray[np.bool_]) -> "Cells":
+    def where(self, rows: NDArray[np.bool_]) -> "Cells":
         """The rows where it is true."""
 
 
 @dataclass(frozen=True)
 class TextCells:
-    """Rows out of one window of text."""
+    """Rows of one window of text."""
 
     values: NDArray[np.float64]
     codes: Codes
@@ -77,55 +77,49 @@ class TextCells:
     _decoded: dict[int, list[str | None]] = field(default_factory=dict)
 
     def texts(self, place: int) -> list[str | None]:
-        """A column of texts; None where a text cannot be read."""
         if place in self._decoded:
             return self._decoded[place]
         data, decode = self.data, self.decode
         spans = self.spans[:, place].tolist()
-        found: list[str | None]
+        texts: list[str | None]
         try:
-            found = [decode(data[begin:end]) for begin, end in spans]
+            texts = [decode(data[begin:end]) for begin, end in spans]
         except ValueError:
-            found = [_readable(decode, data[begin:end]) for begin, end in spans]
-        self._decoded[place] = found
-        return found
+            texts = [_decode_or_none(decode, data[begin:end]) for begin, end in spans]
+        self._decoded[place] = texts
+        return texts
 
-    def reals(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """A column of texts as doubles, and which of them are."""
+    def floats(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         return self._each(engine().number_fields, place)
 
     def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """A column of texts as 64-bit integers, and which of them are."""
-        values, fits = self._each(engine().integer_fields, place)
-        return values.view(np.int64), fits  # NumPy has two names for int64, and only one is np.int64
+        values, valid = self._each(engine().integer_fields, place)
+        return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
 
     def _each(self, parse: Callable[[bytes, Any], Any], place: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         spans = np.zeros((len(self.lines), 3), dtype=np.int64)
         spans[:, :2] = self.spans[:, place]
-        fits = self.text_codes[:, place] != TEXT  # 1 is a number, "1" in JSON is not
-        values, unfit = parse(self.data, spans)
-        at = unfit if unfit >= 0 else len(spans)
-        while at < len(spans):  # a few rows at a time, or many that do not fit would cost their square
-            some, unfit = parse(self.data, spans[at : at + 64])
-            good = unfit if unfit >= 0 else len(some)
-            values[at : at + good] = some[:good]
-            at += good
-            if unfit >= 0:
-                fits[at] = False
+        valid = self.text_codes[:, place] != TEXT  # 1 is a number, "1" in JSON is not
+        values, invalid = parse(self.data, spans)
+        at = invalid if invalid >= 0 else len(spans)
+        while at < len(spans):  # a few rows at a time, or many invalid ones would cost their square
+            some, invalid = parse(self.data, spans[at : at + 64])
+            count = invalid if invalid >= 0 else len(some)
+            values[at : at + count] = some[:count]
+            at += count
+            if invalid >= 0:
+                valid[at] = False
                 at += 1
-        return values, fits
+        return values, valid
 
-    def truths(self, place: int) -> NDArray[np.bool_]:
-        """A column of texts as truth values; only where the code says so."""
+    def booleans(self, place: int) -> NDArray[np.bool_]:
         return np.array([(text or "").strip().lower() == "true" for text in self.texts(place)], dtype=bool)
 
     def raw(self, row: int) -> str:
-        """A row as it stands in the text."""
         begin, end = self.rows[row].tolist()
         return self.data[begin:end].decode("utf-8", "replace")
 
-    def keep(self, rows: NDArray[np.bool_]) -> "TextCells":
-        """The rows where it is true."""
+    def where(self, rows: NDArray[np.bool_]) -> "TextCells":
         return replace(
             self,
             values=self.values[rows],
@@ -138,26 +132,26 @@ class TextCells:
         )
 
 
-def _readable(decode: Callable[[bytes], str], field: bytes) -> str | None:
+def _decode_or_none(decode: Callable[[bytes], str], field: bytes) -> str | None:
     try:
         return decode(field)
     except ValueError:
         return None
 
 
-def decode_csv(field: bytes) -> str:
-    """What a CSV field says; ValueError where it is not UTF-8."""
+def decode_csv(field: bytes, errors: str = "strict") -> str:
+    """The text of a CSV field; ValueError where it is not UTF-8."""
     if field[:1] == b'"' and field[-1:] == b'"' and len(field) >= 2:
         field = field[1:-1].replace(b'""', b'"')
-    return field.decode("utf-8")
+    return field.decode("utf-8", errors)
 
 
 def decode_json(value: bytes) -> str:
-    """What a JSON string says, or the letters of another value; ValueError where it is not Unicode."""
+    """The text of a JSON string, or the letters of another value; ValueError where it is not Unicode."""
     if not value.startswith(b'"'):
         return value.decode("utf-8")
     if b"\\" not in value:
         return value[1:-1].decode("utf-8")
     text = str(json.loads(value.decode("utf-8"), strict=False))
-    text.encode("utf-8")  # half of a surrogate pair is no text
+    text.encode("utf-8")  # half of a surrogate pair is not text
     return text

@@ -1,9 +1,8 @@
-"""CSV: which columns there are; the rows themselves are parsed by the engine.
+"""CSV: which columns there are; the engine parses the rows.
 
-RFC 4180 (Y. Shafranovich, 2005), with blanks around fields and blank lines passed over.
+RFC 4180 (Y. Shafranovich, 2005); blanks around fields and blank lines are ignored.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,18 @@ import numpy as np
 from nolana._backend import engine
 from nolana.errors import StreamError
 from nolana.streams.cells import Cells, TextCells, decode_csv
-from nolana.streams.columns import Column, Columns, Target
+from nolana.streams.columns import Columns
+from nolana.streams.options import SourceOptions
+from nolana.streams.plan import Plan
 from nolana.streams.reader import Problem, TextReader
-from nolana.streams.sources import fail, trouble
-from nolana.streams.text import Text
+from nolana.streams.sources import Bytes, fail, stream_error
 from nolana.streams.times import seconds
 
 __all__ = ["CsvReader"]
 
 DELIMITERS = (",", ";", "\t")
 MEANING = {
-    "quote": "text behind the closing quote: {value}",
+    "quote": "text after the closing quote: {value}",
     "open": "the quote that begins here is not closed before the end of the file",
 }
 
@@ -29,84 +29,73 @@ MEANING = {
 class CsvReader(TextReader):
     """The rows of a CSV text.
 
-    Whether the first line has the names is told by what the caller asks for: names, or features that are numbers.
+    The first line has names where the options say so or name a column, or where none of its features is a number.
     """
 
     format = "csv"
+    title = "CSV"
+    endings = ("csv", "tsv")
+    own_options = ("header", "delimiter")
     decode = staticmethod(decode_csv)
 
-    def __init__(
-        self,
-        text: Text,
-        *,
-        target: Target,
-        features: Sequence[Column] | None,
-        ignore: Sequence[Column] | None,
-        header: bool | None,
-        delimiter: str | None,
-    ) -> None:
-        super().__init__(text)
-        self.delimiter = self._check_delimiter(delimiter)
+    def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        super().__init__(source, options, plan)
+        target, features, ignore = options.target, options.features, options.ignore
+        header, delimiter = options.header, options.delimiter
+        if plan is not None:  # it selects the columns, not the options
+            target, features, ignore = False, None, None
+            header = (plan.named or bool(plan.header)) if header is None else header
+            delimiter = delimiter or plan.delimiter
+        self.delimiter = self._key = delimiter or max(DELIMITERS, key=lambda d: len(self._fields(d)[0]))
         first, self._first_line, end, lines = self._first_row()
         named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
         if named and header is False:
             raise ValueError(f"column {named[0]!r} is a name, but header=False says that columns have none")
-        names = [_decode(field) for field in first] if named or header is not False else None
+        names = [decode_csv(field, "replace") for field in first] if named or header is not False else None
         self.columns = self._columns(names, len(first))
         chosen, _ = self.columns.choose(target, features, ignore)
         if header is None and not named and any(_is_value(first[j]) for j in chosen):
             self.columns = self._columns(None, len(first))
-        self._guessed = header is None and self.columns.names is None
         self.header = self.columns.names is not None
+        self._inferred_no_header = header is None and not self.header
         if self.header:
-            text.take(end, lines)
+            self.text.consume(end, lines)
+
+    @classmethod
+    def recognises(cls, line: bytes) -> bool:
+        """Whether the line has a delimiter."""
+        return any(delimiter.encode() in line for delimiter in DELIMITERS)
+
+    def plan_fields(self) -> dict[str, Any]:
+        """Delimiter and header."""
+        return {"delimiter": self.delimiter, "header": self.header}
 
     def _columns(self, names: list[str] | None, width: int) -> Columns:
         line, hint = self._first_line, f"; is the delimiter {self.delimiter!r}?"
         return Columns(self.path, names, width, f"line {line}", line, hint)
 
-    def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
-        text = self.text
-        return self._gather(
-            engine().csv_cells(
-                text.data,
-                start,
-                text.final,
-                limit,
-                self.delimiter,
-                *self._places,
-                len(self._numbers),
-                len(self._texts),
-            )
-        )
+    def _parse(self, *arguments: Any) -> Any:
+        return engine().csv_cells(*arguments)
 
-    def wrong(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
-        """The error of a cell."""
+    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
         assert isinstance(cells, TextCells)
         begin, end = cells.rows[row].tolist()
         data = cells.data[begin:end]
         begin, end, lines = engine().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
         line = int(cells.lines[row]) + lines
-        if self._guessed and line == self._first_line and "not a number" in what:
+        if self._inferred_no_header and line == self._first_line and "not a number" in what:
             what += "; header=True if this line has the names of the columns"
-        return self._trouble(what, line, column, data[begin:end].decode("utf-8", "replace"))
+        return self._column_error(what, line, column, data[begin:end].decode("utf-8", "replace"))
 
-    def _broken(self, problem: Problem) -> StreamError:
+    def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
         value, what = self.text.show(begin, end), MEANING.get(kind, "")
         width = self.columns.width
         if kind == "width":
-            found, column = column, min(column, width) + 1
-            what = f"the row has {found} field{'s' * (found != 1)}, line {self._first_line} has {width}"
-            what = ("missing: " if found < width else "too many: ") + what
-        return self._trouble(what, self.text.line + lines, column - 1, value)
-
-    def _check_delimiter(self, delimiter: str | None) -> str:
-        if delimiter is None:
-            return max(DELIMITERS, key=lambda d: len(self._fields(d)[0]))
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter.isalnum() or delimiter in '"\r\n+-.':
-            raise ValueError(f"delimiter={delimiter!r} cannot separate fields; give one character such as ',' or '\\t'")
-        return delimiter
+            count, column = column, min(column, width) + 1
+            what = f"the row has {count} field{'s' * (count != 1)}, line {self._first_line} has {width}"
+            what = ("missing: " if count < width else "too many: ") + what
+        return self._column_error(what, self.text.line + lines, column - 1, value)
 
     def _fields(self, delimiter: str) -> tuple[Any, int, int, Any]:
         """Spans of the first row, its end, its line ends and its problem."""
@@ -115,7 +104,7 @@ class CsvReader(TextReader):
             spans, end, lines, problem = engine().csv_fields(text.data, text.start, text.final, delimiter)
             if len(spans) or text.final:
                 return spans, end, lines, problem
-            text.more()
+            text.read_more()
 
     def _first_row(self) -> tuple[list[bytes], int, int, int]:
         """Fields of the first row, the number of its line, its end and its line ends."""
@@ -123,20 +112,15 @@ class CsvReader(TextReader):
         text = self.text
         if problem is not None:
             kind, line, column, begin, stop = problem
-            raise trouble(self.path, MEANING[kind], line=text.line + line, column=column, value=text.show(begin, stop))
+            value = text.show(begin, stop)
+            raise stream_error(self.path, MEANING[kind], line=text.line + line, column=column, value=value)
         if not len(spans):
-            fail(self.path, "there is nothing in it, not even a header")
+            fail(self.path, "the source is empty: it has neither a header nor rows")
         fields = [text.data[begin:stop] for begin, stop, _ in spans.tolist()]
         return fields, text.line + int(spans[0, 2]), end, lines
-
-
-def _decode(field: bytes) -> str:
-    if field.startswith(b'"'):
-        field = field[1:-1].replace(b'""', b'"')
-    return field.decode("utf-8", "replace")
 
 
 def _is_value(field: bytes) -> bool:
     """Whether a field is a number, a date or a time, and so hardly the name of a column."""
     whole = np.array([[0, len(field), 0]], dtype=np.int64)
-    return bool(engine().number_fields(field, whole)[1] < 0) or seconds(_decode(field)) is not None
+    return bool(engine().number_fields(field, whole)[1] < 0) or seconds(decode_csv(field, "replace")) is not None

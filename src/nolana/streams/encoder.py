@@ -1,7 +1,7 @@
-"""Columns as numbers: what is wrong in a row, what is missing, categories; n rows, f features of the plan.
+"""Columns as numbers: invalid and missing values, categories; n rows, f features of the plan.
 
-X (n, d) has for each feature in its order one column, or the slots of its category, and behind all of them with
-``missing="indicator"`` one column for each feature that is 1 where its value was missing.
+X (n, d) has for each feature in its order one column, or the slots of its category. With ``missing="indicator"`` one
+column for each feature follows that is 1 where its value was missing.
 """
 
 from collections.abc import Mapping
@@ -14,22 +14,23 @@ from nolana.streams import times
 from nolana.streams.categories import Category, Hashed, OneHot
 from nolana.streams.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
 from nolana.streams.means import RunningMeans
-from nolana.streams.plan import Options, PlannedColumn
+from nolana.streams.options import Encoding
+from nolana.streams.plan import PlannedColumn
 
 __all__ = ["Encoder"]
 
-Flaw = tuple[int, str, str]  # feature, reason in one word, what is wrong
+InvalidCell = tuple[int, str, str]  # feature, reason in one word, message
 ACCEPTED = {"number": NUMBER, "bool": TRUTH}
 FILL = '; missing="mean" or "indicator" fills it in'
 
 
 class Encoder:
-    """Turns cells into X, row by row: no row becomes anything else for the rows behind it.
+    """Turns cells into X, row by row: later rows change nothing in earlier ones.
 
-    Numbers and truth values are read as numbers; times and categories as texts, in the order of the features.
+    Numbers, true and false are read as numbers; times and categories as texts, in the order of the features.
     """
 
-    def __init__(self, columns: tuple[PlannedColumn, ...], options: Options, *, frozen: bool) -> None:
+    def __init__(self, columns: tuple[PlannedColumn, ...], options: Encoding, *, frozen: bool) -> None:
         self._columns, self._options = columns, options
         kinds = [column.kind for column in columns]
         self.numbers = [f for f, kind in enumerate(kinds) if kind in ACCEPTED]
@@ -61,47 +62,47 @@ class Encoder:
             names += [f"{column.column}[missing]" for column in self._columns]
         return names
 
-    # What is wrong
+    # Invalid rows
 
-    def flaws(self, cells: Cells) -> dict[int, Flaw]:
-        """The first flaw of each row that has one."""
-        found: dict[int, Flaw] = {}
-        wrong = cells.codes != self._wanted
-        if self._tolerant and wrong.any():
-            wrong &= (cells.codes != ABSENT) & (cells.codes != UNKNOWN)
-        if wrong.any():
-            for row in np.flatnonzero(wrong.any(axis=1)).tolist():
-                place = int(wrong[row].argmax())
+    def invalid(self, cells: Cells) -> dict[int, InvalidCell]:
+        """The first invalid cell of each row that has one."""
+        first: dict[int, InvalidCell] = {}
+        invalid = cells.codes != self._wanted
+        if self._tolerant and invalid.any():
+            invalid &= (cells.codes != ABSENT) & (cells.codes != UNKNOWN)
+        if invalid.any():
+            for row in np.flatnonzero(invalid.any(axis=1)).tolist():
+                place = int(invalid[row].argmax())
                 f = self.numbers[place]
-                found[row] = (f, *_meaning(int(cells.codes[row, place]), self._columns[f]))
+                first[row] = (f, *_meaning(int(cells.codes[row, place]), self._columns[f]))
         for place, f in enumerate(self.texts):
-            for row, flaw in self._flaws_of_text(cells, place, f).items():
-                if row not in found or found[row][0] > f:
-                    found[row] = flaw
-        return found
+            for row, cell in self._invalid_texts(cells, place, f).items():
+                if row not in first or first[row][0] > f:
+                    first[row] = cell
+        return first
 
-    def _flaws_of_text(self, cells: Cells, place: int, f: int) -> dict[int, Flaw]:
+    def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, InvalidCell]:
         codes, texts = cells.text_codes[:, place], cells.texts(place)
-        gone = _is_missing(codes)
+        missing = _is_missing(codes)
         if self._columns[f].kind == "time":
-            wrong = (codes != TIME) & ~gone
-            if wrong.any():
-                wrong &= np.isnan(times.column(texts))
+            invalid = (codes != TIME) & ~missing
+            if invalid.any():
+                invalid &= np.isnan(times.column(texts))
         else:
-            wrong = (codes == NESTED) | (codes == TIME)
+            invalid = (codes == NESTED) | (codes == TIME)
             if None in texts:
-                wrong |= np.array([text is None for text in texts]) & ~gone
+                invalid |= np.array([text is None for text in texts]) & ~missing
         if not self._tolerant:
-            wrong |= gone
+            invalid |= missing
         return {
             row: (f, *_meaning(int(codes[row]), self._columns[f], readable=texts[row] is not None))
-            for row in np.flatnonzero(wrong).tolist()
+            for row in np.flatnonzero(invalid).tolist()
         }
 
-    # Rows that are right
+    # Valid rows
 
     def encode(self, cells: Cells) -> NDArray[np.float64]:
-        """X (n, d) of rows without flaw; what they say is remembered."""
+        """X (n, d) of valid rows; means and categories are updated."""
         n = len(cells.lines)
         if self._plain and self._means is None:
             return cells.values
@@ -121,8 +122,8 @@ class Encoder:
         out[:, [self._begins[f] for f in self._real]] = real
         for f, category in self._categories.items():
             texts = [
-                None if gone else text
-                for text, gone in zip(cells.texts(self._text_place[f]), absent[:, f].tolist(), strict=True)
+                None if missing else text
+                for text, missing in zip(cells.texts(self._text_place[f]), absent[:, f].tolist(), strict=True)
             ]
             category.encode(texts, out[:, self._begins[f] : self._begins[f + 1]])
         if self._options.missing == "indicator":
@@ -132,26 +133,26 @@ class Encoder:
     def _seconds(self, cells: Cells, place: int) -> NDArray[np.float64]:
         codes = cells.text_codes[:, place]
         if (codes == TIME).any():
-            return cells.reals(place)[0]
+            return cells.floats(place)[0]
         return np.nan_to_num(times.column(cells.texts(place)), nan=0.0)
 
     # State
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows: running means, categories by feature."""
+        """Running means, and categories by feature."""
         return {
             "means": None if self._means is None else self._means.state(),
             "categories": [category.state() for category in self._categories.values()],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Takes what ``state`` gave."""
+        """Continues from what ``state`` returned."""
         if len(state["categories"]) != len(self._categories) or (state["means"] is None) != (self._means is None):
-            raise ValueError("the state of the encoder is that of another plan")
+            raise ValueError("the state of the encoder belongs to another plan")
         if self._means is not None:
             self._means.restore(state["means"])
-        for category, kept in zip(self._categories.values(), state["categories"], strict=True):
-            category.restore(kept)
+        for category, stored in zip(self._categories.values(), state["categories"], strict=True):
+            category.restore(stored)
 
 
 def _is_missing(codes: Codes) -> NDArray[np.bool_]:
@@ -159,7 +160,7 @@ def _is_missing(codes: Codes) -> NDArray[np.bool_]:
 
 
 def _meaning(code: int, column: PlannedColumn, readable: bool = True) -> tuple[str, str]:
-    """Why a cell is wrong, in one word and in a sentence."""
+    """Why a cell is invalid, in one word and in a sentence."""
     if not readable:
         return "encoding", "{value} is not UTF-8; convert the file"
     if code == ABSENT:
@@ -167,7 +168,7 @@ def _meaning(code: int, column: PlannedColumn, readable: bool = True) -> tuple[s
     if code == NESTED:
         return (
             "nested",
-            f"{{value}} is an array or object; flat values are read, ignore=[{column.column!r}] leaves it out",
+            f"{{value}} is an array or object, not a flat value; ignore=[{column.column!r}] leaves it out",
         )
     noun = {"number": "a number", "bool": "true or false", "text": "text"}.get(
         column.kind, "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"

@@ -1,8 +1,9 @@
-"""LIBSVM text: how wide its rows are; the rows themselves are parsed by the engine.
+"""LIBSVM text: the number of its features; the engine parses the rows.
 
 ``label [qid:n] index:value ... [# comment]``, indices ascending (C.-C. Chang, C.-J. Lin: LIBSVM, ACM TIST 2, 2011).
 """
 
+import re
 import sys
 from collections.abc import Sequence
 
@@ -11,56 +12,54 @@ import numpy as np
 from nolana._backend import engine
 from nolana.errors import StreamError
 from nolana.streams.cells import NUMBER, Cells, TextCells, decode_csv
-from nolana.streams.columns import Column, Columns, Target
+from nolana.streams.columns import Columns
+from nolana.streams.options import Column, Encoding, SourceOptions, Target
+from nolana.streams.plan import Plan
 from nolana.streams.reader import Problem, TextReader
-from nolana.streams.sources import fail, trouble
+from nolana.streams.sources import Bytes, fail, stream_error
 from nolana.streams.text import Text
 
 __all__ = ["LibsvmReader"]
 
-LARGEST_BLOCK = 1 << 31  # bytes; a width that was only guessed may not ask for more
+LARGEST_BLOCK = 1 << 31  # bytes; an inferred number of features must not need more
+LINE = re.compile(rb"\s*(\S+\s+)?(qid:\S+\s+)?[0-9]+:[^\s:,;]+([ \t]+[0-9]+:[^\s:,;]+)*\s*(#.*)?")
 
 
 class LibsvmCells(TextCells):
     """Rows of LIBSVM text: each begins at its label and ends with its line."""
 
     def raw(self, row: int) -> str:
-        """A row as it stands in the text."""
         begin = int(self.rows[row, 0])
         end = self.data.find(b"\n", begin)
         return self.data[begin : end if end >= 0 else None].rstrip(b"\r").decode("utf-8", "replace")
 
 
 class LibsvmReader(TextReader):
-    """The rows of a LIBSVM text, dense; columns are the features chosen, the label is no column."""
+    """The rows of a LIBSVM text, dense; the columns are the chosen features, the label is not a column."""
 
     format = "libsvm"
+    title = "LIBSVM"
+    endings = ("libsvm", "svm", "svmlight")
+    own_options = ("n_features", "zero_based")
+    indexed = True
     decode = staticmethod(decode_csv)
 
-    def __init__(
-        self,
-        text: Text,
-        *,
-        target: Target,
-        features: Sequence[Column] | None,
-        ignore: Sequence[Column] | None,
-        block_rows: int,
-        n_features: int | None,
-        zero_based: bool,
-    ) -> None:
-        super().__init__(text)
+    def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        super().__init__(source, options, plan)
+        target, features, ignore = options.target, options.features, options.ignore
+        self._explicit_width, self.zero_based = options.n_features, options.zero_based
+        if plan is not None:
+            target, features, ignore = False if plan.target is None else target, plan.chosen, None
+            self._explicit_width, self.zero_based = plan.width, plan.zero_based
         if target is not None and target is not False:
-            raise ValueError(f"target={target!r}: in LIBSVM text the label stands first; leave target out, or False")
-        if n_features is not None and (isinstance(n_features, bool) or n_features < 1):
-            raise ValueError(f"n_features={n_features!r} is not a number of features")
-        self._base = 0 if zero_based else 1
+            raise ValueError(f"target={target!r}: in LIBSVM text the label comes first; leave target out")
+        self._base = 0 if self.zero_based else 1
         self.has_target = target is None
         self._labelled = self.has_target or self._begins_with_label()
-        self._given = n_features is not None
-        self.width = self._measure(block_rows, features) if n_features is None else int(n_features)
-        left_out = {self._index(j, "ignore") for j in ignore or ()}
+        self.width = self._explicit_width or self._infer_width(options.block_rows, features)
+        ignored = {self._index(j, "ignore") for j in ignore or ()}
         named = range(self.width) if features is None else [self._index(j, "features") for j in features]
-        chosen = [j for j in named if j not in left_out]
+        chosen = [j for j in named if j not in ignored]
         if len(set(chosen)) < len(chosen) or not chosen:
             raise ValueError(f"features={list(features or ())!r} must name at least one index, and each only once")
         self.chosen = None if len(chosen) == self.width and features is None else [j + self._base for j in chosen]
@@ -68,8 +67,34 @@ class LibsvmReader(TextReader):
         self._index_places = np.full(self.width, -1, dtype=np.int64)
         self._index_places[chosen] = np.arange(len(chosen))
 
-    def arrange(self, numbers: list[int], texts: list[int]) -> None:
-        """All features are numbers and the label is the only text."""
+    @classmethod
+    def recognises(cls, line: bytes) -> bool:
+        """Whether the line has nothing but a label and index:value pairs."""
+        return LINE.fullmatch(line) is not None
+
+    def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:
+        """All columns: the reader has chosen them already."""
+        return list(range(self.columns.width)), 0 if self.has_target else None
+
+    def match(self, plan: Plan, target: Target) -> tuple[list[int], int | None]:
+        """All columns: the reader has taken them from the plan."""
+        return list(range(self.columns.width)), 0 if self.has_target else None
+
+    def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
+        """The plan, for which no row is needed: all features are numbers."""
+        if options.encoding != Encoding():
+            raise ValueError("categories and missing are for formats with columns; LIBSVM text has numbers only")
+        return Plan(
+            self.format,
+            None,
+            target=target,
+            width=self.width,
+            chosen=None if self.chosen is None else tuple(self.chosen),
+            zero_based=self.zero_based,
+        )
+
+    def select(self, numbers: list[int], texts: list[int]) -> None:
+        """Does nothing: all features are numbers and the label is the only text."""
 
     def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
         text, d = self.text, self.columns.width
@@ -79,13 +104,13 @@ class LibsvmReader(TextReader):
         n, t = len(x), int(self.has_target)
         spans = np.ascontiguousarray(labels[:, None, :2][:, :t])
         codes = np.broadcast_to(np.uint8(NUMBER), (n, d))
-        text_codes = np.full((n, t), NUMBER, dtype=np.uint8)  # what a label is, its letters tell
+        text_codes = np.full((n, t), NUMBER, dtype=np.uint8)  # the type of a label is inferred from its letters
         lines_of = labels[:, 2] + text.line
         cells = LibsvmCells(x, codes, spans, text_codes, labels[:, :2], lines_of, text.data, type(self).decode)
         return cells, end, lines, problem
 
     def _begins_with_label(self) -> bool:
-        """Whether the first row has a label though none is asked for: then all have, and it is passed over."""
+        """Whether the first row has a label though target is False: then all rows have one, and it is ignored."""
         text = self.text
         while True:
             for place, line in enumerate(lines := text.data[text.start :].split(b"\n")):
@@ -95,24 +120,24 @@ class LibsvmReader(TextReader):
                     break
             if text.final or len(text.data) > text.longest:
                 return False
-            text.more()
+            text.read_more()
 
-    def _measure(self, block_rows: int, features: Sequence[Column] | None) -> int:
-        """The width from the largest index: of the whole text where it can be read twice, else of the first block.
+    def _infer_width(self, block_rows: int, features: Sequence[Column] | None) -> int:
+        """The largest index: of the whole text where it can be read twice, else of the first block.
 
         A first pass costs the decompression and little else (covtype: 1.7 s of 3.6 s); n_features saves it.
         """
-        other = self.text.again()
+        other = self.text.reopen()
         bound = self._extent_of_block(block_rows) if other is None else self._extent_of_all(other)
         width = bound - self._base
         if width < 1:
-            fail(self.path, "there is no index:value from which to tell the number of features; give n_features")
+            fail(self.path, "there is no index:value to infer the number of features from; set n_features")
         size = 8 * max(width, block_rows * (width if features is None else len(features)))
         if size > LARGEST_BLOCK:
             fail(
                 self.path,
                 f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} "
-                "bytes; give features=, a smaller block_rows=, or n_features= to insist",
+                "bytes; set features=, a smaller block_rows=, or n_features= if that is right",
             )
         return width
 
@@ -123,17 +148,17 @@ class LibsvmReader(TextReader):
             while True:
                 here, _, end = engine().libsvm_extent(text.data, text.start, text.final, sys.maxsize)
                 bound = max(bound, int(here))
-                text.take(end, 0)
+                text.consume(end, 0)
                 if text.final:
                     return bound
-                text.more()
+                text.read_more()
         finally:
-            text.close()
+            text.source.close()
 
     def _extent_of_block(self, block_rows: int) -> int:
         text, ends = self.text, 1 if self.live else block_rows
         while True:
-            text.hold(ends)
+            text.read_lines(ends)
             bound, rows, end = engine().libsvm_extent(text.data, text.start, text.final, block_rows)
             if rows == block_rows or text.final or (text.live and rows) or len(text.data) - end > text.longest:
                 return int(bound)
@@ -141,19 +166,19 @@ class LibsvmReader(TextReader):
 
     def _index(self, which: Column, parameter: str) -> int:
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
-            raise TypeError(f"{parameter}: LIBSVM text knows columns by index only, got {which!r}")
+            raise TypeError(f"{parameter}: LIBSVM text has columns by index only, got {which!r}")
         if not 0 <= which - self._base < self.width:
             raise ValueError(f"{parameter}: index {which} is not in {self._base}..{self.width - 1 + self._base}")
         return int(which) - self._base
 
-    def wrong(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
-        """The error of a label: features are right, or the row is broken."""
+    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+        """The error about a label: invalid features make the row malformed."""
         assert isinstance(cells, TextCells)
         begin, end = cells.spans[row, 0].tolist()
         value = cells.data[begin:end].decode("utf-8", "replace")
-        return trouble(self.path, what, line=int(cells.lines[row]), column=1, value=value)
+        return stream_error(self.path, what, line=int(cells.lines[row]), column=1, value=value)
 
-    def _broken(self, problem: Problem) -> StreamError:
+    def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
         line, token = self.text.line + lines, self.text.show(begin, end)
         index, _, value = token.partition(":")
@@ -174,8 +199,8 @@ class LibsvmReader(TextReader):
                 "beyond": "{value}: the index is beyond "
                 + (
                     f"n_features={width}"
-                    if self._given
-                    else f"the {width} features of the first block; give n_features"
+                    if self._explicit_width
+                    else f"the {width} features of the first block; set n_features"
                 ),
             }[kind]
-        return trouble(self.path, what, line=line, column=column, name=name, value=value)
+        return stream_error(self.path, what, line=line, column=column, name=name, value=value)

@@ -1,4 +1,4 @@
-"""What is missing becomes the mean of what its column said in the rows before."""
+"""A missing value becomes the mean of its column over the rows before."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +13,16 @@ LARGEST = np.finfo(np.float64).max
 
 
 class RunningMeans:
-    """Means of c columns over the rows already seen: the value for row i is the mean of the rows before i, 0 at first.
+    """Means of c columns over the rows before: the value for row i is the mean of the rows before i, 0 at first.
 
-    Sums are added one row after the other, so that cutting rows into blocks changes no bit.
+    Sums are added one row after the other, so that the size of blocks changes no bit.
     """
 
     def __init__(self, c: int, *, frozen: bool) -> None:
         self._sums, self._counts, self._frozen = np.zeros(c), np.zeros(c, dtype=np.int64), frozen
 
     def fill(self, x: NDArray[np.float64], missing: NDArray[np.bool_]) -> None:
-        """Writes the means into x (n, c) where it is missing (n, c), and takes the other values in."""
+        """Writes the means into x (n, c) where it is missing (n, c), and adds the other values to them."""
         if self._frozen:
             x[missing] = np.broadcast_to(_means(self._sums, self._counts), x.shape)[missing]
             return
@@ -38,7 +38,7 @@ class RunningMeans:
         return {"sums": self._sums.copy(), "counts": self._counts.copy()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Takes what ``state`` gave."""
+        """Continues from what ``state`` returned."""
         sums = np.array(state["sums"], dtype=np.float64)
         counts = np.array(state["counts"], dtype=np.int64)
         if sums.shape != self._sums.shape or counts.shape != sums.shape:

@@ -1,7 +1,8 @@
-"""What every format offers: rows as cells, a place to go on from, and messages that name a place."""
+"""What every format implements: rows as cells, a position to resume from, and errors that name a place."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,125 +11,203 @@ from nolana.streams.bad_rows import BadRow
 from nolana.streams.blocks import Position
 from nolana.streams.cells import Cells, TextCells
 from nolana.streams.columns import Columns
-from nolana.streams.sources import trouble
+from nolana.streams.labels import infer_label_kind
+from nolana.streams.options import Column, SourceOptions, Target
+from nolana.streams.plan import Plan, PlannedColumn, infer_column_kind
+from nolana.streams.sources import Bytes, fail, stream_error
 from nolana.streams.text import Text
 
-__all__ = ["Reader", "TextReader"]
+__all__ = ["Problem", "Reader", "TextReader"]
 
-Problem = tuple[str, int, int, int, int]
+Problem = tuple[str, int, int, int, int]  # kind, line ends before it, column, begin, end
 
 
-class Reader(Protocol):
-    """The rows of a source in one format."""
+class Reader(ABC):
+    """The rows of a source in one format.
 
-    format: str
+    A format is a subclass that declares the names below, listed in ``formats.py``; detection, help texts and errors
+    follow from them. It is constructed from a source, its options, and the plan of another stream or None.
+    """
+
+    format: ClassVar[str]  # its name
+    title: ClassVar[str]  # its name in prose
+    endings: ClassVar[tuple[str, ...]]  # of file names
+    magic: ClassVar[tuple[bytes, ...]] = ()  # first bytes of a binary format; a text format has none
+    own_options: ClassVar[tuple[str, ...]] = ()  # options that other formats do not have
+    typed: ClassVar[bool] = False  # whether the source distinguishes numbers, true and false from text
+    indexed: ClassVar[bool] = False  # whether all columns are numbers known by their index
+
     path: str
-    live: bool  # rows must come out as soon as they are there
-    typed: bool  # the source itself tells truth values and numbers from text
+    live: bool  # rows must be returned as soon as they have come
     columns: Columns
 
+    @abstractmethod
+    def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None: ...
+
+    @classmethod
+    def recognises(cls, line: bytes) -> bool:
+        """Whether the first line of a text is in this format."""
+        return False
+
+    # Which columns are read
+
+    def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:
+        """The indices of the features and of the target that the options select."""
+        return self.columns.choose(options.target, options.features, options.ignore)
+
+    def match(self, plan: Plan, target: Target) -> tuple[list[int], int | None]:
+        """The indices of the features and of the target of a plan: by name in any order, else by index."""
+        label: Column | None = plan.target if target is None else None if target is False else target
+        keys = [column.column for column in plan.columns or ()]
+        names, width = self.columns.names, self.columns.width
+        if plan.named:
+            absent = [key for key in [*keys, label] if isinstance(key, str) and key not in (names or ())]
+            if absent:
+                has = "has no column names" if names is None else f"has: {', '.join(map(repr, names))}"
+                remedy = "; target=False reads without labels" if absent == [label] else ""
+                fail(self.path, f"no column is named {', '.join(map(repr, absent))}; the source {has}{remedy}")
+        elif width != plan.width:
+            removed = plan.target if target is False and isinstance(plan.target, int) else None
+            if removed is None or width != (plan.width or 0) - 1:
+                fail(self.path, f"expected {plan.width} columns, as in the plan, got {width} without names to match")
+            keys = [key - (key > removed) if isinstance(key, int) else key for key in keys]
+        columns = [self.columns.index(key, "plan") for key in keys]
+        return columns, None if label is None else self.columns.index(label, "target")
+
+    def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
+        """The plan for these columns, inferred from the first block."""
+        cells = self.peek(options.block_rows, columns if target is None else [*columns, target])
+        planned = []
+        for place, column in enumerate(columns):
+            kind, text = infer_column_kind(cells, place, options.categories)
+            key = self.columns.key(column)
+            if text >= 0:
+                raise self.cell_error(
+                    cells,
+                    text,
+                    column,
+                    "{value} is not a number, nor is any value of this column in the first block; "
+                    f'categories="hash" or "onehot" turns text into numbers, ignore=[{key!r}] leaves the column out',
+                )
+            planned.append(PlannedColumn(key, kind))
+        return Plan(
+            self.format,
+            tuple(planned),
+            target=None if target is None else self.columns.key(target),
+            labels=None if target is None else infer_label_kind(cells, len(columns), self.typed),
+            width=self.columns.width,
+            options=options.encoding,
+            **self.plan_fields(),
+        )
+
+    def plan_fields(self) -> dict[str, Any]:
+        """What the format itself adds to a plan."""
+        return {}
+
+    # Rows
+
     @property
+    @abstractmethod
     def final(self) -> bool:
-        """Whether nothing comes behind what has been read."""
+        """Whether nothing follows what was read."""
 
     @property
+    @abstractmethod
     def place(self) -> tuple[int, int]:
-        """Offset and line of the row that comes next."""
+        """Offset and line of the next row."""
 
     @property
+    @abstractmethod
     def share(self) -> float | None:
-        """How much was read, from 0 to 1; None where nobody knows."""
+        """The part that was read, from 0 to 1; None where it is unknown."""
 
-    def look(self, limit: int, columns: list[int]) -> Cells:
-        """The first rows with these columns as texts, without taking them."""
+    @abstractmethod
+    def peek(self, limit: int, columns: list[int]) -> Cells:
+        """The first rows with these columns as texts, without consuming them; malformed rows are left out."""
 
-    def arrange(self, numbers: list[int], texts: list[int]) -> None:
-        """Which columns are read as numbers and which as texts from now on."""
+    @abstractmethod
+    def select(self, numbers: list[int], texts: list[int]) -> None:
+        """Sets which columns are read as numbers and which as texts."""
 
+    @abstractmethod
     def parse(self, limit: int) -> tuple[Cells, BadRow | None]:
-        """At most so many rows of what has been read, and the row behind them where it cannot be read as one."""
+        """At most so many rows of what was read, and the row after them where it is malformed."""
 
-    def more(self) -> None:
+    @abstractmethod
+    def read_more(self) -> None:
         """Reads on."""
 
-    def wrong(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
-        """The error of a cell."""
+    @abstractmethod
+    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+        """The error about a cell."""
 
-    def marks(self) -> dict[str, int]:
-        """By what the source and the position are known again."""
+    @abstractmethod
+    def checksums(self) -> dict[str, int]:
+        """Checksums that identify the source and the position."""
 
-    def jump(self, position: Position, marks: dict[str, Any]) -> None:
-        """Goes on from there; StreamError where it is not the same source."""
+    @abstractmethod
+    def resume(self, position: Position, checksums: dict[str, Any]) -> None:
+        """Continues from a position; OtherSourceError where the checksums differ."""
 
+    @abstractmethod
     def close(self) -> None:
         """Closes what was opened."""
 
 
-class TextReader:
-    """What the formats of text share; ``_cells`` parses from a place, ``_broken`` says what a problem is."""
+class TextReader(Reader):
+    """What text formats share; ``_parse`` calls the engine with ``_key``, ``_row_error`` describes a problem."""
 
-    format: str
-    typed = False
-    columns: Columns
     decode: Callable[[bytes], str]
+    _key: Any  # what the engine needs to know about the columns
 
-    def __init__(self, text: Text) -> None:
-        self.text = text
-        self.path, self.live = text.path, text.live
+    def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        self.text = Text(source, options.chunk_bytes)
+        self.path, self.live = source.path, source.live
         self._numbers: list[int] = []
         self._texts: list[int] = []
         self._places = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     @property
     def final(self) -> bool:
-        """Whether nothing comes behind what has been read."""
         return self.text.final
 
     @property
     def place(self) -> tuple[int, int]:
-        """Offset and line of the row that comes next."""
         return self.text.offset, self.text.line
 
     @property
     def share(self) -> float | None:
-        """How much was read, from 0 to 1; None where nobody knows."""
-        return self.text.share
+        return self.text.source.share
 
-    def more(self) -> None:
-        """Reads on."""
-        self.text.more()
+    def read_more(self) -> None:
+        self.text.read_more()
 
-    def marks(self) -> dict[str, int]:
-        """By what the source and the position are known again."""
-        return self.text.marks()
+    def checksums(self) -> dict[str, int]:
+        return self.text.checksums()
 
-    def jump(self, position: Position, marks: dict[str, Any]) -> None:
-        """Goes on from there; StreamError where it is not the same text."""
-        self.text.jump(position, marks)
+    def resume(self, position: Position, checksums: dict[str, Any]) -> None:
+        self.text.resume(position, checksums)
 
     def close(self) -> None:
-        """Closes what was opened."""
-        self.text.close()
+        self.text.source.close()
 
-    def arrange(self, numbers: list[int], texts: list[int]) -> None:
-        """Which columns are read as numbers and which as texts from now on."""
+    def select(self, numbers: list[int], texts: list[int]) -> None:
         self._numbers, self._texts = numbers, texts
         self._places = tuple(np.full(self.columns.width, -1, dtype=np.int64) for _ in range(2))  # type: ignore[assignment]
         self._places[0][numbers] = np.arange(len(numbers))
         self._places[1][texts] = np.arange(len(texts))
 
-    def look(self, limit: int, columns: list[int]) -> Cells:
-        """The first rows with these columns as texts, without taking them; what is broken is passed over."""
-        self.arrange([], columns)
+    def peek(self, limit: int, columns: list[int]) -> Cells:
+        self.select([], columns)
         text, ends = self.text, 1 if self.live else limit
         while True:
-            text.hold(ends)
+            text.read_lines(ends)
             at, parts, count = text.start, list[TextCells](), 0
             while count < limit:
                 cells, end, _, problem = self._cells(at, limit - count)
                 parts.append(cells)
                 count += len(cells.lines)
-                at = end if problem is None else self._behind_line(end)
+                at = end if problem is None else self._next_line(end)
                 if problem is None:
                     break
             if count == limit or text.final or (text.live and count) or len(text.data) - at > text.longest:
@@ -136,48 +215,45 @@ class TextReader:
             ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines, or rows of several lines
 
     def parse(self, limit: int) -> tuple[TextCells, BadRow | None]:
-        """At most so many rows of the window, and the line behind them where it is no row."""
         text = self.text
         cells, end, lines, problem = self._cells(text.start, limit)
         if problem is None:
-            text.take(end, lines)
+            text.consume(end, lines)
             return cells, None
-        behind = self._behind_line(end)
-        raw = text.data[end:behind].rstrip(b"\r\n").decode("utf-8", "replace")
-        row = BadRow(self._broken(problem), "format", raw)
-        text.take(behind, lines + 1)
+        after = self._next_line(end)
+        raw = text.data[end:after].rstrip(b"\r\n").decode("utf-8", "replace")
+        row = BadRow(self._row_error(problem), "format", raw)
+        text.consume(after, lines + 1)
         return cells, row
 
-    def _behind_line(self, at: int) -> int:
-        """Where the next line begins: of a row that makes no sense only its first line is lost."""
+    def _next_line(self, at: int) -> int:
+        """The offset of the next line: of a malformed row only its first line is lost."""
         end = self.text.data.find(b"\n", at)
         return len(self.text.data) if end < 0 else end + 1
 
-    def _gather(self, found: Any) -> tuple[TextCells, int, int, Problem | None]:
-        """The engine's answer as cells."""
-        values, codes, spans, span_codes, rows, end, lines, problem = found
-        cells = TextCells(
-            values,
-            codes,
-            spans,
-            span_codes,
-            rows[:, :2],
-            rows[:, 2] + self.text.line,
-            self.text.data,
-            type(self).decode,
-        )
-        return cells, end, lines, problem
-
     def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
-        """Rows of the window from a place: cells, their end, line ends passed, the problem that ended them."""
+        """Rows of the window from an offset: cells, their end, their line ends, the problem that ended them."""
+        text, widths = self.text, (len(self._numbers), len(self._texts))
+        parsed = self._parse(text.data, start, text.final, limit, self._key, *self._places, *widths)
+        values, codes, spans, span_codes, rows, end, lines, problem = parsed
+        lines_of, decode = rows[:, 2] + text.line, type(self).decode
+        return (
+            TextCells(values, codes, spans, span_codes, rows[:, :2], lines_of, text.data, decode),
+            end,
+            lines,
+            problem,
+        )
+
+    def _parse(self, *arguments: Any) -> Any:
+        """Calls the engine."""
         raise NotImplementedError
 
-    def _broken(self, problem: Problem) -> StreamError:
-        """The error of a row that is none."""
-        raise NotImplementedError
+    @abstractmethod
+    def _row_error(self, problem: Problem) -> StreamError:
+        """The error about a malformed row."""
 
-    def _trouble(self, what: str, line: int, column: int, value: str) -> StreamError:
-        return trouble(self.path, what, line=line, column=column + 1, name=self.columns.name(column), value=value)
+    def _column_error(self, what: str, line: int, column: int, value: str) -> StreamError:
+        return stream_error(self.path, what, line=line, column=column + 1, name=self.columns.name(column), value=value)
 
 
 def _join(parts: list[TextCells]) -> TextCells:

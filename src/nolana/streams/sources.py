@@ -1,82 +1,103 @@
-"""Where bytes come from: a path, an open binary file or standard input, plain or compressed."""
+"""Sources of bytes: a path, an open binary file or standard input, plain or compressed."""
 
 import io
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from typing import Any, BinaryIO, NoReturn
 
 from nolana.errors import StreamError
-from nolana.streams.compression import MAGIC, Eager, Prefixed, damage, unpacker
+from nolana.streams.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
 
-__all__ = ["Bytes", "Source", "fail", "is_binary_table", "trouble"]
+__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "stream_error"]
 
 Source = str | os.PathLike[str] | BinaryIO
 
-SHOWN = 40  # characters of a value in a message
-HEAD = 1 << 16  # bytes read to begin with, as many as a pipe holds
+LONGEST_VALUE = 40  # characters of a value in a message
+LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed must not fill the memory
+HEAD = 1 << 16  # bytes read at first, as many as a pipe holds
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-FOREIGN = {
+UNSUPPORTED = {
     "ZIP": b"PK\x03\x04",
     "UTF-16 text": b"\xff\xfe",
     "big-endian UTF-16 text": b"\xfe\xff",
 }
-TABLES = {"parquet": b"PAR1", "arrow": b"ARROW1", "arrows": b"\xff\xff\xff\xff"}
 
 
 class Bytes:
-    """The uncompressed bytes of a source, read once from where it stands.
+    """The decompressed bytes of a source, read once from its current position.
 
-    ``path`` names it in messages; ``live`` says that it is a pipe or a terminal, whose reader must not wait for
-    more than there is; ``seekable`` that it is plain and can be read from any place.
+    ``path`` is its name in messages. ``live``: it is a pipe or a terminal, whose reader must not wait for more bytes
+    than have come. ``seekable``: it is plain and can be read from any position.
+
+    Parameters
+    ----------
+    source : a path, a binary file, or "-" for standard input.
+    magic : first bytes of the binary formats; of a pipe that sends little, as many bytes are read as decide
+        between them.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, magic: Sequence[bytes] = ()) -> None:
+        self.source, self._magic = source, magic
         self.path = _name(source)
-        self.packing: str | None = None
+        self.compression: Compression | None = None
         self._mine: list[Any] = []  # what close() closes, the outermost first
         try:
             self.file = self._open()
             self.live = _is_live(self.file)
             self._origin = self._tell()
             self.head = self._read_head()
-            self._file: Any = self._unpack(Prefixed(self.head, self.file))
+            self._file: Any = self._decompress(Prefixed(self.head, self.file))
         except BaseException:
             self.close()
             raise
-        self.seekable = self.packing is None and self._origin is not None
+        self.seekable = self.compression is None and self._origin is not None
 
     def read1(self, size: int, after: str = "") -> bytes:
-        """What is there, at most about so many bytes, at least one unless the source ends; after stands in errors."""
+        """At most about so many bytes, at least one unless the source ends; ``after`` is a place for errors."""
         try:
             data: bytes = self._file.read1(size)
-            while self.packing and not self.live and 0 < len(data) < size:  # unpackers give little at a time
+            while self.compression and not self.live and 0 < len(data) < size:  # decompressors return little at a time
                 more = self._file.read1(size - len(data))
                 if not more:
                     break
                 data += more
         except Exception as error:
-            if self.packing is None or not damage(error):
+            if self.compression is None or not is_damage(error):
                 raise
-            what = f"the {self.packing} data is damaged or cut off{after}: {error}"
+            what = f"the {self.compression.name} data is damaged or cut off{after}: {error}"
             raise StreamError(f"{self.path}: {what}", path=self.path) from error
         return data
 
+    def first_line(self) -> bytes:
+        """The first line of text that is neither blank nor a comment, without consuming it."""
+        data, line, complete = b"", b"", False
+        while not complete and len(data) <= LONGEST_ROW:
+            more = self.read1(max(HEAD, len(data)), after=" in the first line")
+            data += more
+            lines = data.removeprefix(BYTE_ORDER_MARK).split(b"\n")
+            place = next((i for i, x in enumerate(lines) if x.strip() and not x.lstrip().startswith(b"#")), None)
+            line = b"" if place is None else lines[place]
+            complete = not more or (place is not None and place < len(lines) - 1)
+        self._file = Prefixed(data, self._file)
+        return line
+
     def seek(self, offset: int) -> None:
-        """Goes to a place, counted from where the source stood at first; only where it is seekable."""
+        """Moves to an offset from the first position; only where the source is seekable."""
         self.file.seek((self._origin or 0) + offset)
         self._file = self.file
 
-    def again(self) -> "Bytes | None":
-        """The same bytes from their beginning, beside this one; None where they can be read only once."""
+    def reopen(self) -> "Bytes | None":
+        """The same bytes from their beginning, opened a second time; None where they can be read only once."""
         if self.source == "-" or not isinstance(self.source, str | os.PathLike):
             return None
-        return Bytes(self.source) if stat.S_ISREG(os.stat(self.source).st_mode) else None
+        return Bytes(self.source, self._magic) if stat.S_ISREG(os.stat(self.source).st_mode) else None
 
     @property
     def share(self) -> float | None:
-        """How much of a file was read, from 0 to 1, compressed as it is; None where nobody knows."""
+        """The part of the file that was read, from 0 to 1 of its compressed size; None where it is unknown."""
         if self._origin is None:
             return None
         try:
@@ -86,7 +107,7 @@ class Bytes:
             return None
 
     def close(self) -> None:
-        """Closes what was opened here; a file that was passed in stays open."""
+        """Closes what was opened here; a file that the caller opened stays open."""
         while self._mine:
             self._mine.pop(0).close()
 
@@ -112,8 +133,8 @@ class Bytes:
             return None
 
     def _read_head(self) -> bytes:
-        """The first bytes: what is there, and of a pipe that sends little as much as tells what this is."""
-        known = (*MAGIC, *FOREIGN.values(), *TABLES.values())
+        """The first bytes that come, and more while they could still become one of the known beginnings."""
+        known = (*(compression.magic for compression in COMPRESSIONS), *UNSUPPORTED.values(), *self._magic)
         head: bytes = self.file.read1(HEAD)
         while any(len(head) < len(magic) and magic.startswith(head) for magic in known):
             more = self.file.read1(HEAD)
@@ -122,47 +143,39 @@ class Bytes:
             head += more
         return head
 
-    def _unpack(self, file: Prefixed) -> Any:
-        for kind, magic in FOREIGN.items():
+    def _decompress(self, file: Prefixed) -> Any:
+        for kind, magic in UNSUPPORTED.items():
             if self.head.startswith(magic):
-                what = f"this is {kind}, which is not read here; convert it to UTF-8 text, plain or compressed"
+                what = f"this is {kind}, which is not supported; convert it to UTF-8 text, plain or compressed"
                 raise StreamError(f"{self.path}: {what}", path=self.path)
-        found = unpacker(self.head)
-        if found is None:
+        self.compression = detect_compression(self.head)
+        if self.compression is None:
             return file
-        self.packing, opener = found
-        unpacked = opener(Eager(file))
-        self._mine.insert(0, unpacked)
-        return unpacked
-
-
-def is_binary_table(head: bytes) -> str | None:
-    """``parquet``, ``arrow`` (IPC file) or ``arrows`` (IPC stream) where bytes begin like one."""
-    return next((name for name, magic in TABLES.items() if head.startswith(magic)), None)
+        decompressed = self.compression.open(Eager(file))
+        self._mine.insert(0, decompressed)
+        return decompressed
 
 
 class _Raw(io.RawIOBase):
-    """A file of the user's that only has ``read``; closing this does not close it."""
+    """A file of the caller's that only has ``read``; closing this does not close it."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
         self.name = getattr(file, "name", None)
 
     def fileno(self) -> int:
-        """That of the user's file."""
         if not hasattr(self._file, "fileno"):
             raise io.UnsupportedOperation("fileno")
         return int(self._file.fileno())
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """What one ``read`` gives."""
+        """What one ``read`` returns."""
         data = self._file.read(len(buffer))
         if not isinstance(data, bytes):
-            raise TypeError(f"read() of the source gives {type(data).__name__}, not bytes; open it as binary")
+            raise TypeError(f"read() of the source returns {type(data).__name__}, not bytes; open it as binary")
         buffer[: len(data)] = data
         return len(data)
 
@@ -182,7 +195,7 @@ def _name(source: Any) -> str:
     return os.fspath(name) if isinstance(name, str | os.PathLike) else "<stream>"
 
 
-def trouble(
+def stream_error(
     path: str,
     what: str,
     *,
@@ -199,10 +212,10 @@ def trouble(
     if column is not None:
         place += f", column {column}" + (f" ({name})" if name else "")
     if value is not None:
-        what = what.replace("{value}", repr(value if len(value) <= SHOWN else value[: SHOWN - 1] + "…"))
+        what = what.replace("{value}", repr(value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"))
     return StreamError(f"{place}: {what}", path=path, line=line, column=column, value=value)
 
 
 def fail(path: str, what: str, **place: Any) -> NoReturn:
-    """Raises ``trouble``."""
-    raise trouble(path, what, **place)
+    """Raises ``stream_error``."""
+    raise stream_error(path, what, **place)

@@ -1,4 +1,4 @@
-"""A stream of blocks out of rows that come in any pieces."""
+"""A stream of blocks of rows."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -12,7 +12,8 @@ from nolana.streams.blocks import Block, Position
 from nolana.streams.cells import ABSENT, Cells
 from nolana.streams.encoder import Encoder
 from nolana.streams.labels import Labels
-from nolana.streams.plan import LabelKind, Plan
+from nolana.streams.options import LabelKind
+from nolana.streams.plan import Plan
 from nolana.streams.reader import Reader
 
 __all__ = ["Stream"]
@@ -23,9 +24,9 @@ VERSION = 1
 class Stream:
     """An iterator over blocks and a context manager that closes the source; made by ``nolana.streams.open``.
 
-    ``plan`` says what is read and how, ``state()`` where the stream stands and what it has learned about its
-    columns, ``bad_rows`` and ``bad_rows_by_reason`` how many rows were left out. ``block_rows``, which may be changed
-    between two blocks, is how many rows the next ones have.
+    ``plan`` is what is read and how; ``state()`` the position, and means and categories of the columns so far;
+    ``bad_rows`` and ``bad_rows_by_reason`` count the rows that were left out. ``block_rows``, the size of the next
+    blocks, may be changed between two blocks.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Stream:
     ) -> None:
         self._reader, self._plan, self._encoder, self._labels, self._bad = reader, plan, encoder, labels, bad
         self.block_rows, self._columns = block_rows, columns
-        self._target = target  # the label's column; None: there is none
+        self._target = target  # index of the label's column, or None
         self._ended = self._closed = False
         self.n_features = encoder.width
         self.feature_names = encoder.names if plan.named else None
@@ -64,10 +65,10 @@ class Stream:
         if self._ended:
             raise StopIteration
         if self._closed:
-            raise ValueError(f"the stream of {self._reader.path} is closed; open it again to read on")
+            raise ValueError(f"the stream of {self._reader.path} is closed; open it again to continue")
         try:
             block = self._next()
-        except BaseException:  # rows may be lost: going on would skip them in silence
+        except BaseException:  # rows may be lost: the next call must not skip them silently
             self.close()
             raise
         if block is None:
@@ -80,16 +81,16 @@ class Stream:
         parts: list[tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]] = []
         count = 0
         while count < self.block_rows:
-            cells, broken = self._reader.parse(self.block_rows - count)
+            cells, malformed = self._reader.parse(self.block_rows - count)
             if len(cells.lines):
-                parts.append(self._digest(cells))
+                parts.append(self._read(cells))
                 count += len(parts[-1][2])
-            if broken is not None:
-                self._bad.add(broken)
+            if malformed is not None:
+                self._bad.add(malformed)
             elif count < self.block_rows and not len(cells.lines):
                 if self._reader.final or (self._reader.live and count):
                     break
-                self._reader.more()
+                self._reader.read_more()
         self.position = Position(self.position.rows + count, *self._reader.place)
         if not count:
             return None
@@ -98,36 +99,38 @@ class Stream:
         assert lines is not None
         return Block(x, y, self.position, lines)
 
-    def _digest(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
-        """X, y and lines of the rows that are right; what is wrong is put aside."""
-        wrong = {row: (self._columns[f], reason, what) for row, (f, reason, what) in self._encoder.flaws(cells).items()}
+    def _read(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
+        """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
+        invalid = {
+            row: (self._columns[f], reason, what) for row, (f, reason, what) in self._encoder.invalid(cells).items()
+        }
         y = None
         if self._target is not None:
             place = len(self._encoder.texts)
             for row in np.flatnonzero(cells.text_codes[:, place] == ABSENT).tolist():
-                if row not in wrong or wrong[row][0] > self._target:
-                    wrong[row] = (self._target, "label", "the field is empty")
-            y, unfit = self._labels.read(cells, place)
-            for row, what in unfit.items():
-                wrong.setdefault(row, (self._target, "label", what))
-        if wrong:
-            right = np.ones(len(cells.lines), dtype=bool)
-            for row in sorted(wrong):
-                column, reason, what = wrong[row]
-                self._bad.add(BadRow(self._reader.wrong(cells, row, column, what), reason, cells.raw(row)))
-                right[row] = False
-            cells = cells.keep(right)
-            y = None if y is None else _narrow(y[right])
+                if row not in invalid or invalid[row][0] > self._target:
+                    invalid[row] = (self._target, "label", "the field is empty")
+            y, invalid_labels = self._labels.read(cells, place)
+            for row, what in invalid_labels.items():
+                invalid.setdefault(row, (self._target, "label", what))
+        if invalid:
+            valid = np.ones(len(cells.lines), dtype=bool)
+            for row in sorted(invalid):
+                column, reason, what = invalid[row]
+                self._bad.add(BadRow(self._reader.cell_error(cells, row, column, what), reason, cells.raw(row)))
+                valid[row] = False
+            cells = cells.where(valid)
+            y = None if y is None else _narrow(y[valid])
         return self._encoder.encode(cells), y, cells.lines
 
     def close(self) -> None:
-        """Closes the source, unless it was passed in open."""
+        """Closes the source, unless the caller opened it."""
         self._closed = True
         self._reader.close()
         self._bad.close()
 
     def gather(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-        """All that is left as one X (n, d) and y (n,)."""
+        """All remaining rows as one X (n, d) and y (n,)."""
         blocks = list(self)
         if not blocks:
             return np.zeros((0, self.n_features)), None if self._target is None else self._labels.none()
@@ -136,42 +139,42 @@ class Stream:
 
     @property
     def name(self) -> str:
-        """The source as messages name it."""
+        """The name of the source in messages."""
         return self._reader.path
 
     @property
     def live(self) -> bool:
-        """Whether this is a pipe or a terminal, whose rows come when they come."""
+        """Whether the source is a pipe or a terminal, whose rows must not be waited for."""
         return self._reader.live
 
     @property
     def share(self) -> float | None:
-        """How much of the source was read, from 0 to 1; None where nobody knows."""
+        """The part of the source that was read, from 0 to 1; None where it is unknown."""
         return self._reader.share
 
     def read_labels_as(self, kind: LabelKind) -> None:
-        """From the next block on labels are of this kind; the plan says so too."""
-        self._labels = Labels(kind, given=True, typed=self._reader.typed)
+        """Sets the type of labels from the next block on, also in the plan."""
+        self._labels = Labels(kind, explicit=True, typed=self._reader.typed)
 
-    # What can be kept
+    # Plan and state
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What was decided about the columns, in JSON's types; ``open(source, plan=...)`` reads others so."""
+        """How the columns are read, in JSON's types; ``open(other, plan=...)`` reads another source in the same way."""
         return self._plan.with_labels(self._labels.kind).as_dict()
 
     @property
     def bad_rows(self) -> int:
-        """How many rows were left out."""
+        """Number of invalid rows that were left out."""
         return sum(self._bad.reasons.values())
 
     @property
     def bad_rows_by_reason(self) -> dict[str, int]:
-        """How many rows were left out, by reason: format, number, missing, label, ..."""
+        """Number of invalid rows that were left out, by reason: format, number, missing, label, ..."""
         return dict(self._bad.reasons)
 
     def state(self) -> dict[str, Any]:
-        """All that ``open(source, resume=...)`` needs to go on behind the last block: JSON's types and arrays."""
+        """All that ``open(source, resume=...)`` needs to continue after the last block: JSON's types and arrays."""
         return {
             "version": VERSION,
             "plan": self.plan,
@@ -181,24 +184,24 @@ class Stream:
                 "offset": self.position.offset,
                 "line": self.position.line,
                 "target": self._target is not None,
-                **self._reader.marks(),
+                **self._reader.checksums(),
             },
             "bad_rows": self._bad.state(),
         }
 
-    def _go_on(self, state: Mapping[str, Any]) -> None:
-        """Takes a state; with position None the source is another one, read from its beginning."""
+    def _resume(self, state: Mapping[str, Any]) -> None:
+        """Continues from a state; with position None the source is another one, read from its beginning."""
         self._encoder.restore(state["encoder"])
         position = state["position"]
         if position is None:
             return
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
-        self._reader.jump(self.position, position)
+        self._reader.resume(self.position, position)
         self._bad.resume(state["bad_rows"], self._reader.path)
 
 
 def _narrow(y: NDArray[Any]) -> NDArray[Any]:
-    """An array of text no wider than its longest one: what was left out leaves no trace."""
+    """An array of text no wider than its longest one, so that rows left out do not change its type."""
     return np.array(y.tolist(), dtype=np.str_) if y.dtype.kind == "U" else y
 
 

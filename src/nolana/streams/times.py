@@ -15,9 +15,9 @@ DIGITS, MARKS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18], [4, 7, 13, 16]
 NAIVE, AWARE = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@functools.lru_cache(maxsize=1 << 14)  # a block is looked at twice
+@functools.lru_cache(maxsize=1 << 14)  # the first block is read twice
 def seconds(text: str) -> float | None:
-    """Seconds since the epoch, or None where the text is no date or time; digits behind microseconds are cut.
+    """Seconds since the epoch, or None where the text is not a date or time; digits after microseconds are cut off.
 
     Examples
     --------
@@ -37,24 +37,24 @@ def seconds(text: str) -> float | None:
 
 
 def column(texts: Sequence[str | None]) -> NDArray[np.float64]:
-    """``seconds`` of each text, NaN where it is no date or time.
+    """``seconds`` of each text, NaN where it is not a date or time.
 
     Examples
     --------
     >>> column(["1970-01-02", "tomorrow", "1970-01-01T00:00:01"]).tolist()
     [86400.0, nan, 1.0]
     """
-    found = _plain(texts)
-    return np.array([seconds(text or "") for text in texts], dtype=np.float64) if found is None else found
+    fast = _plain(texts)
+    return np.array([seconds(text or "") for text in texts], dtype=np.float64) if fast is None else fast
 
 
 def _plain(texts: Sequence[str | None]) -> NDArray[np.float64] | None:
-    """All at once where each is a right ``YYYY-MM-DDThh:mm:ss`` (or a blank for T), as most are; else None."""
+    """All at once where each is a valid ``YYYY-MM-DDThh:mm:ss`` (or a blank for T), as most are; else None."""
     if not texts or any(text is None or len(text) != len(SHAPE) or not text.isascii() for text in texts):
         return None
     raw = "".join(texts).encode()  # type: ignore[arg-type]
     letters = np.frombuffer(raw, dtype=np.uint8).reshape(len(texts), len(SHAPE))
-    digits = letters[:, DIGITS] - ord("0")  # what is less wraps around
+    digits = letters[:, DIGITS] - ord("0")  # smaller letters wrap around
     formed = (digits <= 9).all() and (letters[:, MARKS] == SHAPE[MARKS]).all()
     if not formed or not np.isin(letters[:, 10], (ord("T"), ord(" "))).all() or not digits[:, :4].any(axis=1).all():
         return None

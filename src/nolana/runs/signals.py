@@ -1,4 +1,4 @@
-"""Being asked to stop: the block at hand is finished first, but nobody waits for rows that may never come."""
+"""Stopping a run by a signal: the current block is finished first, but a run that only waits for rows stops at once."""
 
 import signal
 from collections.abc import Iterator
@@ -12,31 +12,31 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopped(KeyboardInterrupt):
-    """Somebody asked to stop while there was nothing to do but wait."""
+    """A stop was requested while the run waited for rows."""
 
 
 class Stop:
-    """Within this context SIGINT and SIGTERM ask to stop; the second one ends the process as ever.
+    """Within this context SIGINT and SIGTERM request a stop; a second signal ends the process as usual.
 
-    ``signal`` says which came, None so far; ``ask`` asks without any.
+    ``signal`` is the one that came, None so far; ``request`` requests a stop without a signal.
 
     Examples
     --------
     >>> with Stop() as stop:
     ...     signal.raise_signal(signal.SIGTERM)
-    ...     print(stop.asked, stop.signal == signal.SIGTERM)
+    ...     print(stop.requested, stop.signal == signal.SIGTERM)
     True True
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self.signal: signal.Signals | None = None
         self._waiting = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Stop":
         for number in SIGNALS:
-            self._before[number] = signal.signal(number, self._take)
+            self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
@@ -44,23 +44,23 @@ class Stop:
     ) -> None:
         self._restore()
 
-    def ask(self) -> None:
-        """Stop when it is convenient."""
-        self.asked = True
+    def request(self) -> None:
+        """Stop after the current block."""
+        self.requested = True
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """In here `Stopped` is raised at once."""
+        """Within this context a request raises `Stopped` at once."""
         self._waiting = True
         try:
-            if self.asked:
+            if self.requested:
                 raise Stopped
             yield
         finally:
             self._waiting = False
 
-    def _take(self, number: int, _: FrameType | None) -> None:
-        self.asked, self.signal = True, signal.Signals(number)
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        self.requested, self.signal = True, signal.Signals(number)
         self._restore()
         if self._waiting:
             raise Stopped

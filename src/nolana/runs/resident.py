@@ -1,4 +1,4 @@
-"""How much memory the process takes."""
+"""The memory of this process."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ __all__ = ["resident_bytes"]
 
 
 def resident_bytes() -> int | None:
-    """Bytes of this process that are in memory now; None where the system does not say.
+    """Bytes of this process that are in memory now; None where the system does not report them.
 
     Examples
     --------

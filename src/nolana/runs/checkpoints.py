@@ -1,10 +1,10 @@
-"""Model files of runs: what is kept beside the estimator, when it is written, and how it comes back.
+"""Model files of runs: what is saved beside the estimator, when it is written, and how it is read.
 
 The section ``run`` of a model file:
 
     source       the name of the source
     finished     whether it was read to its end
-    asked        what was said about its columns
+    asked        the options of its columns that were specified
     stream       the state of the stream: columns, encoder, position
     evaluation   the state of the running score
 """
@@ -23,29 +23,29 @@ from nolana.modelfile.atomic import remove_leftovers
 from nolana.streams.plan import Plan
 
 if TYPE_CHECKING:
-    from nolana.running.run import Run
+    from nolana.runs.run import Run
 
-__all__ = ["SECTION", "Checkpoints", "Every", "Kept", "check_place", "read"]
+__all__ = ["SECTION", "Checkpoints", "Interval", "SavedRun", "check_writable", "read"]
 
 SECTION = "run"
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
-class Every:
+class Interval:
     """After how many rows or seconds a checkpoint is written; neither: only at the end."""
 
     rows: int | None = None
     seconds: float | None = None
 
     @classmethod
-    def of_text(cls, text: str) -> "Every":
-        """``10000`` are rows, ``30s``, ``5m``, ``1h`` a time.
+    def of_text(cls, text: str) -> "Interval":
+        """``10000`` is a number of rows; ``30s``, ``5m``, ``1h`` are times.
 
         Examples
         --------
-        >>> Every.of_text("10000"), Every.of_text("1.5m")
-        (Every(rows=10000, seconds=None), Every(rows=None, seconds=90.0))
+        >>> Interval.of_text("10000"), Interval.of_text("1.5m")
+        (Interval(rows=10000, seconds=None), Interval(rows=None, seconds=90.0))
         """
         match = re.fullmatch(r"(\d+)|(\d+(?:\.\d+)?)(ms|s|m|h)", text.strip().replace("_", "").replace(",", ""))
         if match is None or float(match[1] or match[2]) == 0:
@@ -54,28 +54,28 @@ class Every:
 
 
 class Checkpoints:
-    """Writes the model file of a run, when it is time and at the end; what a killed run left beside it goes.
+    """Writes the model file of a run; temporary files of a killed run are removed.
 
     Parameters
     ----------
     path : the model file.
-    every : when; it is looked at after each block.
+    every : the interval; it is checked after each block.
     """
 
-    def __init__(self, path: str | os.PathLike[str], every: Every | None = None) -> None:
-        self.path, self.every = Path(path), every or Every()
+    def __init__(self, path: str | os.PathLike[str], every: Interval | None = None) -> None:
+        self.path, self.every = Path(path), every or Interval()
         remove_leftovers(self.path)
         self.written = 0
         self._rows: int | None = None
         self._time = time.monotonic()
 
     def block_rows(self, largest: int) -> int:
-        """Rows of a block, so that checkpoints come in time."""
+        """Rows of a block, so that checkpoints are written in time."""
         rows = self.every.rows
         return largest if rows is None else -(-rows // -(-rows // largest))
 
     def after_block(self, run: "Run") -> None:
-        """Writes the file if it is time."""
+        """Writes the file if the interval has passed."""
         if self._rows is None:
             self._rows = run.rows_before
         rows, seconds = self.every.rows, self.every.seconds
@@ -92,32 +92,32 @@ class Checkpoints:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a model file says about its run."""
+class SavedRun:
+    """A run as its model file stores it."""
 
     source: str
     finished: bool
-    asked: dict[str, Any]
+    options: dict[str, Any]
     stream: dict[str, Any]
     evaluation: dict[str, Any]
 
-    def record(self) -> dict[str, Any]:
-        """Plain data."""
-        return dict(self.__dict__)
+    def section(self) -> dict[str, Any]:
+        """The section of the file."""
+        return {"asked" if name == "options" else name: value for name, value in self.__dict__.items()}
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Any, Kept | None]:
-    """The estimator of a model file, and its run where it has one; ModelFileError says what is wrong."""
+def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
+    """The estimator of a model file, and its run where it has one; ModelFileError where the file is invalid."""
     estimator, extra = load_with_extra(path)
     if SECTION not in extra:
         return estimator, None
     try:
-        return estimator, _kept(Node(extra[SECTION], SECTION), int(estimator.n_features_in_))
+        return estimator, _saved_run(Node(extra[SECTION], SECTION), int(estimator.n_features_in_))
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
 
-def _kept(node: Node, width: int) -> Kept:
+def _saved_run(node: Node, width: int) -> SavedRun:
     fields = node.fields("source", "finished", "asked", "stream", "evaluation")
     trees = {name: fields[name].entries() and fields[name].value for name in ("stream", "evaluation")}
     fields["asked"].entries()
@@ -125,31 +125,21 @@ def _kept(node: Node, width: int) -> Kept:
     for name in ("plan", "encoder", "position", "bad_rows"):
         stream[name]
     try:
-        planned = _width(Plan.from_dict(stream["plan"].value))
+        planned = Plan.from_dict(stream["plan"].value).n_features
     except (ValueError, TypeError, AttributeError) as error:
         raise ModelFileError(f"{stream.place}/plan: {error}") from error
-    if planned != width:  # also a bound on what the encoder may take
+    if planned != width:  # also a bound on the memory of the encoder
         raise ModelFileError(f"{stream.place}/plan: {planned} columns of X, but the estimator has {width}")
     asked = fields["asked"].value
-    return Kept(fields["source"].text(), fields["finished"].flag(), asked, trees["stream"], trees["evaluation"])
+    return SavedRun(fields["source"].text(), fields["finished"].flag(), asked, trees["stream"], trees["evaluation"])
 
 
-def _width(plan: Plan) -> int:
-    """Columns of X."""
-    if plan.columns is None:
-        return len(plan.chosen) if plan.chosen is not None else int(plan.width or 0)
-    options = plan.options
-    slots = options.hash_slots if options.categories == "hash" else options.max_categories + 1
-    columns = sum(slots if column.kind == "text" else 1 for column in plan.columns)
-    return columns + (len(plan.columns) if options.missing == "indicator" else 0)
-
-
-def check_place(path: str | os.PathLike[str]) -> None:
-    """Raise, before any work is done, where a model file cannot be written."""
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raises, before any work is done, where a file cannot be written."""
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a directory, not a file to write")
     if not place.parent.is_dir():
-        raise NotADirectoryError(f"there is no directory {str(place.parent)!r}; make it, or choose another place")
+        raise NotADirectoryError(f"there is no directory {str(place.parent)!r}; create it, or choose another one")
     if not os.access(place.parent, os.W_OK):
-        raise PermissionError(f"{str(place.parent)!r} may not be written to; choose another place")
+        raise PermissionError(f"{str(place.parent)!r} may not be written to; choose another directory")

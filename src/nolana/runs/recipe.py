@@ -1,4 +1,4 @@
-"""Which learner a run begins with."""
+"""The learner of a new run."""
 
 import inspect
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ def task_of(estimator: Any) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A learner, as far as anything was said about it.
+    """A learner: what is specified of it.
 
     Parameters
     ----------
-    task : "classification" or "regression"; None: the labels of the first block tell.
+    task : "classification" or "regression"; None: inferred from the labels of the first block.
     parameters : of the estimator, by name. Features are standardised unless ``scale`` is False.
     """
 
@@ -39,39 +39,39 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.task is not None and self.task not in METRICS:
-            raise ValueError(f"task={self.task!r} is unknown; choose from {', '.join(METRICS)}")
+            raise ValueError(f"task={self.task!r} is not one of: {', '.join(METRICS)}")
         tasks = (self.task,) if self.task else tuple(CLASSES)
         legal = sorted({name for task in tasks for name in inspect.signature(CLASSES[task]).parameters})
         for name in self.parameters:
             if name not in legal:
-                raise ValueError(f"there is no parameter {name!r}; choose from {', '.join(legal)}")
+                raise ValueError(f"there is no parameter {name!r}; the parameters are: {', '.join(legal)}")
 
-    def kind(self, y: NDArray[Any]) -> str:
-        """The task that labels are for."""
-        kind = self.task or kind_of(y)
-        if kind == "regression" and y.dtype.kind not in "iuf":
-            raise ValueError(f"regression needs numbers as targets, and these are not: {y[:3].tolist()}")
-        return kind
+    def infer_task(self, y: NDArray[Any]) -> str:
+        """The task, inferred from labels where it is not specified."""
+        task = self.task or kind_of(y)
+        if task == "regression" and y.dtype.kind not in "iuf":
+            raise ValueError(f"regression needs numbers as targets, got {y[:3].tolist()}; check the target")
+        return task
 
-    def build(self, kind: str) -> Any:
+    def build(self, task: str) -> Any:
         """The estimator, its parameters checked."""
         try:
-            estimator = CLASSES[kind](**(dict(DEFAULTS) | dict(self.parameters)))
+            estimator = CLASSES[task](**(dict(DEFAULTS) | dict(self.parameters)))
         except TypeError as error:
-            raise ValueError(f"for {kind}: {error}") from error
+            raise ValueError(f"for {task}: {error}") from error
         estimator._check_parameters()
         return estimator
 
     def check(self, estimator: Any) -> None:
-        """ConflictError where the estimator of a file is not what is asked for."""
-        there = task_of(estimator)
-        if self.task not in (None, there):
-            raise ConflictError(f"the model is for {there}, and task={self.task!r} is asked for")
+        """ConflictError where the estimator of a file is another one."""
+        task = task_of(estimator)
+        if self.task not in (None, task):
+            raise ConflictError(f"task={self.task!r} differs from the model, which is for {task}")
         parameters = estimator.get_params(deep=False)
         for name, value in self.parameters.items():
             if name not in parameters or not _same(parameters[name], value):
                 made = f"{name}={parameters[name]!r}" if name in parameters else f"no {name}"
-                raise ConflictError(f"{name}={value!r} is asked for, but the model was made with {made}")
+                raise ConflictError(f"{name}={value!r} differs from the model, which was made with {made}")
 
 
 def _same(a: Any, b: Any) -> bool:

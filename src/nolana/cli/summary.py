@@ -1,9 +1,9 @@
-"""Runs in words: the lines of a summary and of the live view."""
+"""Summaries of runs as lines of text, and the live view."""
 
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group
@@ -12,39 +12,41 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from nolana.running import Run, resident_bytes
+from nolana.runs import Run, Stop, resident_bytes
 
-SHARES = ("accuracy", "balanced_accuracy", "auc")  # shown in per cent
-BETWEEN = 0.1  # seconds between two pictures of the live view
+__all__ = ["bad_rows", "labels", "lines", "live_view", "print_lines", "scores", "summary"]
+
+IN_PER_CENT = ("accuracy", "balanced_accuracy", "auc")
+REFRESH = 0.1  # seconds between two pictures of the live view
 MOST_LABELS = 8
 NAME_WIDTH = 11
 
 
 def score(name: str, value: float) -> str:
-    """A metric as it is shown."""
-    return f"{name} {100 * value:.2f} %" if name in SHARES else f"{name} {value:.4g}"
+    """A metric as text."""
+    return f"{name} {100 * value:.2f} %" if name in IN_PER_CENT else f"{name} {value:.4g}"
 
 
 def scores(metrics: Mapping[str, float], recent: Mapping[str, float], window: int | None) -> str:
-    """Metrics over all rows, and over the last ones."""
+    """Metrics over all rows, and over the last window of rows."""
     overall = ", ".join(score(name, value) for name, value in metrics.items())
     last = ", ".join(score(name, value).removeprefix(name + " ") for name, value in recent.items())
     return overall + (f" (last {window:,} rows: {last})" if last and window else "")
 
 
 def labels(classes: list[Any]) -> str:
-    """The classes, the first few of them by name."""
-    shown = ", ".join(map(str, classes[:MOST_LABELS])) + (", ..." if len(classes) > MOST_LABELS else "")
-    return f"{len(classes)} classes: {shown}"
+    """The number of classes, and the names of the first ones."""
+    first = ", ".join(map(str, classes[:MOST_LABELS])) + (", ..." if len(classes) > MOST_LABELS else "")
+    return f"{len(classes)} classes: {first}"
 
 
-def bad(reasons: Mapping[str, int]) -> str:
-    """Rows that were left out, by reason."""
+def bad_rows(reasons: Mapping[str, int]) -> str:
+    """Number of invalid rows that were left out, by reason."""
     return f"{sum(reasons.values()):,} left out (" + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ")"
 
 
-def summary(run: Run, seconds: float) -> dict[str, Any]:
-    """What a run came to, in JSON's types."""
+def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
+    """The results of a run, in JSON's types."""
     model = run.estimator
     classes = getattr(model, "classes_", None)
     return {
@@ -65,6 +67,7 @@ def summary(run: Run, seconds: float) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "rows_per_second": round(run.new_rows / seconds) if seconds else None,
         "resident_bytes": resident_bytes(),
+        "interrupted": None if stop.signal is None else stop.signal.name,
     }
 
 
@@ -78,29 +81,39 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"
     yield "memory", f"{facts['bytes']:,} bytes"
     if facts["bad_rows"]:
-        yield "bad rows", bad(facts["bad_rows"])
+        yield "bad rows", bad_rows(facts["bad_rows"])
     if facts["new_rows"]:
         yield "time", f"{facts['seconds']:.2f} s, {facts['rows_per_second']:,} rows/s"
 
 
+def print_lines(
+    title: str, pairs: Iterable[tuple[str, str]], picture: Path | None = None, *, stderr: bool = False
+) -> None:
+    """A title, names and values, and the file of a picture."""
+    console = Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
+    console.print(title, style="bold")
+    for name, text in [*pairs, *([] if picture is None else [("picture", str(picture))])]:
+        console.print(f"{name:<{NAME_WIDTH}}{text}")
+
+
 @contextmanager
-def watching(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
-    """Within this context, the function to call after each block; None where nobody watches."""
+def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
+    """Within this context, the function to call after each block; None where standard error is not a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield None
         return
-    begun = shown = time.monotonic()
+    begun = refreshed = time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
-        def watch(run: Run) -> None:
-            nonlocal shown
+        def refresh(run: Run) -> None:
+            nonlocal refreshed
             now = time.monotonic()
-            if now - shown >= BETWEEN:
-                shown = now
+            if now - refreshed >= REFRESH:
+                refreshed = now
                 live.update(_picture(run, now - begun), refresh=True)
 
-        yield watch
+        yield refresh
 
 
 def _picture(run: Run, seconds: float) -> Group:
@@ -118,8 +131,3 @@ def _picture(run: Run, seconds: float) -> Group:
         bar.add_row(ProgressBar(total=1.0, completed=share, width=40), Text(f"{100 * share:.0f} %"))
         parts.insert(0, bar)
     return Group(*parts)
-
-
-def to_terminal() -> bool:
-    """Whether standard output is a terminal."""
-    return sys.stdout.isatty()

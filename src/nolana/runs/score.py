@@ -17,12 +17,12 @@ WINDOW = 1000
 
 @dataclass(frozen=True)
 class Scoring:
-    """What is asked of the running score; None: not said.
+    """The running score of a run.
 
     Parameters
     ----------
-    metrics : names, see `nolana.metrics`; by default accuracy or rmse.
-    window : rows of the recent score and between two points of the history; by default 1,000.
+    metrics : names, see `nolana.metrics`; None: accuracy or rmse.
+    window : rows of the recent score and between two points of the history; None: 1,000.
     delay : rows until a label comes.
     """
 
@@ -30,12 +30,12 @@ class Scoring:
     window: int | None = None
     delay: int = 0
 
-    def evaluation(self) -> Evaluation:
-        """A new one."""
+    def new_evaluation(self) -> Evaluation:
+        """The evaluation of a new run."""
         return Evaluation(metrics=self.metrics, window=self.window or WINDOW, delay=self.delay)
 
     def check(self, estimator: Any) -> None:
-        """ValueError where a metric means nothing for such an estimator."""
+        """ValueError where a metric is not defined for such an estimator."""
         none = np.zeros(0)
         convert = (lambda scores: scores) if hasattr(estimator, "probabilities") else None
         rows = Predictions(none, none, learner=type(estimator).__name__)
@@ -45,12 +45,12 @@ class Scoring:
         for metric in resolve(self.metrics or ()):
             metric.update(rows)
 
-    def resumed(self, state: dict[str, Any]) -> Evaluation:
-        """One that goes on; ConflictError where something else is asked than it does."""
+    def resume_evaluation(self, state: dict[str, Any]) -> Evaluation:
+        """The evaluation of a saved run; ConflictError where another one is specified here."""
         metrics, window = tuple(state["metrics"]), state["window"]
-        for name, asked, there in (("metrics", self.metrics, metrics), ("window", self.window, window)):
-            if asked is not None and asked != there:
-                raise ConflictError(f"{name}={asked!r} is asked for, but the model was scored with {name}={there!r}")
+        for name, value, saved in (("metrics", self.metrics, metrics), ("window", self.window, window)):
+            if value is not None and value != saved:
+                raise ConflictError(f"{name}={value!r} differs from the model, which was scored with {name}={saved!r}")
         evaluation = Evaluation(metrics=metrics or None, window=window, delay=state["delay"])
         evaluation.restore(state)
         return evaluation

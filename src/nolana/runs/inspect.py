@@ -1,4 +1,4 @@
-"""What is in a model file."""
+"""The contents of a model file."""
 
 import os
 from typing import Any
@@ -8,34 +8,34 @@ from numpy.typing import NDArray
 
 from nolana.errors import ModelFileError
 from nolana.evaluate import Evaluation, Point
-from nolana.running.checkpoints import Kept, read
-from nolana.running.recipe import task_of
-from nolana.running.scoring import Scoring
+from nolana.runs.checkpoints import SavedRun, read
+from nolana.runs.recipe import task_of
+from nolana.runs.score import Scoring
 from nolana.streams.plan import Plan
 
-__all__ = ["Description", "describe"]
+__all__ = ["Inspection"]
 
 
-class Description:
-    """A model, its run and its score; ``facts`` is all that fits in JSON."""
+class Inspection:
+    """The model of a file, its run and its score; ModelFileError where the file is invalid."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self.estimator, self.kept = read(path)
+        self.estimator, self.saved = read(path)
         self.evaluation: Evaluation | None = None
-        if self.kept is not None:
+        if self.saved is not None:
             try:
-                self.evaluation = Scoring().resumed(self.kept.evaluation)
+                self.evaluation = Scoring().resume_evaluation(self.saved.evaluation)
             except (ValueError, TypeError, KeyError) as error:
                 raise ModelFileError(f"{self.path}: run/evaluation: {error}") from error
 
     @property
     def history(self) -> list[Point]:
-        """The score over time; empty where the model was not made by a run."""
+        """The score over time; empty where the model was saved without a run."""
         return [] if self.evaluation is None else self.evaluation.history
 
     def plane(self) -> NDArray[np.float64]:
-        """The landmarks (m, 2) along their two principal axes; standardised first, where the model does that."""
+        """The landmarks (m, 2) along their two principal axes; standardised first where the model standardises."""
         places = np.asarray(self.estimator.landmarks_, dtype=np.float64)
         centred = places - places.mean(axis=0)
         if getattr(self.estimator, "scale", False):
@@ -47,7 +47,7 @@ class Description:
         return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
 
     def facts(self) -> dict[str, Any]:
-        """By name, in JSON's types."""
+        """All that fits in JSON, by name."""
         model = self.estimator
         predicts = hasattr(model, "predict")
         classes = getattr(model, "classes_", None)
@@ -66,33 +66,28 @@ class Description:
             "threshold": getattr(model, "threshold_", None),
             "bytes": model.memory_bytes_,
             "parameters": _plain(model.get_params(deep=False)),
-            "run": None if self.kept is None else self._run(self.kept),
+            "run": None if self.saved is None else self._run(self.saved),
         }
 
-    def _run(self, kept: Kept) -> dict[str, Any]:
+    def _run(self, saved: SavedRun) -> dict[str, Any]:
         assert self.evaluation is not None
-        plan = Plan.from_dict(kept.stream["plan"])
+        plan = Plan.from_dict(saved.stream["plan"])
         return {
-            "source": kept.source,
-            "finished": kept.finished,
-            "line": kept.stream["position"]["line"],
+            "source": saved.source,
+            "finished": saved.finished,
+            "line": saved.stream["position"]["line"],
             "columns": None if plan.columns is None else {str(c.column): c.kind for c in plan.columns},
             "target": plan.target,
             "labels": plan.labels,
-            "bad_rows": dict(kept.stream["bad_rows"]["reasons"]),
+            "bad_rows": dict(saved.stream["bad_rows"]["reasons"]),
             "rows_scored": self.evaluation.rows,
             "score": self.evaluation.metrics,
             "recent_score": self.evaluation.recent,
-            "window": kept.evaluation["window"],
+            "window": saved.evaluation["window"],
         }
 
 
-def describe(path: str | os.PathLike[str]) -> Description:
-    """What is in a model file; ModelFileError where it is none."""
-    return Description(path)
-
-
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that were said and that JSON can say; others by what they look like."""
+    """The parameters that are not None, in JSON's types; others as Python prints them."""
     plain = (str, int, float, bool)
     return {k: v if isinstance(v, plain) else repr(v) for k, v in parameters.items() if v is not None}

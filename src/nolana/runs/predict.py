@@ -1,0 +1,80 @@
+"""Predictions for the rows of a source, by the model of a file, which knows how to read the columns."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.errors import ConflictError, ModelFileError, NolanaError
+from nolana.runs.checkpoints import read
+from nolana.runs.source import check_width, open_to_predict
+from nolana.streams import SourceOptions
+
+__all__ = ["PredictedBlock", "Predictor"]
+
+
+@dataclass(frozen=True)
+class PredictedBlock:
+    """Some rows: their lines (n,), predicted labels or numbers (n,), and probabilities (n, classes) or None."""
+
+    lines: NDArray[np.int64]
+    labels: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+
+
+class Predictor:
+    """An iterator over blocks of predictions, and a context manager that closes the source.
+
+    Parameters
+    ----------
+    path : the model file.
+    source : a path, or "-".
+    options : those that the file does not decide: the format, what happens to invalid rows. They also select the
+        columns for a model that was saved without a run.
+    probabilities : whether to predict them too; ConflictError where the model has none.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], source: str, options: SourceOptions, *, probabilities: bool = False
+    ) -> None:
+        self.estimator, saved = read(path)
+        if not hasattr(self.estimator, "predict"):
+            raise ConflictError(f"{os.fspath(path)}: a {type(self.estimator).__name__} has no predictions")
+        if probabilities and not hasattr(self.estimator, "predict_proba"):
+            raise ConflictError(
+                f"{os.fspath(path)}: this model has no probabilities; learn one with --loss logistic, or leave out "
+                "--proba"
+            )
+        self._probabilities = probabilities
+        try:
+            self.stream = open_to_predict(source, options, None if saved is None else saved.stream)
+        except (NolanaError, OSError):
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if saved is None:
+                raise
+            raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+        check_width(self.stream, self.estimator)
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The labels of the probabilities; None for a regressor."""
+        classes = getattr(self.estimator, "classes_", None)
+        return None if classes is None else list(classes.tolist())
+
+    def __enter__(self) -> "Predictor":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stream.close()
+
+    def __iter__(self) -> Iterator[PredictedBlock]:
+        for block in self.stream:
+            proba = self.estimator.predict_proba(block.X) if self._probabilities else None
+            yield PredictedBlock(block.lines, self.estimator.predict(block.X), proba)

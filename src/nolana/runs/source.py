@@ -1,0 +1,88 @@
+"""How runs open their sources."""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from nolana import streams
+from nolana.errors import ConflictError
+from nolana.options import declared
+from nolana.runs.checkpoints import SavedRun
+from nolana.streams import SourceOptions, Stream
+from nolana.streams.plan import Plan
+
+__all__ = [
+    "BLOCK_ROWS", "check_options", "check_width", "is_file", "open_labelled", "open_resumed", "open_to_predict",
+]  # fmt: skip
+
+BLOCK_ROWS = 1000  # also the rows that decide what columns and labels are
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is a file, in which a position can be found again; standard input may be one."""
+    try:
+        mode = os.fstat(0).st_mode if source == "-" else os.stat(source).st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode)
+
+
+def open_labelled(source: str, options: SourceOptions, task: str | None) -> Stream:
+    """The stream of a source from its beginning; labels are numbers where the task is regression."""
+    labels = {"labels": "float"} if task == "regression" else {}
+    return _open(source, labels | options.specified)
+
+
+def open_resumed(source: str, options: SourceOptions, state: Mapping[str, Any]) -> Stream:
+    """The stream from the position of a state, with its columns."""
+    return _open(source, _not_saved(options) | {"resume": state})
+
+
+def open_to_predict(source: str, options: SourceOptions, state: Mapping[str, Any] | None) -> Stream:
+    """The stream from its beginning without labels: columns and encoder of a state, else of the options."""
+    if state is not None:
+        saved = {"plan": state["plan"], "encoder": state["encoder"], "target": False}
+        return _open(source, _not_saved(options) | saved)
+    target = () if options.target is None else (options.target,)
+    ignore = (*(options.ignore or ()), *target) or None
+    return _open(source, options.specified | {"target": False, "ignore": ignore, "labels": None})
+
+
+def _open(source: str, arguments: dict[str, Any]) -> Stream:
+    return streams.open(source, **({"block_rows": BLOCK_ROWS} | arguments))
+
+
+def _not_saved(options: SourceOptions) -> dict[str, Any]:
+    """The specified options that a model file does not decide."""
+    saved = {name for name, option in declared(SourceOptions).items() if option.saved}
+    return {name: value for name, value in options.specified.items() if name not in saved}
+
+
+def check_options(options: SourceOptions, saved: SavedRun) -> None:
+    """ConflictError where an option differs from the one of the saved run, specified or inferred."""
+    plan = Plan.from_dict(saved.stream["plan"])
+    inferred = {
+        "target": plan.target,
+        "features": None if plan.columns is None else [column.column for column in plan.columns],
+        "labels": plan.labels,
+        "n_features": plan.width,
+        "zero_based": plan.zero_based,
+        **asdict(plan.options),
+    }
+    for name, value in options.to_save.items():
+        if value not in (saved.options.get(name), inferred.get(name)):
+            made = saved.options.get(name, inferred.get(name))
+            raise ConflictError(f"{name}={value!r} differs from the model, which was made with {name}={made!r}")
+
+
+def check_width(stream: Stream, estimator: Any) -> None:
+    """ConflictError, and the stream closed, where its features are not as many as those of the model."""
+    width = int(estimator.n_features_in_)
+    if stream.n_features != width:
+        stream.close()
+        raise ConflictError(
+            f"{stream.name} has {stream.n_features} features, the model {width}; select columns with --features and "
+            "--ignore"
+        )

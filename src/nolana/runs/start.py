@@ -1,0 +1,45 @@
+"""A run from the first row of a source."""
+
+from nolana.errors import StreamError
+from nolana.runs.recipe import Recipe
+from nolana.runs.run import Run
+from nolana.runs.score import Scoring
+from nolana.runs.source import open_labelled
+from nolana.streams import SourceOptions
+
+__all__ = ["start"]
+
+
+def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring) -> Run:
+    """A new run; the task is inferred from the labels of the first block where the recipe has none.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from nolana.runs import Recipe, Scoring, SourceOptions, start
+    >>> path = os.path.join(tempfile.mkdtemp(), "xor.csv")
+    >>> lines = [f"{i % 7 - 3},{i % 5 - 2},{'same' if (i % 7 > 3) == (i % 5 > 2) else 'other'}" for i in range(700)]
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("a,b,kind\\n" + "\\n".join(lines))
+    >>> run = start(path, SourceOptions(target="kind"), Recipe(parameters={"n_landmarks": 20}), Scoring())
+    >>> run.process()
+    >>> run.task, run.rows, run.evaluation.metrics["accuracy"] > 0.85
+    ('classification', 700, True)
+    """
+    evaluation = scoring.new_evaluation()
+    stream = open_labelled(source, options, recipe.task)
+    try:
+        first = next(stream, None)
+        if first is None:
+            bad_rows = f"; {stream.bad_rows:,} invalid rows were left out" if stream.bad_rows else ""
+            raise StreamError(f"{stream.name}: there are no rows to learn{bad_rows}", path=stream.name)
+        assert first.y is not None
+        task = recipe.infer_task(first.y)
+        if task == "regression":
+            stream.read_labels_as("float")
+        estimator = recipe.build(task)
+        scoring.check(estimator)
+        return Run(stream, estimator, evaluation, options.to_save, first)
+    except BaseException:
+        stream.close()
+        raise

@@ -1,0 +1,178 @@
+"""The options of a source, declared once; ``open``, runs and the command line all take them from here."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from nolana.options import Options, at_least, option
+from nolana.streams.bad_rows import BadRows, policy
+
+__all__ = [
+    "Arguments", "Categories", "Column", "ColumnKind", "Encoding", "LabelKind", "Missing", "SourceOptions", "Target",
+    "column_of_text", "columns_of_text",
+]  # fmt: skip
+
+Column = str | int
+Target = Column | Literal[False] | None
+ColumnKind = Literal["number", "bool", "time", "text"]
+LabelKind = Literal["int", "float", "bool", "text"]
+Categories = Literal["error", "hash", "onehot"]
+Missing = Literal["error", "mean", "indicator"]
+
+
+def column_of_text(text: str) -> Column:
+    """A column as the command line names it: a number is an index.
+
+    >>> column_of_text("kind"), column_of_text("-1")
+    ('kind', -1)
+    """
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def columns_of_text(text: str) -> tuple[Column, ...]:
+    """Columns separated by commas.
+
+    >>> columns_of_text("kind, 3")
+    ('kind', 3)
+    """
+    return tuple(column_of_text(name.strip()) for name in text.split(",") if name.strip())
+
+
+def _columns(name: str, value: Any) -> tuple[Column, ...]:
+    if isinstance(value, str):
+        raise TypeError(f"{name}={value!r} is one text; pass a list of columns, [{value!r}]")
+    return tuple(value)
+
+
+def _delimiter(name: str, value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n+-.':
+        raise ValueError(f"{name}={value!r} cannot separate fields; use one character such as ',' or '\\t'")
+    return value
+
+
+def _bad_row_policy(_: str, value: Any) -> Any:
+    policy(value)
+    return value
+
+
+def _format_names() -> Iterable[str]:
+    from nolana.streams.formats import FORMATS  # which imports the readers, and they import this module
+
+    return FORMATS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection(Options):
+    """Which columns are read."""
+
+    target: Target = option(
+        help="Column of the label, by name or index. Default: the last one; of LIBSVM its label.",
+        metavar="COLUMN",
+        details="An index may be negative. JSON lines: the last key of the first object. "
+        "False: there is no label, and ``y`` is None.",
+        parse=column_of_text,
+    )
+    features: Sequence[Column] | None = option(
+        help="Columns to learn from, by name or index. Default: all but the target.",
+        metavar="COLUMN,...",
+        details="They become X in this order. LIBSVM: the indices as the file counts them.",
+        check=_columns,
+        parse=columns_of_text,
+    )
+    ignore: Sequence[Column] | None = option(
+        help="Columns to leave out, by name or index.", metavar="COLUMN,...", check=_columns, parse=columns_of_text
+    )
+    labels: LabelKind | None = option(
+        help="Type of the labels. Default: inferred from the first block.", choices=("int", "float", "bool", "text")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding(Options):
+    """How columns become numbers; a plan stores it."""
+
+    categories: Categories = option(
+        "error",
+        help="How a column of text becomes numbers.",
+        details='"hash": +1 or -1 in one of ``hash_slots`` columns, chosen by a stable hash; "onehot": 1 in one of '
+        "``max_categories`` columns in order of appearance, and in one more column for all later texts.",
+        choices=("error", "hash", "onehot"),
+    )
+    hash_slots: int = option(16, help="Columns that a hashed column of text becomes.", check=at_least(1), kind=int)
+    max_categories: int = option(32, help="Texts that get their own one-hot column.", check=at_least(1), kind=int)
+    missing: Missing = option(
+        "error",
+        help="How missing values (empty, NA, NaN, null, no such key) are filled.",
+        details='"mean": by the mean of the column over the rows before, 0 at first (a category: zeros); '
+        '"indicator": the same, and after all features one column for each that is 1 where it was missing.',
+        choices=("error", "mean", "indicator"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(Encoding, Selection):
+    """All options of a source."""
+
+    format: str | None = option(
+        help="Format of the source. Default: detected from the first bytes, the file name, then the first line.",
+        details="Parquet and Arrow need the extra ``arrow``.",
+        choices=_format_names,
+        saved=False,
+    )
+    header: bool | None = option(
+        help="CSV: the first line has the names of the columns. Default: detected.",
+        details="It has names where none of its features is a number, a date or a time.",
+        kind=bool,
+        flag="--header/--no-header",
+        saved=False,
+    )
+    delimiter: str | None = option(
+        help="CSV: the character between fields. Default: detected.",
+        details="It is the one of ``,`` ``;`` and tab that splits the first line into most fields.",
+        check=_delimiter,
+        saved=False,
+    )
+    n_features: int | None = option(
+        help="LIBSVM: number of features. Default: the largest index of the file, or of the first block of a pipe.",
+        details="To find it a file is read once more. An index beyond it is an error.",
+        check=at_least(1),
+        kind=int,
+    )
+    zero_based: bool = option(False, help="LIBSVM: indices count from 0 instead of 1.", kind=bool, flag="--zero-based")
+    on_bad_row: str | BadRows = option(
+        "error",
+        help="Invalid rows: error, skip (leave out and count), or quarantine=FILE (also append to a file).",
+        details="The file has JSON lines. Or a ``BadRows`` object. The counts are in ``stream.bad_rows`` and "
+        "``stream.bad_rows_by_reason``.",
+        check=_bad_row_policy,
+        saved=False,
+    )
+    block_rows: int = option(
+        1000, help="Rows of a block; the last one may be shorter.", check=at_least(1), kind=int, flag="", saved=False
+    )
+    chunk_bytes: int = option(
+        1 << 20, help="Bytes of text read at a time.", check=at_least(1), kind=int, flag="", saved=False
+    )
+
+    @property
+    def encoding(self) -> Encoding:
+        """The part that a plan stores."""
+        return Encoding(**{field.name: getattr(self, field.name) for field in fields(Encoding)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(SourceOptions):
+    """The keyword arguments of ``nolana.streams.open``: the options, and what another stream has left."""
+
+    plan: Mapping[str, Any] | None = option(
+        help="``stream.plan`` of another stream: the same columns, by name in any order, become the same X."
+    )
+    encoder: Mapping[str, Any] | None = option(
+        help='``stream.state()["encoder"]`` of another stream: its means and categories, which these rows do not '
+        "change, as predictions need it."
+    )
+    resume: Mapping[str, Any] | None = option(
+        help="``stream.state()`` of a stream of this source: the blocks continue from there, bit for bit.",
+        details="A plain file is read from that position, any other source is read again up to it. "
+        'With ``"position"`` set to None the source is another one, read from its beginning with the same columns.',
+    )
