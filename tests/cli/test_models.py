@@ -214,7 +214,7 @@ def test_each_row_of_a_pipe_is_told_at_once_and_ctrl_c_saves(tmp_path):
     summary = json.loads(out)["summary"]
     assert (summary["rows"], summary["interrupted"], summary["finished"]) == (20, "SIGINT", False)
     assert nolana.load(model).n_rows_ == 20
-    more = subprocess.run(words, input=b'{"x": 1, "y": "odd"}\n', stdout=subprocess.PIPE, check=True)
+    more = subprocess.run(words, input=b'{"x": 1, "y": "odd"}\n', stdout=subprocess.PIPE, check=True, timeout=60)
     assert json.loads(more.stdout.splitlines()[-1])["summary"]["rows"] == 21
 
 

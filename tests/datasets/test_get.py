@@ -84,7 +84,7 @@ def server():
     thread.start()
     yield running
     running.shutdown()
-    thread.join()
+    thread.join(60)
     running.server_close()
 
 
@@ -316,7 +316,8 @@ def test_something_that_is_no_web_server(small, monkeypatch):
         thread.start()
         with pytest.raises(DataError, match="cannot download"):
             datasets.get(small)
-        thread.join()
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("url", ["file:///etc", "ftp://example.org", "example.org"])
