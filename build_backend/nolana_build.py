@@ -4,23 +4,31 @@ A small CMake project (probe/) is configured first, with the same compiler detec
 no compiler works: the reason is printed and the package is installed without the compiled core. If it succeeds, the
 core is built, and an error in the core fails the install.
 
-An editable install compiles the core into src/nolana and adds src to the import path. Python files are used in place;
-installing again recompiles only what changed, because the build directory stays.
+An editable install compiles the core into src/nolana and adds src to the import path, by a .pth file and not by the
+import hooks of scikit-build-core: those come before PYTHONPATH, and type checkers do not follow them. Python files are
+used in place; installing again recompiles only what changed, because the build directory stays.
 
 NOLANA_PURE=1 skips the core; NOLANA_REQUIRE_CORE=1 makes a missing compiler an error.
 """
 
+import base64
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
-from scikit_build_core.build import build_editable as _build_editable
-from scikit_build_core.build import build_sdist, get_requires_for_build_sdist, get_requires_for_build_wheel
+from scikit_build_core.build import (
+    build_sdist,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+)
 from scikit_build_core.build import build_wheel as _build_wheel
 
 __all__ = [
@@ -30,12 +38,13 @@ __all__ = [
     "get_requires_for_build_editable",
     "get_requires_for_build_sdist",
     "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
 ]
 
 PROBE = Path(__file__).parent / "probe"
 ROOT = Path(__file__).resolve().parents[1]
 
-# scikit-build-core's own hook would ask for no CMake: its part of an editable install is Python alone.
+# scikit-build-core's own hook would ask for no CMake: its part of an editable install is the metadata.
 get_requires_for_build_editable = get_requires_for_build_wheel
 
 
@@ -92,11 +101,27 @@ def build_wheel(
 
 
 def build_editable(
-    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,  # noqa: ARG001
 ) -> str:
-    """Build an editable wheel, and the core in place if it can be compiled."""
+    """Build the core in place if it can be compiled, and a wheel that adds src to the import path."""
     if choose_pure():
         remove_core_in_place()
     else:
         compile_core_in_place()
-    return str(_build_editable(wheel_directory, config_settings, metadata_directory))
+    with tempfile.TemporaryDirectory() as scratch:
+        info = Path(scratch) / prepare_metadata_for_build_editable(scratch, config_settings)
+        files = {path.relative_to(scratch).as_posix(): path.read_bytes() for path in info.rglob("*") if path.is_file()}
+    files["nolana.pth"] = f"{ROOT / 'src'}\n".encode()
+    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
+    files[f"{info.name}/RECORD"] = f"{record}{info.name}/RECORD,,\n".encode()
+    wheel = f"{info.stem}-py3-none-any.whl"
+    with zipfile.ZipFile(Path(wheel_directory) / wheel, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return wheel
+
+
+def _digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
