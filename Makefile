@@ -18,7 +18,7 @@ demo: $(VENV)/core ## learn a small stream, print a table and draw demo.png
 	$(BIN)/nolana demo --out demo.png
 
 test: lint ## all checks that must pass: lint and every test but the long ones
-	$(PYTEST) -n 2 -m "not soak"
+	$(PYTEST) -n 2 --dist worksteal -m "not soak"
 
 lint: $(VENV)/test-tools ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
