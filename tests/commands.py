@@ -17,7 +17,11 @@ from unittest import mock
 
 import nolana.cli
 
-DEADLINE = 60  # seconds for one command
+DEADLINE = 120  # seconds for one command, the start of the server included
+# Libraries that start threads when they are loaded: BLAS, and the allocator of pyarrow, which pandas loads.
+NO_THREADS = {f"{blas}_NUM_THREADS": "1" for blas in ("OPENBLAS", "OMP", "MKL")} | {
+    "JE_ARROW_MALLOC_CONF": "background_thread:false"
+}
 
 
 @dataclass
@@ -29,11 +33,11 @@ class Done:
 
 @cache
 def _context():
-    """The fork server, with every module of the command line loaded and BLAS on one thread."""
+    """The fork server, with every module of the command line loaded."""
     context = multiprocessing.get_context("forkserver")
     modules = pkgutil.iter_modules(nolana.cli.__path__, "nolana.cli.")
     context.set_forkserver_preload([module.name for module in modules])
-    with mock.patch.dict(os.environ, {f"{blas}_NUM_THREADS": "1" for blas in ("OPENBLAS", "OMP", "MKL")}):
+    with mock.patch.dict(os.environ, NO_THREADS):
         multiprocessing.forkserver.ensure_running()
     return context
 
