@@ -27,7 +27,7 @@ lint: $(VENV)/test-tools ## ruff, mypy, import-linter
 	$(BIN)/lint-imports --no-cache
 
 soak: $(VENV)/test-tools ## the long tests
-	$(PYTEST) -v -m soak
+	$(PYTEST) -v -n 2 --dist worksteal -m soak
 
 coverage: $(VENV)/dev-tools ## line coverage of the Python code and of the C++ core
 	PYTHON=$(BIN)/python sh tests/coverage.sh
