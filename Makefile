@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q
 CORE := $(shell find core build_backend -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
+# Many tests start Python: they load the package faster from bytecode, even where somebody has switched it off.
+PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .PHONY: help dev demo test lint soak coverage bench accuracy paper sanitize clean
 

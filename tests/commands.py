@@ -18,6 +18,7 @@ from unittest import mock
 import nolana.cli
 
 DEADLINE = 120  # seconds for one command, the start of the server included
+TERMINAL = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")  # would change the output
 # Libraries that start threads when they are loaded: BLAS, and the allocator of pyarrow, which pandas loads.
 NO_THREADS = {f"{blas}_NUM_THREADS": "1" for blas in ("OPENBLAS", "OMP", "MKL")} | {
     "JE_ARROW_MALLOC_CONF": "background_thread:false"
@@ -47,8 +48,9 @@ def start(*arguments, folder, before=None, stdin=os.devnull):
     words = ["nolana", *map(str, arguments)]
     for name in (".out", ".err"):
         (folder / name).write_bytes(b"")  # here, not in the child: it may be killed before it comes to that
+    environment = {name: value for name, value in os.environ.items() if name not in TERMINAL}
     # A daemon is killed with the tests; any other child would be waited for without end.
-    child = _context().Process(target=_run, args=(words, folder, before, stdin, dict(os.environ)), daemon=True)
+    child = _context().Process(target=_run, args=(words, folder, before, stdin, environment), daemon=True)
     child.start()
     return child
 
@@ -64,13 +66,13 @@ def _run(words, folder, before, stdin, environment):
         sys.argv = words
         os.environ.clear()
         os.environ.update(environment)
-        from nolana.cli.app import run
-
         if before is not None:
             before()
-        code = run()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        try:
+            nolana.cli.main()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:
