@@ -1,28 +1,42 @@
-# Set-up and everything else: make demo, make test. Python 3.11 or later, make, and a C++20 compiler if there is one.
+# Needs Python 3.11 or later, make, and a C++20 compiler if there is one. `make help` lists the targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find src core build_backend -type f -not -name '*.so' -not -path '*/__pycache__/*') pyproject.toml CMakeLists.txt README.md LICENSE
+PIP := $(BIN)/python -m pip install -q
+CORE := $(shell find core build_backend -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Many tests start Python: they load the package faster from bytecode, even where somebody has switched it off.
+PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: demo test lint soak bench accuracy paper sanitize clean
+.PHONY: help dev demo test lint soak coverage bench accuracy paper sanitize clean
 
-demo: $(VENV)/installed
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+dev: $(VENV)/test-tools ## set up .venv: the package in place, the test tools; run it again after editing C++
+
+demo: $(VENV)/core ## learn a small stream, print a table and draw demo.png
 	$(BIN)/nolana demo --out demo.png
 
-test: $(VENV)/tested lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not soak"
+test: lint ## all checks that must pass: lint and every test but the long ones
+	$(PYTEST) -n 2 --dist worksteal -m "not soak"
 
-lint: $(VENV)/tested
+lint: $(VENV)/test-tools ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-soak: $(VENV)/tested
-	$(ONE_THREAD) $(BIN)/python -m pytest -m soak
+soak: $(VENV)/test-tools ## the long tests
+	$(PYTEST) -v -n 2 --dist worksteal -m soak
 
-bench: $(VENV)/benched
+coverage: $(VENV)/dev-tools ## line coverage of the Python code and of the C++ core
+	PYTHON=$(BIN)/python sh tests/coverage.sh
+
+sanitize: $(VENV)/test-tools ## the core under AddressSanitizer and UBSan
+	PYTHON=$(BIN)/python sh tests/sanitize.sh
+
+bench: $(VENV)/bench-tools ## speed and memory, compared with other libraries
 	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/readers.py
@@ -30,34 +44,39 @@ bench: $(VENV)/benched
 	$(ONE_THREAD) $(BIN)/python benchmarks/memory.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/peers.py
 
-# The accuracy table of the README; needs the data of benchmarks/streams.py.
-accuracy: $(VENV)/tested
+accuracy: $(VENV)/test-tools ## the accuracy table of the README; set NOLANA_DATA
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/bsgd.py
 
-# The report of docs/paper; an interrupted run goes on where it stopped. NOLANA_DATA says where the data sets are.
-paper: $(VENV)/installed
-	NOLANA_DATA="$${NOLANA_DATA:-$(wildcard ../shared/data)}" $(ONE_THREAD) $(BIN)/nolana paper all --out docs/paper
+paper: $(VENV)/core ## the report in docs/paper, resumed if it was interrupted; set NOLANA_DATA
+	$(ONE_THREAD) $(BIN)/nolana paper all --out docs/paper
 
-# The core under AddressSanitizer and UBSan.
-sanitize: $(VENV)/tested
-	PYTHON=$(BIN)/python sh tests/sanitize.sh
+clean: ## delete everything that the other targets made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .coverage demo.png src/nolana/_core*.so
 
+# The stamps in .venv. Python files are used in place, so that only a change of C++ or of pyproject.toml installs again;
+# CMake then recompiles only what changed, because neither its build directory nor its tools move.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --upgrade pip
+	$(PIP) --upgrade pip
 
-$(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install -q ".[cli]"
+$(VENV)/build-tools: $(BIN)/python pyproject.toml
+	$(PIP) "scikit-build-core>=0.11" "nanobind>=2.4"
+	$(PIP) pip $$(PYTHONPATH=build_backend $(BIN)/python -c "import nolana_build as b; print(*b.get_requires_for_build_editable())")
 	touch $@
 
-$(VENV)/tested: $(VENV)/installed
-	$(BIN)/python -m pip install -q ".[test]"
+$(VENV)/core: $(VENV)/build-tools $(CORE)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation -e ".[cli]"
 	touch $@
 
-$(VENV)/benched: $(VENV)/tested
-	$(BIN)/python -m pip install -q ".[bench]"
+$(VENV)/test-tools: $(VENV)/core
+	$(PIP) "nolana[test]"
 	touch $@
 
-clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis demo.png
+$(VENV)/dev-tools: $(VENV)/core
+	$(PIP) "nolana[dev]"
+	touch $@
+
+$(VENV)/bench-tools: $(VENV)/core
+	$(PIP) "nolana[test,bench]"
+	touch $@

@@ -1,4 +1,4 @@
-"""The streams of the experiments, from files that are not part of the package.
+"""The streams of the experiments, from files that are not part of the package: set NOLANA_DATA to their directory.
 
 Unfair to compare with the paper on: usps, whose training rows were rebuilt from the original images, and whose
 split into two halves is our reading of the paper's task; those that drift, which the paper does not have.
@@ -21,8 +21,6 @@ from nolana.paper.harness.machine import cpu_name, version_of
 
 Array = NDArray[np.float64]
 Rows = tuple[Array, NDArray[np.generic]]  # X (n, d), y (n,)
-
-NEIGHBOUR = Path(__file__).resolve().parents[2] / "shared" / "data"  # where to look if nobody says where
 
 
 def shuffled(X: Array, y: NDArray[np.generic], seed: int) -> Rows:
@@ -49,14 +47,11 @@ class Stream:
 
     def load(self) -> Rows:
         """In source order; a stream whose record says that it drifts must keep it."""
-        return datasets.load(self.record, self._place())
+        return datasets.load(self.record)
 
     def paths(self) -> list[Path]:
         """The files as they came."""
-        return datasets.find(self.record, self._place())
-
-    def _place(self) -> Path | None:
-        return None if os.environ.get("NOLANA_DATA") else NEIGHBOUR
+        return datasets.find(self.record)
 
 
 STREAMS = {name: Stream(record) for name, record in datasets.catalogue().items()}

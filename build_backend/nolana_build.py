@@ -1,26 +1,33 @@
-"""The build backend: scikit-build-core, asked for a pure-Python wheel where no C++20 compiler works.
+"""The build backend: scikit-build-core, with a pure-Python package where no C++20 compiler works.
 
-A small CMake project (probe/) is configured first, with the same compiler detection as the real build. If it
-cannot be configured there is no working compiler, the reason is printed, and the wheel holds Python alone.
-If it can, the core is built, and an error in the core fails the install.
+A small CMake project (probe/) is configured first, with the same compiler detection as the real build. If this fails,
+no compiler works: the reason is printed and the package is installed without the compiled core. If it succeeds, the
+core is built, and an error in the core fails the install.
+
+An editable install compiles the core into src/nolana and adds src to the import path, by a .pth file and not by the
+import hooks of scikit-build-core: those come before PYTHONPATH, and type checkers do not follow them. Python files are
+used in place; installing again recompiles only what changed, because the build directory stays.
 
 NOLANA_PURE=1 skips the core; NOLANA_REQUIRE_CORE=1 makes a missing compiler an error.
 """
 
+import base64
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
-from scikit_build_core.build import build_editable as _build_editable
 from scikit_build_core.build import (
     build_sdist,
-    get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
 )
 from scikit_build_core.build import build_wheel as _build_wheel
 
@@ -31,48 +38,90 @@ __all__ = [
     "get_requires_for_build_editable",
     "get_requires_for_build_sdist",
     "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
 ]
 
 PROBE = Path(__file__).parent / "probe"
+ROOT = Path(__file__).resolve().parents[1]
+
+# scikit-build-core's own hook would ask for no CMake: its part of an editable install is the metadata.
+get_requires_for_build_editable = get_requires_for_build_wheel
 
 
-def compiler_trouble() -> str | None:
-    """Why no C++20 extension can be compiled here; None where it can."""
-    cmake = shutil.which("cmake")
-    if cmake is None:
+def configure_command(source: Path, build: Path) -> list[str]:
+    """The CMake command that configures `source` in the directory `build`, for this Python."""
+    command = ["cmake", "-S", str(source), "-B", str(build), f"-DPython_EXECUTABLE={sys.executable}"]
+    return [*command, "-G", "Ninja"] if shutil.which("ninja") else command
+
+
+def compiler_error() -> str | None:
+    """The reason why no C++20 extension can be compiled on this machine; None if one can."""
+    if shutil.which("cmake") is None:
         return "CMake is not installed"
-    with tempfile.TemporaryDirectory() as scratch:
-        command = [cmake, "-S", str(PROBE), "-B", scratch, f"-DPython_EXECUTABLE={sys.executable}"]
-        if shutil.which("ninja"):
-            command += ["-G", "Ninja"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as build:
+        run = subprocess.run(configure_command(PROBE, Path(build)), capture_output=True, text=True, check=False)
     return None if run.returncode == 0 else (run.stdout + run.stderr).strip()
 
 
-def decide() -> None:
-    """Set NOLANA_PURE where there is no compiler."""
+def choose_pure() -> bool:
+    """Whether to build without the core; sets NOLANA_PURE, which pyproject.toml reads, if no compiler works."""
     if os.environ.get("NOLANA_PURE"):
-        return
-    trouble = compiler_trouble()
-    if trouble is None:
-        return
+        return True
+    error = compiler_error()
+    if error is None:
+        return False
     if os.environ.get("NOLANA_REQUIRE_CORE"):
-        raise RuntimeError(f"nolana: NOLANA_REQUIRE_CORE is set, but no C++20 compiler works here:\n{trouble}")
-    print(f"nolana: no C++20 compiler works here, installing without the compiled core:\n{trouble}", file=sys.stderr)
+        raise RuntimeError(f"nolana: NOLANA_REQUIRE_CORE is set, but no C++20 compiler works here:\n{error}")
+    print(f"nolana: no C++20 compiler works here, installing without the compiled core:\n{error}", file=sys.stderr)
     os.environ["NOLANA_PURE"] = "1"
+    return True
+
+
+def compile_core_in_place() -> None:
+    """Compile the core into src/nolana; only what changed since the last time."""
+    build = ROOT / "build" / f"editable-{sys.implementation.cache_tag}"
+    subprocess.run([*configure_command(ROOT, build), "-DCMAKE_BUILD_TYPE=Release"], check=True)
+    subprocess.run(["cmake", "--build", str(build), "--config", "Release", "--parallel"], check=True)
+    command = ["cmake", "--install", str(build), "--config", "Release", "--prefix", str(ROOT / "src")]
+    subprocess.run(command, check=True)
+
+
+def remove_core_in_place() -> None:
+    """Remove the core of an earlier editable install for this Python, which would be loaded otherwise."""
+    for module in (ROOT / "src" / "nolana").glob("_core*" + sysconfig.get_config_var("EXT_SUFFIX")):
+        module.unlink()
 
 
 def build_wheel(
     wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
 ) -> str:
-    """A wheel, with the core where it can be compiled."""
-    decide()
+    """Build a wheel, with the core if it can be compiled."""
+    choose_pure()
     return str(_build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_editable(
-    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,  # noqa: ARG001
 ) -> str:
-    """An editable wheel, with the core where it can be compiled."""
-    decide()
-    return str(_build_editable(wheel_directory, config_settings, metadata_directory))
+    """Build the core in place if it can be compiled, and a wheel that adds src to the import path."""
+    if choose_pure():
+        remove_core_in_place()
+    else:
+        compile_core_in_place()
+    with tempfile.TemporaryDirectory() as scratch:
+        info = Path(scratch) / prepare_metadata_for_build_editable(scratch, config_settings)
+        files = {path.relative_to(scratch).as_posix(): path.read_bytes() for path in info.rglob("*") if path.is_file()}
+    files["nolana.pth"] = f"{ROOT / 'src'}\n".encode()
+    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
+    files[f"{info.name}/RECORD"] = f"{record}{info.name}/RECORD,,\n".encode()
+    wheel = f"{info.stem}-py3-none-any.whl"
+    with zipfile.ZipFile(Path(wheel_directory) / wheel, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return wheel
+
+
+def _digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

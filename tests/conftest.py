@@ -12,6 +12,14 @@ from nolana.reference.state import pack
 settings.register_profile("nolana", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("nolana")
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Half an hour for a long test; the deadline of the others is in pyproject.toml."""
+    for item in items:
+        if item.get_closest_marker("soak") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(1800))
+
+
 KERNELS = ("rbf", "laplacian", "polynomial", "cosine", "linear")
 HEADS = (
     ("sgd", "hinge"),

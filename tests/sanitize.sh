@@ -15,12 +15,13 @@ compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$work/build/CMakeCache.txt
 preload="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libubsan.so)"
 cd "$here/tests"
 LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
-  OPENBLAS_NUM_THREADS=1 PYTHONPATH="$work" "$PYTHON" -m pytest -q -p no:cacheprovider -c /dev/null --rootdir "$here/tests" --import-mode=importlib -o pythonpath="$here/tests" \
+  OPENBLAS_NUM_THREADS=1 PYTHONPATH="$work" "$PYTHON" -m pytest -q --timeout 600 -p no:cacheprovider -c /dev/null --rootdir "$here/tests" --import-mode=importlib -o pythonpath="$here/tests" \
   reference learners/test_splitting.py learners/test_restore.py learners/test_threads.py estimators/test_bad_input.py estimators/test_odd_but_legal.py streams/test_streams.py streams/test_json.py \
   rivals/test_budget.py rivals/test_fourier.py rivals/test_passive_aggressive.py rivals/test_projection.py rivals/test_weights.py \
   modelfile/test_continue.py modelfile/test_fuzz.py --deselect modelfile/test_fuzz.py::test_much_damage_and_malice
-LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$work" "$PYTHON" - <<'PY'
-import nolana._core as core, nolana, pathlib
+LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$work" "$PYTHON" - "$work" <<'PY'
+import nolana._core as core, nolana, pathlib, sys
+assert pathlib.Path(core.__file__).is_relative_to(sys.argv[1]), f"{core.__file__} is another build"
 maps = pathlib.Path("/proc/self/maps").read_text()
 assert "libasan" in maps, "the sanitizer is not loaded"
 print("AddressSanitizer and UBSan found nothing in", pathlib.Path(core.__file__).name, "and", nolana.build_name())

@@ -1,4 +1,4 @@
-"""Installs as a stranger would do them: with a compiler, without one, and with a core that does not compile."""
+"""Installs as users do them: with a compiler, without one, with a core that does not compile, and editable."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ with warnings.catch_warnings(record=True) as caught:
     nolana.NolanaClassifier(n_landmarks=20).fit(x, y)
     nolana.NolanaClassifier(n_landmarks=20).fit(x, y)
 said = [w for w in caught if "compiled core" in str(w.message)]
-print(nolana.backend_name(), len(said))
+print(nolana.__file__, nolana.backend_name(), len(said))
 """
 
 
@@ -44,7 +44,7 @@ def source(tmp_path):
 def wheel(source, tmp_path, **environment):
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path / "out")]
     return subprocess.run(
-        [*command, str(source)], capture_output=True, text=True, env=os.environ | environment, check=False
+        [*command, str(source)], capture_output=True, text=True, env=os.environ | environment, check=False, timeout=600
     )
 
 
@@ -62,9 +62,13 @@ def unpacked(path, tmp_path):
 
 def tried(place):
     environment = {k: v for k, v in os.environ.items() if k != "NOLANA_BACKEND"} | {"PYTHONPATH": str(place)}
-    run = subprocess.run([sys.executable, "-c", TRY_IT], capture_output=True, text=True, env=environment, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", TRY_IT], capture_output=True, text=True, env=environment, check=False, timeout=60
+    )
     assert run.returncode == 0, run.stderr
-    return run.stdout.split()
+    path, backend, warnings = run.stdout.split()
+    assert Path(path).is_relative_to(place)
+    return [backend, warnings]
 
 
 def test_without_a_compiler_the_wheel_is_pure_and_numpy_serves(source, tmp_path):
@@ -99,13 +103,50 @@ def test_a_core_that_is_required_and_cannot_be_built_fails_the_install(source, t
     assert "NOLANA_REQUIRE_CORE" in built.stdout + built.stderr
 
 
+def editable(source, out, **environment):
+    """What pip does for `pip install -e`: the wheel, which only says where the package is, and the core in place."""
+    code = f"import nolana_build; print(nolana_build.build_editable({str(out)!r}))"
+    paths = {"PYTHONPATH": str(source / "build_backend")}
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | paths | environment,
+        check=False,
+        cwd=source,
+        timeout=600,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return out / run.stdout.split()[-1]
+
+
+def test_an_editable_install_uses_the_source_and_compiles_what_changed(source, tmp_path):
+    path = editable(source, tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        assert Path(archive.read("nolana.pth").decode().strip()) == source / "src"
+        assert not [name for name in archive.namelist() if name.endswith((".so", ".py"))]
+    package = source / "src" / "nolana"
+    assert tried(source / "src") == ["core", "0"]
+    built = {core: core.stat().st_mtime_ns for core in package.glob("_core*.so")}
+    (package / "errors.py").touch()
+    editable(source, tmp_path)
+    assert {core: core.stat().st_mtime_ns for core in package.glob("_core*.so")} == built
+    editable(source, tmp_path, CXX="/nonexistent/c++", NOLANA_PURE="1")
+    assert tried(source / "src") == ["reference", "1"]
+
+
 def test_a_clean_environment_runs_the_demo(source, tmp_path):
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True, timeout=120)
     binaries = tmp_path / "env" / "bin"
-    subprocess.run([binaries / "python", "-m", "pip", "install", "-q", f"{source}[cli]"], check=True)
+    subprocess.run([binaries / "python", "-m", "pip", "install", "-q", f"{source}[cli]"], check=True, timeout=900)
     picture = tmp_path / "demo.png"
     shown = subprocess.run(
-        [binaries / "nolana", "demo", "--out", str(picture)], capture_output=True, text=True, check=False, cwd=tmp_path
+        [binaries / "nolana", "demo", "--out", str(picture)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=120,
     )
     assert shown.returncode == 0, shown.stderr
     assert "NOLANA with Newton" in shown.stdout
@@ -119,6 +160,7 @@ def test_sanitizers_find_nothing():
         text=True,
         env=os.environ | {"PYTHON": sys.executable},
         check=False,
+        timeout=1700,
     )
     assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-5000:]
     assert "found nothing" in run.stdout

@@ -18,7 +18,9 @@ PACKAGE = Path(nolana.__file__).parent
 
 def run(code, **environment):
     given = {k: v for k, v in os.environ.items() if k != "NOLANA_BACKEND"} | environment
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=given, check=False, timeout=60
+    )
 
 
 def test_public_names_are_sorted_and_there():

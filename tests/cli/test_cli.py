@@ -12,6 +12,7 @@ from matplotlib.image import imread
 from typer.testing import CliRunner
 
 import nolana
+from commands import call
 from nolana.cli.app import app
 from nolana.cli.demo import LinearModel
 from nolana.evaluate import Point
@@ -110,10 +111,10 @@ def test_the_seed_decides_the_accuracies(tmp_path):
 def test_a_mistake_is_one_line_and_a_two(arguments, reason, tmp_path):
     (tmp_path / "folder.png").mkdir()
     written = [argument.format(folder=tmp_path) for argument in arguments]
-    done = run_main(*written)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    line = only_line(done.stderr)
+    done = call(*written, folder=tmp_path)
+    assert done.code == 2
+    assert done.out == ""
+    line = only_line(done.err)
     assert line.startswith("nolana: ")
     assert reason.format(folder=tmp_path) in line
     assert CliRunner().invoke(app, written).exit_code == 2

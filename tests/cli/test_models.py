@@ -7,14 +7,13 @@ import select
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
 import nolana
-from commands import call, start, wait
+from commands import call, start, wait, wait_for
 from nolana import modelfile
 from nolana.cli.learner import LearnerOptions
 from nolana.options import declared
@@ -222,7 +221,7 @@ def test_each_row_of_a_pipe_is_printed_at_once_and_ctrl_c_saves(tmp_path):
     summary = json.loads(out)["summary"]
     assert (summary["rows"], summary["interrupted"], summary["finished"]) == (20, "SIGINT", False)
     assert nolana.load(model).n_rows_ == 20
-    more = subprocess.run(words, input=b'{"x": 1, "y": "odd"}\n', stdout=subprocess.PIPE, check=True)
+    more = subprocess.run(words, input=b'{"x": 1, "y": "odd"}\n', stdout=subprocess.PIPE, check=True, timeout=60)
     assert json.loads(more.stdout.splitlines()[-1])["summary"]["rows"] == 21
 
 
@@ -230,11 +229,10 @@ def test_each_row_of_a_pipe_is_printed_at_once_and_ctrl_c_saves(tmp_path):
 def test_interrupted_in_a_file_the_model_is_saved_and_resumed(tmp_path, number):
     source, model = write(tmp_path / "s.csv", 30_000), tmp_path / "m"
     words = ("learn", source, "--model", model, "--checkpoint-every", "100", "--target", "kind")
-    pid = start(*words, folder=tmp_path)
-    while not model.exists():
-        time.sleep(0.01)
-    os.kill(pid, number)
-    done = wait(pid, tmp_path)
+    child = start(*words, folder=tmp_path)
+    wait_for(model)
+    os.kill(child.pid, number)
+    done = wait(child, tmp_path)
     assert done.code == 128 + number
     assert f"interrupted by {number.name}; the same command resumes at line" in done.out
     rows = nolana.load(model).n_rows_
@@ -259,12 +257,11 @@ def test_standard_input_that_is_a_file_is_resumed(mail, tmp_path):
     model, text = tmp_path / "m", mail.read_text().splitlines(keepends=True)
     mail.write_text("".join(text[:1501]))
     for rows in (1500, 2500):
-        with mail.open("rb") as file:
-            done = call("learn", "-", "--model", model, "--json", folder=tmp_path, stdin=file.fileno())
+        done = call("learn", "-", "--model", model, "--json", folder=tmp_path, stdin=mail)
         assert json.loads(done.out)["rows"] == rows
         mail.write_text("".join(text))
-    with write(tmp_path / "other.csv", 700, seed=5).open("rb") as file:
-        done = call("learn", "-", "--model", model, "--json", folder=tmp_path, stdin=file.fileno())
+    other = write(tmp_path / "other.csv", 700, seed=5)
+    done = call("learn", "-", "--model", model, "--json", folder=tmp_path, stdin=other)
     assert json.loads(done.out)["new_rows"] == 700
 
 

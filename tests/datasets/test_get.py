@@ -4,17 +4,15 @@ import bz2
 import dataclasses
 import http.server
 import json
-import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from commands import call
 from nolana import datasets
 from nolana.cli.app import app
 from nolana.datasets import DataSet, File, preparation
@@ -22,7 +20,6 @@ from nolana.datasets.collection import COLLECTION
 from nolana.errors import DataError
 
 ROWS, WIDTH = 400, 5
-PLAIN = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")}
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -84,7 +81,7 @@ def server():
     thread.start()
     yield running
     running.shutdown()
-    thread.join()
+    thread.join(60)
     running.server_close()
 
 
@@ -316,7 +313,8 @@ def test_something_that_is_no_web_server(small, monkeypatch):
         thread.start()
         with pytest.raises(DataError, match="cannot download"):
             datasets.get(small)
-        thread.join()
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("url", ["file:///etc", "ftp://example.org", "example.org"])
@@ -341,17 +339,6 @@ def command(*arguments):
 def only_line(text):
     (line,) = text.splitlines()
     return line
-
-
-def run_main(*arguments, **environment):
-    code = "from nolana.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, "data", *map(str, arguments)],
-        capture_output=True,
-        encoding="utf-8",
-        env=PLAIN | {"PYTHONIOENCODING": "utf-8"} | environment,
-        timeout=60,
-    )
 
 
 @pytest.mark.usefixtures("small")
@@ -414,18 +401,16 @@ def test_get_from_a_mirror_as_json(server, home):
         (["burn"], "burn"),
     ],
 )
-def test_a_mistake_is_one_line_and_a_two(arguments, reason, tmp_path):
+def test_a_mistake_is_one_line_and_a_two(arguments, reason, tmp_path, monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        done = run_main(
-            *arguments,
-            NOLANA_DATA="",
-            NOLANA_DATA_URL=f"http://127.0.0.1:{taken.getsockname()[1]}",
-            XDG_DATA_HOME=str(tmp_path),
-        )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    line = only_line(done.stderr)
+        monkeypatch.setenv("NOLANA_DATA", "")
+        monkeypatch.setenv("NOLANA_DATA_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        done = call("data", *arguments, folder=tmp_path)
+    assert done.code == 2
+    assert done.out == ""
+    line = only_line(done.err)
     assert line.startswith("nolana: ")
     assert reason in line
 

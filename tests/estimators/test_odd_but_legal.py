@@ -100,12 +100,13 @@ def test_pickles_while_another_thread_learns_are_of_one_moment(kind):
         while not done.is_set():
             taken.append(pickle.dumps(model))
 
-    reader = threading.Thread(target=take)
+    reader = threading.Thread(target=take, daemon=True)
     reader.start()
     for i in range(5, 3000, 5):
         model.learn(x[i : i + 5], y[i : i + 5])
     done.set()
-    reader.join()
+    reader.join(60)
+    assert not reader.is_alive()
     for raw in taken[:: max(1, len(taken) // 200)]:
         twin = pickle.loads(raw)
         if kind is NolanaRegressor:

@@ -35,14 +35,15 @@ def test_readers_see_consistent_models(parameters):
         except Exception as error:
             errors.append(error)
 
-    readers = [threading.Thread(target=read) for _ in range(3)]
+    readers = [threading.Thread(target=read, daemon=True) for _ in range(3)]
     for reader in readers:
         reader.start()
     for i in cuts[1:]:
         model.learn(x[i : i + 60], y[i : i + 60])
     done.set()
     for reader in readers:
-        reader.join()
+        reader.join(60)
+        assert not reader.is_alive()
     assert not errors
     assert len(seen) > 1
     # A new class within a block is a state of its own, between two rows of that block.
@@ -64,11 +65,12 @@ def test_a_reader_gets_in_during_one_long_call():
             model.predict(x[:5])
             rows_seen.append(model.n_rows_)
 
-    reader = threading.Thread(target=read)
+    reader = threading.Thread(target=read, daemon=True)
     reader.start()
     model.learn(x, y)
     done.set()
-    reader.join()
+    reader.join(60)
+    assert not reader.is_alive()
     within = {r for r in rows_seen if 200 < r < 300_200}
     assert len(within) >= 10
 
@@ -83,10 +85,11 @@ def test_two_writers_lose_no_row():
         for i in range(part, 4000, 40):
             model.learn(x[i : i + 20], y[i : i + 20])
 
-    writers = [threading.Thread(target=write, args=(start,)) for start in (0, 20)]
+    writers = [threading.Thread(target=write, args=(start,), daemon=True) for start in (0, 20)]
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join()
+        writer.join(60)
+        assert not writer.is_alive()
     assert model.n_rows_ == 4010
     assert model.score(x, y) > 0.95

@@ -272,7 +272,7 @@ def test_a_file_of_one_backend_is_read_by_the_other(tmp_path):
         mine[name] = model.learn(x[90:], y[90:])
     command = [sys.executable, "-c", REFERENCE, str(tmp_path), *BOTH]
     environment = os.environ | {"NOLANA_BACKEND": "reference"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert (nolana.backend_name(), done.stdout) == ("core", "reference\n"), done.stderr
     for name in BOTH:
         assert np.allclose(np.load(tmp_path / f"{name}.core.npy"), mine[name], rtol=1e-7, atol=1e-7), name
@@ -295,5 +295,5 @@ def test_saving_while_another_thread_learns(tmp_path):
         again = reload(model, tmp_path / "m")
         assert again._centre.weight == again.n_rows_
         counts.append(again.n_rows_)
-    thread.join()
+    thread.join(60)
     assert counts == sorted(counts)

@@ -48,7 +48,7 @@ def test_version_1_is_read_by_the_reference():
     environment = os.environ | {"NOLANA_BACKEND": "reference"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(
-        command, env=environment, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        command, env=environment, cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 0, done.stderr
     backend, read = json.loads(done.stdout)

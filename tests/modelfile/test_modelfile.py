@@ -177,7 +177,7 @@ except nolana.errors.ModelFileError as error:
 
 def test_a_disk_without_room_leaves_the_old_file(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(tmp_path / "m")], capture_output=True, text=True, check=False
+        [sys.executable, "-c", FULL, str(tmp_path / "m")], capture_output=True, text=True, check=False, timeout=60
     )
     assert "File too large; a file that was there before is as it was ['m']" in done.stdout, done.stderr
 

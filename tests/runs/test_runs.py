@@ -3,13 +3,12 @@
 import gzip
 import importlib
 import json
-import os
 import random
-import resource
 import shutil
 import signal
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import pytest
 
 import nolana
 from commands import call, kill_after
+from faults import become_nobody, die_in_third_write, fill_disk
 from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, OtherSourceError, StreamError
 from nolana.runs import (
@@ -329,26 +329,8 @@ def test_fifty_kills(tmp_path, seed):
 def test_killed_while_the_file_is_written(tmp_path, at):
     write(tmp_path / "s.jsonl", 2500)
     assert call(*arguments(tmp_path, "undisturbed"), folder=tmp_path).code == 0
-
-    def fatal():
-        """The third write of the model never ends."""
-        count = []
-        name = "fsync" if "fsync" in at else "replace"
-        real = getattr(os, name)
-
-        def deadly(*words):
-            count.append(1)
-            last = len(count) == (5 if name == "fsync" else 3)  # each write flushes the file and its folder
-            if last and "before" in at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            real(*words)
-            if last:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        setattr(os, name, deadly)
-
     words = (*arguments(tmp_path, "model"), "--checkpoint-every", "200")
-    assert call(*words, folder=tmp_path, before=fatal).code == -signal.SIGKILL
+    assert call(*words, folder=tmp_path, before=partial(die_in_third_write, at)).code == -signal.SIGKILL
     rows = modelfile.read(tmp_path / "model")["run"]["evaluation"]["rows"]
     assert rows == (1400 if at == "after rename" else 1200)  # the first block has 1,000
     assert call(*words, folder=tmp_path).code == 0
@@ -363,11 +345,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path):
     source, model = write(tmp_path / "s.csv", 3000), tmp_path / "model"
     learned(source, model, every=Interval(rows=500), stop_after=1)
     good = model.read_bytes()
-
-    def full():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-
-    done = call("learn", source, "--model", model, "--on-bad-row", "skip", folder=tmp_path, before=full)
+    done = call("learn", source, "--model", model, "--on-bad-row", "skip", folder=tmp_path, before=fill_disk)
     assert done.code == 1
     assert f"cannot write {model}" in done.err
     assert "a file that was there before is as it was" in done.err
@@ -384,11 +362,7 @@ def test_a_directory_that_may_not_be_written_is_refused_before_the_first_row():
         source.chmod(0o644)
         closed.mkdir(mode=0o555)
 
-        def nobody():
-            if os.geteuid() == 0:
-                os.setuid(65534)
-
-        done = call("learn", source, "--model", closed / "model", folder=folder, before=nobody)
+        done = call("learn", source, "--model", closed / "model", folder=folder, before=become_nobody)
         assert done.code == 2
         assert f"'{closed}' may not be written to" in done.err
     finally:

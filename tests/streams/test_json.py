@@ -144,7 +144,7 @@ def test_a_pipe_gives_rows_as_soon_as_they_are_complete(pieces, rows):
         thread.start()
         for piece in pieces[:2]:  # the first two complete a row, whatever else
             writer.write(piece)
-        thread.join()
+        thread.join(60)
         stream = opened[0]
         sent = b"".join(pieces[:2])
         for piece in [*pieces[2:], None]:
@@ -171,14 +171,19 @@ def _is_complete(sent, row):
 def test_standard_input(tmp_path):
     code = "from nolana import streams; s = streams.open('-'); print([b.X.tolist() for b in s], s.position)"
     done = subprocess.run(
-        [sys.executable, "-c", code], input=b"a,y\n1,2\n3,4\n", capture_output=True, check=True, env=os.environ
+        [sys.executable, "-c", code],
+        input=b"a,y\n1,2\n3,4\n",
+        capture_output=True,
+        check=True,
+        env=os.environ,
+        timeout=60,
     )
     assert b"[[[1.0], [3.0]]] Position(rows=2, offset=12, line=4)" in done.stdout
     path = tmp_path / "bad"
     path.write_bytes(b"a,y\nx,2\n3,4\n")
     with path.open("rb") as file:
         done = subprocess.run(
-            [sys.executable, "-c", code], stdin=file, capture_output=True, env=os.environ, check=False
+            [sys.executable, "-c", code], stdin=file, capture_output=True, env=os.environ, check=False, timeout=60
         )
     assert b"<stdin>, line 2, column 1" in done.stderr
 

@@ -1,0 +1,34 @@
+"""Faults for `commands.call(before=...)`: functions at the top of a module, so that a child can import them."""
+
+import os
+import resource
+import signal
+
+
+def die_in_third_write(at):
+    """Kill the process in its third write of a model: "before fsync", "before rename" or "after rename"."""
+    name = "fsync" if "fsync" in at else "replace"
+    real, count = getattr(os, name), 0
+
+    def deadly(*arguments):
+        nonlocal count
+        count += 1
+        last = count == (5 if name == "fsync" else 3)  # each write flushes the file and its folder
+        if last and "before" in at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(*arguments)
+        if last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(os, name, deadly)
+
+
+def fill_disk():
+    """No file may grow beyond 2,000 bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+
+def become_nobody():
+    """Give up the rights of root, for which every directory is writable."""
+    if os.geteuid() == 0:
+        os.setuid(65534)
