@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from nolana.comparison import METRICS, kind_of
+from nolana.comparison import METRICS, infer_task
 from nolana.errors import ConflictError
 from nolana.estimators import NolanaClassifier, NolanaRegressor
 
@@ -48,7 +48,7 @@ class Recipe:
 
     def kind(self, y: NDArray[Any]) -> str:
         """The task that labels are for."""
-        kind = self.task or kind_of(y)
+        kind = self.task or infer_task(y)
         if kind == "regression" and y.dtype.kind not in "iuf":
             raise ValueError(f"regression needs numbers as targets, and these are not: {y[:3].tolist()}")
         return kind
