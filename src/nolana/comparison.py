@@ -1,4 +1,4 @@
-"""One pass of a learner over rows that are all in memory, measured: what a comparison is made of."""
+"""One measured pass of a learner over rows in memory, and the scores that comparisons and tuning use."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,30 +11,40 @@ from nolana import evaluate
 from nolana.evaluate import Point, Progress
 from nolana.tuning import Judge
 
-__all__ = ["METRICS", "SIGNS", "Run", "by_held_out", "by_progress", "kind_of", "one_pass", "score", "standardised"]
+__all__ = [
+    "METRICS",
+    "SIGNS",
+    "PassResult",
+    "by_held_out",
+    "by_progress",
+    "infer_task",
+    "one_pass",
+    "score",
+    "standardised",
+]
 
 Array = NDArray[np.float64]
 
 BLOCK = 1000
-MOST_CLASSES = 30  # whole numbers of more values than this are amounts, not names
+MOST_CLASSES = 30  # whole numbers with more distinct values are targets of a regression
 METRICS = {"classification": "accuracy", "regression": "rmse"}
 SIGNS = {"accuracy": 1.0, "rmse": -1.0}  # times the metric: larger is better
 
 
 @dataclass(frozen=True)
-class Run:
-    """What one pass came to."""
+class PassResult:
+    """The result of one pass."""
 
-    score: float  # each row predicted before it was learned
-    held_out: float | None  # rows not yet learned, by the model of that moment
+    score: float  # of all rows, each predicted before it was learned
+    held_out: float | None  # of the held-out rows, predicted before the first of them was learned; None without any
     history: list[Point]
     microseconds_per_row: float  # of learning
     bytes: int
-    vectors: int | None  # landmarks or support vectors; None where the method has none
-    moves: int | None  # of landmarks; None where there are none
+    vectors: int | None  # landmarks or support vectors; None for a method without them
+    moves: int | None  # of landmarks; None for a method without them
 
 
-def kind_of(y: NDArray[Any]) -> str:
+def infer_task(y: NDArray[Any]) -> str:
     """ "regression" for fractions and for whole numbers of many values, "classification" for all other labels."""
     if y.dtype.kind == "f" and bool((y != np.floor(y)).any()):
         return "regression"
@@ -42,9 +52,9 @@ def kind_of(y: NDArray[Any]) -> str:
 
 
 def standardised(X: Array) -> Array:
-    """(x - mean)/deviation of every row, with the moments of the rows up to it and of no later one."""
+    """(x - mean)/deviation of every row, with the moments of the rows up to it."""
     count = np.arange(1.0, len(X) + 1)[:, None]
-    shifted = X - X[:1]  # the moments of far-off numbers would cancel
+    shifted = X - X[:1]  # avoids cancellation in the moments of large numbers
     mean = np.cumsum(shifted, axis=0) / count
     variance = np.maximum(np.cumsum(shifted**2, axis=0) / count - mean**2, 0.0)
     varies = variance > 1e-12 * np.maximum(mean**2, 1e-300)
@@ -61,7 +71,7 @@ def score(metric: str, learner: Any, X: Array, y: NDArray[Any]) -> float:
 
 
 def by_held_out(metric: str) -> Judge:
-    """Judges by rows that were not learned."""
+    """A judge that scores rows which were not learned."""
 
     def judge(learner: Any, X: Array, y: NDArray[Any], X_fold: Array, y_fold: NDArray[Any]) -> float:
         learner.partial_fit(X, y)
@@ -71,11 +81,11 @@ def by_held_out(metric: str) -> Judge:
 
 
 def by_progress(metric: str) -> Judge:
-    """Judges by all rows, each predicted before it was learned, the fold at the end."""
+    """A judge that scores all rows, the fold last, each predicted before it is learned."""
 
     def judge(learner: Any, X: Array, y: NDArray[Any], X_fold: Array, y_fold: NDArray[Any]) -> float:
-        run = one_pass(learner, np.concatenate([X, X_fold]), np.concatenate([y, y_fold]), metric=metric)
-        return SIGNS[metric] * run.score
+        result = one_pass(learner, np.concatenate([X, X_fold]), np.concatenate([y, y_fold]), metric=metric)
+        return SIGNS[metric] * result.score
 
     return judge
 
@@ -89,23 +99,23 @@ def one_pass(
     points: int = 60,
     hold_out: float = 0.0,
     callback: Callable[[Progress], None] | None = None,
-) -> Run:
+) -> PassResult:
     """Predict, then learn, every row once.
 
     Parameters
     ----------
-    learner : has ``learn`` and ``memory_bytes_``, and ``predict`` where rows are held out.
+    learner : has ``learn`` and ``memory_bytes_``, and ``predict`` if rows are held out.
     X, y : the rows, in the order of the pass.
     metric : "accuracy" or "rmse".
-    points : how many the history has.
-    hold_out : share of the rows, the last ones, that are also scored by the model as it is before the first of them
-        is learned; then the pass goes on through them.
-    callback : told after each block.
+    points : number of points in the history.
+    hold_out : share of the rows, the last ones, that are also scored by the model before the first of them is
+        learned; then the pass continues with them.
+    callback : called after each block.
     """
     cut = len(y) - round(hold_out * len(y))
     held_out: float | None = None
 
-    def watch(progress: Progress) -> None:
+    def after_block(progress: Progress) -> None:
         nonlocal held_out
         if progress.rows == cut < len(y):
             held_out = score(metric, learner, X[cut:], y[cut:])
@@ -113,8 +123,8 @@ def one_pass(
             callback(progress)
 
     window = max(1, len(y) // points)
-    result = evaluate.progressive(learner, _blocks(X, y, cut), metrics=[metric], window=window, callback=watch)
-    return Run(
+    result = evaluate.progressive(learner, _blocks(X, y, cut), metrics=[metric], window=window, callback=after_block)
+    return PassResult(
         score=result.metrics[metric],
         held_out=held_out,
         history=result.history,
@@ -126,7 +136,7 @@ def one_pass(
 
 
 def _blocks(X: Array, y: NDArray[Any], cut: int) -> Iterator[tuple[Array, NDArray[Any]]]:
-    """Blocks of which none goes across the cut."""
+    """Blocks, none of which crosses the cut."""
     for start, stop in ((0, cut), (cut, len(y))):
         for i in range(start, stop, BLOCK):
             rows = slice(i, min(i + BLOCK, stop))

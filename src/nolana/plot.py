@@ -1,4 +1,4 @@
-"""Pictures of runs. matplotlib comes with the extra ``cli`` and is loaded when the first picture is drawn."""
+"""Plots of runs. matplotlib is part of the extra ``cli`` and is loaded when the first plot is drawn."""
 
 import io
 import os
@@ -18,39 +18,41 @@ if TYPE_CHECKING:
 __all__ = ["Panel", "check", "portrait", "running_scores", "svg"]
 
 FORMATS = (".pdf", ".png", ".svg")
-# Okabe and Ito's colours, told apart by colour-blind eyes too.
+# The colours of Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
-# Broken curves lie on top, so that two that run together are both seen; three strokes, so that colours can come again.
+# Dashed curves are drawn on top, so that two equal curves are both visible; three strokes, so that colours can repeat.
 STROKES = ("-", (0, (4, 3)), (0, (1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 IN_PER_CENT = ("accuracy", "balanced_accuracy", "auc")
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Raise, before any work is done, where a picture cannot be written to `path`."""
+    """Raise if no plot can be written to `path`; call it before any work is done."""
     _figure_class()
-    place = Path(path)
-    if place.suffix.lower() not in FORMATS:
-        raise ValueError(f"a picture must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; got {str(place)!r}")
-    if place.is_dir():
-        raise IsADirectoryError(f"{str(place)!r} is a directory, not a file to write")
-    if not place.parent.is_dir():
-        raise NotADirectoryError(f"there is no directory {str(place.parent)!r}; make it, or choose another place")
-    if not os.access(place if place.exists() else place.parent, os.W_OK):
-        raise PermissionError(f"{str(place)!r} may not be written; choose another place")
+    file = Path(path)
+    if file.suffix.lower() not in FORMATS:
+        raise ValueError(
+            f"the name of a plot must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; got {str(file)!r}"
+        )
+    if file.is_dir():
+        raise IsADirectoryError(f"{str(file)!r} is a directory; name a file in it")
+    if not file.parent.is_dir():
+        raise NotADirectoryError(f"there is no directory {str(file.parent)!r}; create it, or choose another path")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise PermissionError(f"no permission to write {str(file)!r}; choose another path")
 
 
 def running_scores(
     curves: Mapping[str, Sequence[Point]], metric: str, path: str | os.PathLike[str], title: str
 ) -> None:
-    """Draw a metric, over all rows so far, against the rows seen, one curve for each name.
+    """Draw a metric over all rows so far against the rows learned, one curve for each name.
 
     Parameters
     ----------
     curves : for each name the history of a run of ``nolana.evaluate.progressive``.
     metric : which metric of the history; accuracy is drawn in per cent.
-    path : the file, .png, .svg or .pdf; one that exists is replaced.
-    title : says what is shown.
+    path : the file, .png, .svg or .pdf; an existing file is replaced.
+    title : above the plot.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def running_scores(
     """
     check(path)
     if not curves:
-        raise ValueError("curves is empty; there is nothing to draw")
+        raise ValueError("curves is empty: nothing to draw")
     for name, history in curves.items():
         if not history or metric not in history[-1].overall:
             raise ValueError(f"curves[{name!r}] has no points with the metric {metric!r}")
@@ -81,7 +83,7 @@ def running_scores(
             linewidth=2,
         )
     axes.set_title(title, loc="left", pad=12)
-    axes.set_xlabel("rows seen")
+    axes.set_xlabel("rows learned")
     axes.set_ylabel(f"{metric} over all rows so far{unit}")
     axes.set_xlim(0, max(history[-1].rows for history in curves.values()))
     axes.grid(color="0.9")
@@ -93,22 +95,22 @@ def running_scores(
 def portrait(
     path: str | os.PathLike[str],
     title: str,
-    places: NDArray[np.float64],
-    said: NDArray[Any] | None,
+    positions: NDArray[np.float64],
+    predicted: NDArray[Any] | None,
     counts: NDArray[np.float64],
     history: Sequence[Point],
     metric: str | None,
 ) -> None:
-    """Draw a model: its landmarks in a plane, and beside them the score over time.
+    """Draw a model: its landmarks in a plane, and its score over time.
 
     Parameters
     ----------
-    path : the file, .png, .svg or .pdf; one that exists is replaced.
-    title : says what is shown.
-    places : of the landmarks (m, 2).
-    said : what the model says at each of them (m,): numbers become shades, anything else colours. None: nothing.
-    counts : how many rows each stands for (m,), drawn as its size.
-    history : of a run; empty where there is none.
+    path : the file, .png, .svg or .pdf; an existing file is replaced.
+    title : above the plot.
+    positions : of the landmarks (m, 2).
+    predicted : the prediction at each landmark (m,): numbers are drawn as shades, labels as colours. None: neither.
+    counts : how many rows each landmark represents (m,), drawn as its size.
+    history : of a run; empty: no score is drawn.
     metric : which metric of the history.
 
     Examples
@@ -125,16 +127,18 @@ def portrait(
     figure.suptitle(title, x=0.01, ha="left")
     axes = figure.add_subplot(1, 2 if scored else 1, 1)
     sizes = 15 + 145 * counts / max(1.0, float(counts.max(initial=0.0)))
-    if said is None or said.dtype.kind == "f":
-        shown = axes.scatter(places[:, 0], places[:, 1], s=sizes, c=said, cmap="viridis", alpha=0.8, linewidths=0)
-        if said is not None:
-            figure.colorbar(shown, ax=axes, label="what the model says there")
+    if predicted is None or predicted.dtype.kind == "f":
+        points = axes.scatter(
+            positions[:, 0], positions[:, 1], s=sizes, c=predicted, cmap="viridis", alpha=0.8, linewidths=0
+        )
+        if predicted is not None:
+            figure.colorbar(points, ax=axes, label="prediction")
     else:
-        for i, label in enumerate(np.unique(said)):
-            here = said == label
+        for i, label in enumerate(np.unique(predicted)):
+            here = predicted == label
             axes.scatter(
-                places[here, 0],
-                places[here, 1],
+                positions[here, 0],
+                positions[here, 1],
                 s=sizes[here],
                 color=COLOURS[i % len(COLOURS)],
                 marker=MARKERS[i // len(COLOURS) % len(MARKERS)],
@@ -142,8 +146,8 @@ def portrait(
                 alpha=0.8,
                 linewidths=0,
             )
-        axes.legend(title="the model says", framealpha=0.9, edgecolor="none", ncols=1 + (len(np.unique(said)) > 8))
-    axes.set_title("landmarks, larger where they stand for more rows", loc="left", fontsize=10)
+        axes.legend(title="prediction", framealpha=0.9, edgecolor="none", ncols=1 + (len(np.unique(predicted)) > 8))
+    axes.set_title("landmarks; a larger one represents more rows", loc="left", fontsize=10)
     axes.set_xlabel("first principal axis")
     axes.set_ylabel("second principal axis")
     if scored:
@@ -162,7 +166,7 @@ def _score_over_time(axes: Any, history: Sequence[Point], metric: str) -> None:
     axes.plot(rows, recent, color=COLOURS[5], linewidth=1, label="over the last window", zorder=2)
     axes.plot(rows, overall, color=COLOURS[0], linewidth=2, label="over all rows so far", zorder=3)
     axes.set_title("each row predicted before it was learned", loc="left", fontsize=10)
-    axes.set_xlabel("rows seen")
+    axes.set_xlabel("rows learned")
     axes.set_ylabel(metric + unit)
     axes.set_xlim(0, max(rows))
     axes.legend(frameon=False)
@@ -172,16 +176,16 @@ def _score_over_time(axes: Any, history: Sequence[Point], metric: str) -> None:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over one pair of axes: for each name the places and the values.
+    """Curves over one pair of axes.
 
     Parameters
     ----------
     title : above the panel.
-    curves : xs and ys by name; a name has the same colour in every panel of a drawing.
-    x, y : what the axes show.
-    log_x, log_y : whether they are logarithmic.
-    y_range : ends of the axis, where some curve may lie outside; None: all are seen.
-    points : whether the values are marked, where there are few; a logarithmic x axis then names their places.
+    curves : xs and ys by name; a name has the same colour in every panel of a figure.
+    x, y : labels of the axes.
+    log_x, log_y : whether the axes are logarithmic.
+    y_range : limits of the y axis; None: all curves are visible.
+    points : whether each value has a marker; a logarithmic x axis then has a tick for each.
     """
 
     title: str
@@ -195,29 +199,29 @@ class Panel:
 
 
 def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, height: float = 3.4) -> str:
-    """Panels side by side over one legend, as the text of an SVG.
+    """Panels with a common legend, as the text of an SVG.
 
     Parameters
     ----------
     panels : in the order of reading.
-    columns : how many stand side by side.
-    width, height : of the drawing, and of each row of panels, in inches.
+    columns : panels in a row.
+    width, height : width of the figure and height of each row of panels, in inches.
 
     Examples
     --------
     >>> from nolana.plot import Panel, svg
-    >>> drawing = svg([Panel("two points", {"mine": ([1, 2], [3, 4])}, "x", "y")])
-    >>> "<svg" in drawing
+    >>> figure = svg([Panel("two points", {"mine": ([1, 2], [3, 4])}, "x", "y")])
+    >>> "<svg" in figure
     True
     """
     if not panels:
-        raise ValueError("panels is empty; there is nothing to draw")
+        raise ValueError("panels is empty: nothing to draw")
     figure_class = _figure_class()
     import matplotlib
 
     names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
     lines = -(-len(panels) // columns)
-    # Text stays text, and the same drawing is the same bytes.
+    # Text stays text, and equal figures have equal bytes.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "nolana", "font.size": 10}):
         figure = figure_class(figsize=(width, height * lines + 0.3 * -(-len(names) // 4)), layout="constrained")
         handles = {}
@@ -243,19 +247,19 @@ def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, heigh
             if panel.log_y:
                 axes.set_yscale("log")
             if panel.log_x and panel.points:
-                places = sorted({float(x) for xs, _ in panel.curves.values() for x in xs})
-                axes.set_xticks(places, [f"{x:g}" for x in places])
+                ticks = sorted({float(x) for xs, _ in panel.curves.values() for x in xs})
+                axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
                 axes.set_xticks([], minor=True)
             if panel.y_range is not None:
                 axes.set_ylim(*panel.y_range)
             axes.grid(color="0.9")
             axes.spines[["top", "right"]].set_visible(False)
-        shown = [name for name in names if name in handles]
+        drawn = [name for name in names if name in handles]
         figure.legend(
-            [handles[name] for name in shown],
-            shown,
+            [handles[name] for name in drawn],
+            drawn,
             loc="outside lower center",
-            ncols=min(4, len(shown)),
+            ncols=min(4, len(drawn)),
             frameon=False,
         )
         text = io.StringIO()
@@ -268,6 +272,6 @@ def _figure_class() -> "type[Figure]":
         from matplotlib.figure import Figure
     except ModuleNotFoundError as missing:
         raise ImportError(
-            'pictures need matplotlib, which is not installed: pip install "nolana[cli]"', name=missing.name
+            'plots need matplotlib, which is not installed: pip install "nolana[cli]"', name=missing.name
         ) from missing
     return Figure

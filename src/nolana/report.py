@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing beside it: text, tables, and figures as inline SVG."""
+"""A report as one self-contained HTML file: text, tables, and figures as inline SVG."""
 
 import html
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } code { fon
 """
 
 
-WORDY = 40  # a column with a longer cell is text, set to the left and broken into lines
+LONG_CELL = 40  # characters; a column with a longer cell is left-aligned and may break into lines
 
 
 class Block(Protocol):
@@ -47,7 +47,7 @@ class Block(Protocol):
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; lines may be broken anywhere."""
+    """A paragraph; line breaks in `words` are ignored."""
 
     words: str
 
@@ -58,7 +58,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table; the cells of `marked` (row, column) stand out."""
+    """A table; the cells in `marked` (row, column) are highlighted."""
 
     caption: str
     head: Sequence[str]
@@ -77,21 +77,21 @@ class Grid:
             f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         )
 
-    def _wordy(self, j: int) -> bool:
-        return j > 0 and any(len(row[j]) > WORDY for row in self.rows)
+    def _is_text(self, j: int) -> bool:
+        return j > 0 and any(len(row[j]) > LONG_CELL for row in self.rows)
 
     def _heading(self, j: int, cell: str) -> str:
-        kind = ' class="text"' if self._wordy(j) else ""
+        kind = ' class="text"' if self._is_text(j) else ""
         return f'<th scope="col"{kind}>{html.escape(cell)}</th>'
 
     def _cell(self, i: int, j: int, cell: str) -> str:
-        kind = "mark" if (i, j) in self.marked else "text" if self._wordy(j) else ""
+        kind = "mark" if (i, j) in self.marked else "text" if self._is_text(j) else ""
         return f'<td class="{kind}">{html.escape(cell)}</td>' if kind else f"<td>{html.escape(cell)}</td>"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing, as the text of an SVG."""
+    """A figure, as the text of an SVG."""
 
     svg: str
     caption: str
@@ -104,7 +104,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and the blocks below it."""
 
     anchor: str
     title: str
@@ -117,7 +117,7 @@ class Section:
 
 
 def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequence[Section]) -> str:
-    """The whole report: title, a sentence, a table of contents, the sections, and how it was made."""
+    """The whole report: title, lead, table of contents, sections, and the facts about the run."""
     contents = "".join(f'<li><a href="#{html.escape(s.anchor)}">{html.escape(s.title)}</a></li>' for s in sections)
     made = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts)
     body = "\n".join(section.html() for section in sections)
@@ -134,7 +134,7 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequ
 <p class="lead">{html.escape(lead)}</p>
 <nav><ul>{contents}</ul></nav>
 {body}
-<section id="made"><h2>How this was made</h2><dl>{made}</dl></section>
+<section id="made"><h2>About this run</h2><dl>{made}</dl></section>
 </body>
 </html>
 """

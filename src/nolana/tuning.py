@@ -1,9 +1,9 @@
-"""Parameters by cross-validation on the first rows, with the same effort for every method.
+"""Tuning of parameters by cross-validation, with the same effort for every method.
 
-A method names its axes; a candidate is a point in their box, on a logarithmic scale and in units that the data give
-(a kernel width in units of 1 / mean squared distance, a penalty in units of 1 / rows). Half of the candidates are
-spread over the box, the other half over a smaller box around the best so far. Every candidate is scored on one fold,
-the better third on two more, the best three on all: as many passes over rows for one method as for any other.
+A method has axes; a candidate is a point in their box, on a logarithmic scale and in units of the data (a kernel width
+in units of 1 / mean squared distance, a penalty in units of 1 / rows). Half of the candidates are spread over the box,
+the other half over a smaller box around the best so far. All candidates are scored on one fold, the best eight on two
+more, the best three on all five, so every method makes the same number of passes.
 """
 
 import warnings
@@ -17,26 +17,27 @@ from numpy.typing import NDArray
 __all__ = ["Axis", "Choice", "Facts", "Judge", "Point", "Tuned", "distance_of", "tune"]
 
 Array = NDArray[np.float64]
-Point = Mapping[str, float]  # a place between 0 and 1 on every axis
-Judge = Callable[[Any, Array, NDArray[Any], Array, NDArray[Any]], float]  # estimator, other folds, fold -> score
+Point = Mapping[str, float]  # a coordinate between 0 and 1 on every axis
+# Estimator, rows to learn, rows of the fold -> score; larger is better.
+Judge = Callable[[Any, Array, NDArray[Any], Array, NDArray[Any]], float]
 
 CANDIDATES = 32
 FOLDS = 5
-LATER_FOLDS = ((8, 2), (3, 2))  # after the first fold: how many go on, for how many folds more
+LATER_FOLDS = ((8, 2), (3, 2))  # after the first fold: how many candidates continue, on how many more folds
 SHRINK = 0.35  # side of the second box over that of the first
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the units of the axes are made of."""
+    """The numbers that define the units of the axes."""
 
     distance: float  # mean squared distance of two rows
-    rows: int  # of the pass that the parameters are for
-    n_components: int = 1  # random features, for the methods that have them
+    rows: int  # of the pass that will use the parameters
+    n_components: int = 1  # random features; 1 for a method without them
 
 
 def distance_of(X: Array) -> float:
-    """The mean squared distance of two rows; 1 where there is none."""
+    """The mean squared distance of two rows; 1 if it is 0 or there are no rows."""
     return (2 * float(X.var(axis=0).sum()) if len(X) else 0.0) or 1.0
 
 
@@ -53,36 +54,36 @@ class Axis:
     high: float
     unit: Callable[[Facts], float] = _one
 
-    def value(self, place: float, facts: Facts) -> float:
-        return float(self.unit(facts) * self.low * (self.high / self.low) ** place)
+    def value(self, coordinate: float, facts: Facts) -> float:
+        return float(self.unit(facts) * self.low * (self.high / self.low) ** coordinate)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some values."""
+    """A parameter with a finite set of values."""
 
     name: str
     options: tuple[Any, ...]
 
-    def value(self, place: float, facts: Facts) -> Any:
-        return self.options[min(int(place * len(self.options)), len(self.options) - 1)]
+    def value(self, coordinate: float, facts: Facts) -> Any:
+        return self.options[min(int(coordinate * len(self.options)), len(self.options) - 1)]
 
 
 class Tunable(Protocol):
-    """What tuning asks of a method."""
+    """The protocol of a method that can be tuned."""
 
     def axes(self) -> Sequence[Axis | Choice]:
-        """The parameters to choose; none: nothing is tuned."""
+        """The parameters to tune; an empty sequence: none."""
         ...
 
     def estimator(self, point: Point, facts: Facts, seed: int) -> Any:
-        """An estimator with the parameters of the point (the defaults, if it is empty) that draws by the seed."""
+        """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
         ...
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best point, its mean score over the folds (accuracy, or minus the RMSE), and how many were tried."""
+    """The best point, its mean score over the folds (accuracy, or minus the RMSE), and the number of points tried."""
 
     point: Point
     score: float
@@ -103,10 +104,10 @@ def tune(
     Parameters
     ----------
     method : a method with its axes.
-    X, y : the rows to choose by; they are shuffled before they are cut into folds.
-    judge : lets a new estimator learn the rows of the other folds and scores it; larger is better.
-    candidates : how many points are tried besides the defaults.
-    seed : of the shuffle, and of what the method draws, anew for every fold; the candidates are always the same.
+    X, y : rows for cross-validation; they are shuffled before they are split into folds.
+    judge : trains a new estimator on the rows of the other folds and scores it; larger is better.
+    candidates : number of points besides the defaults.
+    seed : of the shuffle, and (plus the number of the fold) of the estimators; the candidates are always the same.
     """
     axes = method.axes()
     if not axes:
@@ -119,35 +120,35 @@ def tune(
         rest = np.concatenate([folds[i] for i in range(FOLDS) if i != fold])
         estimator = method.estimator(point, Facts(distance, len(rest)), seed + fold)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a candidate that diverges says so by its score
-            found = judge(estimator, X[rest], y[rest], X[folds[fold]], y[folds[fold]])
-        return found if np.isfinite(found) else -np.inf
+            warnings.simplefilter("ignore")  # a candidate that diverges has a score that is not finite
+            score = judge(estimator, X[rest], y[rest], X[folds[fold]], y[folds[fold]])
+        return score if np.isfinite(score) else -np.inf
 
     wide = (candidates + 1) // 2
     points: list[Point] = [{}, *_spread(axes, wide)]
     scores = [[value(point, 0)] for point in points]
     middle = points[max(range(1, len(points)), key=lambda i: scores[i][0])]
     for point in _spread(axes, candidates - wide):
-        points.append({name: _near(middle[name], place) for name, place in point.items()})
+        points.append({name: _near(middle[name], coordinate) for name, coordinate in point.items()})
         scores.append([value(points[-1], 0)])
 
-    going = list(range(len(points)))
+    remaining = list(range(len(points)))
     fold = 1
     for survivors, more in LATER_FOLDS:
-        going = sorted(going, key=lambda i: -float(np.mean(scores[i])))[:survivors]
-        for i in going:
+        remaining = sorted(remaining, key=lambda i: -float(np.mean(scores[i])))[:survivors]
+        for i in remaining:
             scores[i] += [value(points[i], f) for f in range(fold, fold + more)]
         fold += more
-    best = max(going, key=lambda i: float(np.mean(scores[i])))
+    best = max(remaining, key=lambda i: float(np.mean(scores[i])))
     return Tuned(points[best], float(np.mean(scores[best])), len(points))
 
 
-def _near(middle: float, place: float) -> float:
-    return float(np.clip(middle + SHRINK * (place - 0.5), 0.0, 1.0))
+def _near(middle: float, coordinate: float) -> float:
+    return float(np.clip(middle + SHRINK * (coordinate - 0.5), 0.0, 1.0))
 
 
 def _spread(axes: Sequence[Axis | Choice], count: int) -> list[Point]:
-    """Points that fill the box evenly, whatever their number: multiples of the powers of 1/phi modulo 1.
+    """Points that fill the box evenly for any count: multiples of the powers of 1/phi modulo 1.
 
     phi > 1 solves phi^(k+1) = phi + 1 for k axes; k = 1 is the golden ratio.
     """

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from nolana import NolanaClassifier, rivals
 from nolana.cli.app import app
-from nolana.comparison import by_held_out, by_progress, kind_of, one_pass, score, standardised
+from nolana.comparison import by_held_out, by_progress, infer_task, one_pass, score, standardised
 from nolana.errors import StreamError
 from nolana.methods import TABLE, Task, at_budget, names
 from nolana.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
@@ -150,12 +150,12 @@ def test_standardised_rows_know_no_later_row():
     assert not whole[:, 2].any()
 
 
-def test_the_kind_of_task_is_inferred_from_the_labels():
-    assert kind_of(np.array(["a", "b"])) == "classification"
-    assert kind_of(np.arange(20)) == "classification"
-    assert kind_of(np.arange(200)) == "regression"
-    assert kind_of(np.array([0.0, 1.0, 1.0])) == "classification"
-    assert kind_of(np.array([0.5, 1.0])) == "regression"
+def test_the_infer_task_task_is_inferred_from_the_labels():
+    assert infer_task(np.array(["a", "b"])) == "classification"
+    assert infer_task(np.arange(20)) == "classification"
+    assert infer_task(np.arange(200)) == "regression"
+    assert infer_task(np.array([0.0, 1.0, 1.0])) == "classification"
+    assert infer_task(np.array([0.5, 1.0])) == "regression"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Data sets: the catalogue, finding files, reading and keeping their rows."""
+"""Data sets: the catalogue, finding files, reading and caching their rows."""
 
 import bz2
 import dataclasses
@@ -12,7 +12,8 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from nolana import datasets
-from nolana.datasets import DataSet, File, Paper, preparation, reading
+from nolana.datasets import DataSet, File, Paper, preparation
+from nolana.datasets import rows as rows_module
 from nolana.datasets.collection import BASE_URL, COLLECTION
 from nolana.errors import DataError, NolanaError, StreamError
 
@@ -206,7 +207,7 @@ def test_files_are_read_one_after_the_other(tiny, rows, machine):
         (lambda X, y: (X[:-1], y[:-1]), r"tiny.t.bz2: expected 4 rows for the data set tiny, it has 3"),
         (lambda X, y: (np.vstack([X, X]), np.hstack([y, y])), r"expected 4 rows for the data set tiny, it has more"),
         (lambda X, y: (X[:, :2], y), r"tiny.bz2: expected 3 features for the data set tiny, it has 2"),
-        (lambda X, y: (X, np.where(y > 0, 7, -1)), r"expected the labels -1, 1 for the data set tiny, found -1, 7"),
+        (lambda X, y: (X, np.where(y > 0, 7, -1)), r"expected the labels -1, 1 for the data set tiny, got -1, 7"),
         (lambda X, y: (X, y / 2), r"row 1 has the label 0.5, which is not a whole number"),
     ],
 )
@@ -285,8 +286,8 @@ def test_a_feature_that_never_changes_is_scaled_to_zero():
 @pytest.fixture
 def parses(monkeypatch):
     """How often files were parsed."""
-    real, count = reading._read, []
-    monkeypatch.setattr(reading, "_read", lambda *given: count.append(1) or real(*given))
+    real, count = rows_module._read, []
+    monkeypatch.setattr(rows_module, "_read", lambda *given: count.append(1) or real(*given))
     return count
 
 
@@ -326,7 +327,7 @@ def test_new_files_replace_what_was_kept(tiny, rows, machine, parses):
     only_kept(machine)
 
 
-def test_two_copies_and_two_readings_are_kept_apart(tiny, rows, machine, parses):
+def test_two_copies_and_two_records_have_their_own_cache(tiny, rows, machine, parses):
     other = -rows[0], rows[1]
     put(machine / "a", rows)
     put(machine / "b", other)

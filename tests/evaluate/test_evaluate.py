@@ -384,7 +384,7 @@ def test_what_cannot_be_evaluated_is_said(stream):
         progressive(Echo(), [(x, y)], delay=-1)
     with pytest.raises(ValueError, match="a block has no y"):
         progressive(NolanaClassifier(), [(x, None)])
-    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but the scores of NolanaClassifier are none"):
+    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but NolanaClassifier has none"):
         progressive(NolanaClassifier(), [(x, y)], metrics=["log_loss"])
 
     class Nameless:

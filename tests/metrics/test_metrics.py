@@ -236,13 +236,13 @@ def test_what_means_nothing_is_said_so():
     with pytest.raises(ValueError, match=r"'auc' is for two classes, but the learner knows 3: \['p', 'q', 'r'\]"):
         counted("auc", [labels])
     hinge = Predictions(labels.truth, labels.scores, labels.classes, learner="NolanaClassifier")
-    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but the scores of NolanaClassifier are none"):
+    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but NolanaClassifier has none"):
         counted("log_loss", [hinge])
     with pytest.raises(ValueError, match="must be a list"):
         resolve("accuracy")
     with pytest.raises(ValueError, match="has no update, value, state, restore"):
         resolve([type("Half", (), {"name": "half"})()])
-    with pytest.raises(ValueError, match="may come once; got rmse, rmse"):
+    with pytest.raises(ValueError, match="may appear once; got rmse, rmse"):
         resolve(["rmse", RMSE()])
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import same_state
 from nolana import rivals
+from nolana.methods import NOLANA
 
 CATALOGUE = rivals.catalogue()
 CLASSIFIERS = {name: method.classifier for name, method in CATALOGUE.items()}
@@ -45,6 +46,26 @@ def test_catalogue():
         rivals.at_equal_budget("SVM", n_landmarks=10, n_features=3)
     with pytest.raises(ValueError, match="no regression form"):
         rivals.at_equal_budget("RBP", n_landmarks=10, n_features=3, task="regression")
+    with pytest.raises(ValueError, match="task='ranking' is unknown; choose 'classification' or 'regression'"):
+        rivals.at_equal_budget("RBP", n_landmarks=10, n_features=3, task="ranking")
+
+
+@pytest.mark.parametrize("method", [*CATALOGUE.values(), *NOLANA], ids=lambda method: method.name)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_sizes_and_axes_of_a_record_are_parameters_of_its_estimators(method, task):
+    budget = rivals.Budget(100, 22)
+    if not method.solves(task):
+        assert method.regressor is None
+        return
+    estimator = method.at_budget(budget, task, random_state=7)
+    assert type(estimator) is {"classification": method.classifier, "regression": method.regressor}[task]
+    parameters = estimator.get_params()
+    assert parameters["random_state"] == 7
+    assert {name: parameters[name] for name in method.sizes(budget)} == method.sizes(budget)
+    axes = [axis.name for axis in method.axes_for(task)]
+    assert axes
+    assert len(set(axes)) == len(axes)
+    assert set(axes) <= set(parameters)
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))

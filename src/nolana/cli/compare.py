@@ -19,7 +19,7 @@ from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source
 from nolana.cli.progress import progress_bar
-from nolana.comparison import METRICS, SIGNS, Run, by_progress, kind_of, one_pass, standardised
+from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, infer_task, one_pass, standardised
 from nolana.evaluate import Progress as Seen
 from nolana.methods import TABLE, MethodAtBudget, Task, at_budget, names
 from nolana.tuning import Facts, Point, distance_of, tune
@@ -101,7 +101,7 @@ def _rows(
     title: str, X: Array, y: NDArray[Any], task: str | None, seed: int | None, *, scaled: bool, tuned: bool
 ) -> Rows:
     """The rows to learn from, in the order of the seed where there is one."""
-    kind = task or kind_of(y)
+    kind = task or infer_task(y)
     if kind not in METRICS:
         raise typer.BadParameter(f"{kind!r} is unknown; choose classification or regression", param_hint="--task")
     if kind == "regression":
@@ -145,7 +145,7 @@ def _compare(
     lines: list[Line] = []
     curves: dict[str, Any] = {}
 
-    def passes(name: str, make: Callable[[int], Any]) -> list[Run]:
+    def passes(name: str, make: Callable[[int], Any]) -> list[PassResult]:
         runs = []
         for number, seed in enumerate(seeds):
             done = bar.tasks[task].completed
@@ -189,7 +189,7 @@ def _scaled(rows: Rows, X: Array) -> Array:
     return standardised(np.concatenate([rows.X_first, X]))[len(rows.X_first) :] if rows.scaled else X
 
 
-def _line(name: str, runs: list[Run], parameters: dict[str, Any]) -> Line:
+def _line(name: str, runs: list[PassResult], parameters: dict[str, Any]) -> Line:
     scores = [run.score for run in runs]
     return Line(
         method=name,

@@ -1,15 +1,15 @@
-"""The data sets of the paper, and some that drift: what they are, where they stand, their rows.
+"""The data sets of the paper, and some with drift: descriptions, files and rows.
 
     X, y = nolana.datasets.load("ijcnn1")
 
-None of them is part of the package. ``find`` looks for the files, ``get`` downloads them, ``load`` reads them.
+They are not part of the package. ``find`` searches for the files, ``get`` downloads them, ``load`` reads them.
 """
 
 from nolana.datasets.collection import COLLECTION
-from nolana.datasets.fetching import get
+from nolana.datasets.download import get
 from nolana.datasets.places import find, places
-from nolana.datasets.reading import load
 from nolana.datasets.records import DataSet, File, Paper
+from nolana.datasets.rows import load
 
 __all__ = ["DataSet", "File", "Paper", "catalogue", "find", "get", "load", "places"]
 

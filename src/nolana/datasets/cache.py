@@ -1,7 +1,7 @@
-"""Parsed rows kept in a file that can be mapped: X (n, d) as float64, y (n,), then a seal.
+"""A cache of parsed rows, in a file that can be memory-mapped: X (n, d) as float64, y (n,), then a seal.
 
-The seal is the SHA-256 of what the rows were made from and the CRC-32 of X and of y. Shapes and types are those of the
-record, so nothing that the file says is trusted before it was checked, and a file that does not fit is not there.
+The seal is the SHA-256 of the description of the source files, and the CRC-32 of X and of y. Shapes and types come from
+the record of the data set, so nothing in the file is trusted before it is checked; an invalid file is ignored.
 """
 
 import contextlib
@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from nolana.datasets.records import DataSet, Floats, Targets
 
-__all__ = ["Kept"]
+__all__ = ["RowCache"]
 
-VERSION = 1  # of this format, and of what records make of their files
+VERSION = 1  # of this format, and of the conversion of files to rows
 SEAL = struct.Struct("<32sII")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """The place in the cache for the rows of some files; `path` is None where there is no cache."""
+class RowCache:
+    """The cached rows of a data set; `path` is None if there is no cache directory."""
 
     path: Path | None
     origin: bytes
@@ -37,8 +37,8 @@ class Kept:
     kind: type[np.float64] | type[np.int64]
 
     @classmethod
-    def of(cls, record: DataSet, paths: list[Path], directory: Path | None) -> "Kept":
-        """One place for a data set and the paths of its files, so that new files replace what the old ones left."""
+    def of(cls, record: DataSet, paths: list[Path], directory: Path | None) -> "RowCache":
+        """The cache file of a data set: one for each set of paths, so that changed files replace their old rows."""
         named = [str(path.resolve()) for path in paths]
         states = [path.stat() for path in paths]
         origin = {
@@ -48,16 +48,16 @@ class Kept:
             "shape": [record.rows, record.features],
             "files": [[name, state.st_size, state.st_mtime_ns] for name, state in zip(named, states, strict=True)],
         }
-        place = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
+        digest = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
         return cls(
-            None if directory is None else directory / "datasets" / f"{record.name}-{place}.rows",
+            None if directory is None else directory / "datasets" / f"{record.name}-{digest}.rows",
             hashlib.sha256(json.dumps(origin).encode()).digest(),
             (record.rows, record.features),
             np.float64 if record.task == "regression" else np.int64,
         )
 
     def read(self) -> tuple[Floats, Targets] | None:
-        """The rows; None where they are not there, or not sound, or not of these files."""
+        """The rows; None if they are not cached, damaged, or from other files."""
         if self.path is None:
             return None
         n, d = self.shape
@@ -65,7 +65,7 @@ class Kept:
             with open(self.path, "rb") as file:
                 if os.fstat(file.fileno()).st_size != 8 * n * (d + 1) + SEAL.size:
                     return None
-                # Private pages: they are shared until somebody writes, who then has a copy of his own.
+                # Private pages: processes share them until one writes, which then gets its own copy.
                 X: Any = np.memmap(file, dtype=np.float64, mode="c", shape=self.shape)
                 file.seek(8 * n * d)
                 y: Any = np.fromfile(file, dtype=self.kind, count=n)
@@ -75,7 +75,7 @@ class Kept:
         return (np.asarray(X), y) if seal == self._seal(X, y) else None
 
     def write(self, X: Floats, y: Targets) -> None:
-        """Keeps the rows if the directory can be written and has room; the next time is slower if not."""
+        """Store the rows if the directory is writable and has space; otherwise the next load is slow again."""
         if self.path is None:
             return
         with contextlib.suppress(OSError):

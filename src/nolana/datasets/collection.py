@@ -1,4 +1,4 @@
-"""The data sets by name: those of the paper, as the LIBSVM collection distributes them, and three that drift.
+"""The data sets by name: those of the paper, as the LIBSVM collection distributes them, and three with drift.
 
 C.-C. Chang, C.-J. Lin: LIBSVM: a library for support vector machines. ACM TIST 2, 2011, with the data sets at
 https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/.
@@ -115,7 +115,7 @@ COLLECTION: dict[str, DataSet] = {
         ),
         DataSet(
             name="insects",
-            title="Six kinds of flying insects while it grows warmer (gradual, balanced)",
+            title="Six kinds of flying insects at rising temperature (gradual, balanced)",
             files=(File("insects_gradual_balanced.csv.gz", 24_150),),
             features=33,
             task="classification",
@@ -129,7 +129,7 @@ COLLECTION: dict[str, DataSet] = {
         ),
         DataSet(
             name="interchanging_rbf",
-            title="Fifteen Gaussians that change places",
+            title="Fifteen Gaussians that exchange positions",
             files=(File("drift_interchangingRBF.csv.gz", 200_000),),
             features=2,
             task="classification",
@@ -146,7 +146,7 @@ COLLECTION: dict[str, DataSet] = {
 
 
 def record_of(which: str | DataSet) -> DataSet:
-    """The record of a name; a record is its own."""
+    """The record of a name; a record is returned as it is."""
     if isinstance(which, DataSet):
         return which
     if which not in COLLECTION:
@@ -154,6 +154,6 @@ def record_of(which: str | DataSet) -> DataSet:
     return COLLECTION[which]
 
 
-def base_url(given: str | None = None) -> str:
-    """Where the collection stands: as given, else NOLANA_DATA_URL, else at its home."""
-    return given or os.environ.get("NOLANA_DATA_URL") or BASE_URL
+def base_url(url: str | None = None) -> str:
+    """The address of the collection: `url`, else NOLANA_DATA_URL, else the LIBSVM site."""
+    return url or os.environ.get("NOLANA_DATA_URL") or BASE_URL

@@ -1,4 +1,4 @@
-"""From what the files hold to what is learned: labels to classes, features to a range."""
+"""Conversion of the content of files: labels to classes, features to a range."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,11 +7,11 @@ from nolana.datasets.records import Floats
 
 __all__ = ["cover_type_two", "halves", "measured", "unit_range", "whole"]
 
-LODGEPOLE_PINES = 283_301  # rows of cover type 2, which no other class of covtype has
+LODGEPOLE_PINES = 283_301  # rows of cover type 2, a count that no other class of covtype has
 
 
 def measured(y: Floats) -> Floats:
-    """Targets of a regression, as they are."""
+    """Targets of a regression, unchanged."""
     return y
 
 
@@ -32,7 +32,7 @@ def halves(y: Floats) -> NDArray[np.int64]:
 def cover_type_two(y: Floats) -> NDArray[np.int64]:
     """+1 for cover type 2 and -1 for the rest.
 
-    Copies of covtype write the two classes as 1 and 2 or as -1 and +1; how many rows a class has tells which it is.
+    Copies of covtype label the two classes 1 and 2 or -1 and +1; the number of rows identifies the class.
     """
     labels, counts = np.unique(y, return_counts=True)
     if len(labels) != 2 or LODGEPOLE_PINES not in counts:
@@ -44,7 +44,7 @@ def cover_type_two(y: Floats) -> NDArray[np.int64]:
 def unit_range(X: Floats) -> None:
     """Each feature to [0, 1], in place: (x - least) / (greatest - least).
 
-    Features that reach from 0 to 1 already stay bit for bit.
+    Features that already range from 0 to 1 are not changed.
     """
     low, high = X.min(axis=0), X.max(axis=0)
     if low.any() or (high != 1).any():

@@ -1,4 +1,4 @@
-"""What is known of a data set before any of its files is here."""
+"""The description of a data set, which needs none of its files."""
 
 import re
 from collections.abc import Callable
@@ -24,9 +24,9 @@ class File:
     Parameters
     ----------
     name : as it is distributed.
-    rows : how many it holds.
-    folder : where it stands in the LIBSVM collection; None where it is not part of that.
-    also : other names under which the same rows are found.
+    rows : number of rows.
+    folder : its folder in the LIBSVM collection; None if it is not part of it.
+    also : other names of files with the same rows.
     """
 
     name: str
@@ -35,18 +35,18 @@ class File:
     also: tuple[str, ...] = ()
 
     def names(self) -> list[str]:
-        """Every name that will do, the best first: whoever unpacked or repacked a file still has it."""
-        given = [self.name, *self.also]
-        return list(dict.fromkeys(given + [PACKED.sub("", name) + packing for name in given for packing in PACKINGS]))
+        """Every accepted name, the preferred first; an unpacked or repacked file is accepted too."""
+        names = [self.name, *self.also]
+        return list(dict.fromkeys(names + [PACKED.sub("", name) + packing for name in names for packing in PACKINGS]))
 
     def url(self, base: str) -> str | None:
-        """Where a collection at `base` has it."""
+        """The address in a collection at `base`; None if the collection does not have it."""
         return None if self.folder is None else f"{base.rstrip('/')}/{self.folder}/{self.name}"
 
 
 @dataclass(frozen=True)
 class Paper:
-    """How the paper runs a data set: its m, its loss and how many rows it takes."""
+    """How the paper runs a data set: m, the loss and the number of rows."""
 
     n_landmarks: int
     loss: str
@@ -59,19 +59,19 @@ class DataSet:
 
     Parameters
     ----------
-    name : what ``load`` and ``nolana data`` call it.
-    title : what it is, in a few words.
+    name : its name for ``load`` and ``nolana data``.
+    title : a short description.
     files : the files whose rows, one file after the other, are the data set.
     features : d.
     task : "classification" or "regression".
-    source : the page that has it or tells of it.
-    citation : who made it.
-    target : what becomes of the labels of the files; raises ValueError where they make no sense.
-    labels : the classes, once `target` has made them; None for regression.
-    scale : what becomes of the features of the files, in place; None where they stay as they are.
+    source : the page that has or describes it.
+    citation : its authors.
+    target : converts the labels of the files; raises ValueError for invalid ones.
+    labels : the classes after `target`; None for regression.
+    scale : scales the features in place; None: they stay unchanged.
     format : "libsvm" or "csv".
-    paper : how the paper runs it; None where the paper does not have it.
-    drifts : whether the order of the rows is part of the data, so that it must not be shuffled.
+    paper : how the paper runs it; None if it is not in the paper.
+    drifts : whether the order of the rows matters, so that they must not be shuffled.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""One file over HTTP into a file that says it is partial, resumed where an earlier transfer broke off.
+"""Download of one file over HTTP into a partial file, which a later call resumes.
 
-Beside ``NAME.part`` stands ``NAME.part.json``: the address and what the server called this version of the file (its
-ETag, else its date, and its length). Only the rest of that very version is asked for (``Range`` with ``If-Range``,
-RFC 9110, 13 and 14); a server that has another version, or knows no ranges, sends all and the transfer begins anew.
+``NAME.part.json`` describes ``NAME.part``: the address and the version of the file on the server (its ETag, else its
+date, and its length). Only the rest of the same version is requested (``Range`` with ``If-Range``, RFC 9110, 13 and
+14); a server that has another version or does not support ranges sends the whole file, and the transfer starts again.
 """
 
 import contextlib
@@ -23,19 +23,19 @@ from nolana.errors import DataError
 
 __all__ = ["Progress", "discard", "settle", "transfer"]
 
-# The name of a file, how many bytes of it are here, and how many it has: None where the server does not say.
+# The name of a file, its bytes so far, and its length: None if the server does not report it.
 Progress = Callable[[str, int, int | None], None]
 
 CHUNK = 1 << 16
-PATIENCE = 60.0  # seconds without a byte
+TIMEOUT = 60.0  # seconds without a byte
 RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
-BEYOND = re.compile(r"bytes \*/(\d+)")
-PARTIAL, BEYOND_END = 206, 416
+LENGTH_ONLY = re.compile(r"bytes \*/(\d+)")
+PARTIAL, RANGE_NOT_SATISFIABLE = 206, 416
 
 
 @dataclass(frozen=True)
 class Version:
-    """Which version of a file a partial one is of."""
+    """The version on the server that a partial file belongs to."""
 
     url: str
     validator: str | None
@@ -43,19 +43,19 @@ class Version:
 
     @classmethod
     def of(cls, url: str, headers: Message, length: int | None) -> "Version":
-        """As a server describes it; a weak ETag does not promise the same bytes."""
+        """The version in the headers of a response; a weak ETag does not guarantee equal bytes."""
         tag = headers.get("ETag")
         strong = tag if tag and not tag.startswith("W/") else None
         return cls(url, strong or headers.get("Last-Modified"), length)
 
 
 def transfer(url: str, part: Path, name: str, progress: Progress | None = None) -> None:
-    """Downloads `url` into `part`, or the rest of it.
+    """Download `url`, or the rest of it, into `part`.
 
-    A transfer that breaks off leaves what came, for the next one to go on from, and raises DataError.
+    An interrupted transfer leaves the partial file, which the next call resumes, and raises DataError.
     """
     if not re.match(r"https?://", url):
-        raise DataError(f"{url} is not an address that can be downloaded from; it must begin with http:// or https://")
+        raise DataError(f"{url} cannot be downloaded; an address must begin with http:// or https://")
     report = progress or (lambda _name, _done, _total: None)
     with _writing(part):
         version = _recorded(part, url)
@@ -65,11 +65,11 @@ def transfer(url: str, part: Path, name: str, progress: Progress | None = None) 
             _receive(answer, url, part, version, have, name, report)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code != BEYOND_END or not have:
+        if error.code != RANGE_NOT_SATISFIABLE or not have:
             raise DataError(
-                f"{url}: the server says {error.code} {error.reason}; if it is a mirror, is NOLANA_DATA_URL right?"
+                f"{url}: the server says {error.code} {error.reason}; for a mirror, check NOLANA_DATA_URL"
             ) from error
-        if _length_beyond(error.headers) != have:  # what is here is no beginning of what the server has
+        if _complete_length(error.headers) != have:  # the partial file is not the beginning of the file on the server
             discard(part)
             transfer(url, part, name, progress)
     except (OSError, http.client.HTTPException) as error:
@@ -78,14 +78,14 @@ def transfer(url: str, part: Path, name: str, progress: Progress | None = None) 
 
 
 def discard(part: Path) -> None:
-    """Removes a partial file and what is known of it."""
+    """Remove a partial file and its description."""
     with _writing(part):
         part.unlink(missing_ok=True)
-        _beside(part).unlink(missing_ok=True)
+        _description(part).unlink(missing_ok=True)
 
 
 def settle(part: Path, path: Path) -> None:
-    """Gives a partial file that is complete its name."""
+    """Rename a complete partial file to its final name."""
     with _writing(path):
         os.replace(part, path)
     discard(part)
@@ -97,7 +97,7 @@ def _request(url: str, version: Version | None, have: int) -> Any:
         headers["Range"] = f"bytes={have}-"
         if version.validator:
             headers["If-Range"] = version.validator
-    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=PATIENCE)
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT)
 
 
 def _receive(
@@ -108,13 +108,13 @@ def _receive(
         begin, total = _range(answer.headers)
         if version is None or begin != have or (version.length is not None and total != version.length):
             discard(part)
-            raise DataError(f"{url} has changed since the last attempt, whose part is removed; run it again")
+            raise DataError(f"{url} has changed since the last attempt, whose partial file is removed; run it again")
     else:
         have = 0
         with _writing(part):
             part.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(b"")  # before its description: an old part must not pass for one of this version
-            _beside(part).write_text(json.dumps(asdict(Version.of(url, answer.headers, total))))
+            part.write_bytes(b"")  # before its description: an old part must not be taken for this version
+            _description(part).write_text(json.dumps(asdict(Version.of(url, answer.headers, total))))
     done = have
     report(name, done, total)
     with _writing(part), open(part, "ab") as file:
@@ -138,28 +138,26 @@ def _next(answer: Any, url: str, name: str, done: int, total: int | None) -> byt
 
 def _broken(url: str, name: str, done: int, total: int | None, why: str) -> DataError:
     size = "" if total is None else f" of {total:,}"
-    return DataError(
-        f"{url} broke off after {done:,}{size} bytes ({why}); run it again to go on from there with {name}"
-    )
+    return DataError(f"{url} broke off after {done:,}{size} bytes ({why}); run it again to resume {name}")
 
 
 @contextmanager
 def _writing(part: Path) -> Iterator[None]:
-    """A fault of this machine must not be taken for one of the network."""
+    """Report local write errors as such, not as network errors."""
     try:
         yield
     except OSError as error:
         raise DataError(f"cannot write {part}: {error.strerror or error}") from error
 
 
-def _beside(part: Path) -> Path:
+def _description(part: Path) -> Path:
     return part.with_name(part.name + ".json")
 
 
 def _recorded(part: Path, url: str) -> Version | None:
-    """What a partial file is of; None where it is not there, or not of this address, or nobody knows."""
+    """The version of a partial file; None if it is missing, unknown, or from another address."""
     with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
-        version = Version(**json.loads(_beside(part).read_text()))
+        version = Version(**json.loads(_description(part).read_text()))
         known = version.validator is not None or version.length is not None
         if version.url == url and known and part.is_file():
             return version
@@ -167,18 +165,18 @@ def _recorded(part: Path, url: str) -> Version | None:
 
 
 def _length(headers: Message) -> int | None:
-    given = headers.get("Content-Length", "")
-    return int(given) if given.isdecimal() else None
+    length = headers.get("Content-Length", "")
+    return int(length) if length.isdecimal() else None
 
 
 def _range(headers: Message) -> tuple[int, int | None]:
-    """Where a partial answer begins, and the length of the whole."""
+    """The first byte of a partial response, and the length of the whole file."""
     match = RANGE.fullmatch(headers.get("Content-Range", ""))
     if match is None:
         return -1, None
     return int(match[1]), None if match[2] == "*" else int(match[2])
 
 
-def _length_beyond(headers: Message) -> int | None:
-    match = BEYOND.fullmatch(headers.get("Content-Range", ""))
+def _complete_length(headers: Message) -> int | None:
+    match = LENGTH_ONLY.fullmatch(headers.get("Content-Range", ""))
     return int(match[1]) if match else None

@@ -1,6 +1,6 @@
-"""Progressive validation: each row is predicted before it is learned, and that is the score.
+"""Progressive validation: each row is predicted before it is learned, and these predictions are scored.
 
-The only predict-then-learn loop in the project (`Evaluation.run`). It knows protocols only: a learner has
+The only predict-then-learn loop in the project (`Evaluation.run`). It uses protocols only: a learner has
 ``learn(X, y) -> scores``, and ``classes_`` if it classifies; blocks are tuples (X, y) or have ``.X`` and ``.y``.
 """
 
@@ -27,21 +27,21 @@ def progressive(
 
     Parameters
     ----------
-    learner : anything with ``learn(X, y) -> scores``; with a delay also ``scores(X)``, what rows score now. Scores are
-        (n,), or (n, classes) beside ``classes_``.
-    blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and perhaps ``.sample_weight``.
-        Weights are passed on to `learn` and count in the metrics.
+    learner : anything with ``learn(X, y) -> scores``; with a delay also ``scores(X)``, the current scores of rows.
+        Scores are (n,), or (n, classes) if the learner has ``classes_``.
+    blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and optionally ``.sample_weight``.
+        Weights are passed to `learn` and used in the metrics.
     metrics : names ("accuracy", "balanced_accuracy", "log_loss", "auc"; "rmse", "mae", "r2") or objects, see
-        `nolana.metrics`; by default accuracy where the learner has ``classes_`` and rmse elsewhere.
-    window : rows between two points of the history, each with the metrics of its own rows beside the overall ones; by
+        `nolana.metrics`; by default accuracy if the learner has ``classes_``, otherwise rmse.
+    window : rows between two points of the history, each with the metrics of its own rows and of all rows so far; by
         default one point for each block. The history is bounded: at 1,024 points every second one is dropped, and
-        from then on every second new one. The last point is always there.
+        from then on every second new one. The last point is always included.
     callback : called after each block with a `Progress`.
-    delay : rows until a label comes: row t is scored when it arrives, and learned after row t + delay was scored. So it
-        is scored by a model that has learned the rows before t - delay, and counts when its label comes. Labels
-        still out when the stream ends come then.
+    delay : rows until a label arrives: row t is scored when it arrives, and learned after row t + delay was scored. So
+        it is scored by a model that has learned the rows before t - delay, and is counted when its label arrives.
+        When the stream ends, all missing labels arrive.
 
-    A row for which no class was known yet counts as an error; `nolana.metrics` says what that means for each metric.
+    A row before the first known class counts as an error; `nolana.metrics` describes this for each metric.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An evaluation in progress: a learner, blocks, running metrics; all of it can be saved and continued."""
+"""An evaluation in progress: a learner, blocks and running metrics, which can be saved and resumed."""
 
 import copy
 import time
@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.evaluate.delay import DelayedLabels, ScoredRows, learn_scores
 from nolana.evaluate.history import History, Point
-from nolana.evaluate.late import Counted, Late, learned
 from nolana.label_index import flat
 from nolana.metrics import Metric, Predictions, resolve
 
@@ -20,18 +20,18 @@ Array = NDArray[np.float64]
 
 
 class Learner(Protocol):
-    """What progressive validation asks of a learner."""
+    """The protocol of a learner for progressive validation."""
 
     def learn(self, X: Any, y: Any) -> Array:
-        """Scores of the rows before they were learned: (n,), or (n, classes) beside ``classes_``."""
+        """Scores of the rows before they are learned: (n,), or (n, classes) if it has ``classes_``."""
         ...
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after each block."""
+    """The argument of a callback after each block."""
 
-    rows: int  # whose labels came
+    rows: int  # whose labels have arrived
     metrics: dict[str, float]
     seconds: float  # spent in the learner
 
@@ -52,11 +52,11 @@ class Result:
 
 
 class Evaluation:
-    """Progressive validation that can stop and go on; the parameters are those of `progressive`.
+    """Progressive validation that can be stopped and resumed; the parameters are those of `progressive`.
 
-    `state` and `restore` carry the sums of the metrics, the window, the history and the rows whose labels are out as
-    plain data (dicts and lists of numbers, text, None and numeric arrays). Together with the saved learner a run goes
-    on as if it had never stopped.
+    `state` and `restore` hold the sums of the metrics, the window, the history and the rows that wait for labels, as
+    plain data (dicts and lists of numbers, text, None and numeric arrays). With the saved learner, a resumed run gives
+    the same results as one that never stopped.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class Evaluation:
     >>> from nolana.evaluate import Evaluation
     >>> from nolana.baselines import MajorityClass
     >>> X, y, learner = np.zeros((6, 1)), np.array(list("abbabb")), MajorityClass()
-    >>> begun = Evaluation(metrics=["accuracy"])
-    >>> begun.run(learner, [(X[:3], y[:3])]).metrics
+    >>> first = Evaluation(metrics=["accuracy"])
+    >>> first.run(learner, [(X[:3], y[:3])]).metrics
     {'accuracy': 0.0}
     >>> resumed = Evaluation(metrics=["accuracy"])
-    >>> resumed.restore(begun.state())
+    >>> resumed.restore(first.state())
     >>> resumed.run(learner, [(X[3:], y[3:])]).rows, resumed.metrics["accuracy"]
     (6, 0.16666666666666666)
     """
@@ -77,15 +77,17 @@ class Evaluation:
         self, *, metrics: Sequence[str | Metric] | None = None, window: int | None = None, delay: int = 0
     ) -> None:
         if window is not None and window < 1:
-            raise ValueError(f"window={window!r} is not a number of rows")
+            raise ValueError(
+                f"window={window!r} is not a number of rows; choose 1 or more, or None for one point per block"
+            )
         if delay < 0:
-            raise ValueError(f"delay={delay!r} is not a number of rows; 0 where labels come at once")
+            raise ValueError(f"delay={delay!r} is not a number of rows; choose 0 if labels arrive with their rows")
         self._patterns = None if metrics is None else resolve(metrics)
         self._window = window
-        self._late = Late(delay)
+        self._delayed = DelayedLabels(delay)
         self._history = History()
         self._overall: list[Metric] = []
-        self._recent: list[Metric] = []  # over the last window, which may have ended
+        self._recent: list[Metric] = []  # over the current window, or the last one if it has ended
         self._since = 0  # rows in it
         self._before: dict[str, float] = {}  # the metrics of the last window that ended
         self._ended = True
@@ -95,36 +97,36 @@ class Evaluation:
     def run(
         self, learner: Learner, blocks: Iterable[Any], callback: Callable[[Progress], None] | None = None
     ) -> Result:
-        """Predict, then learn, block by block; when the blocks end, the labels still out come.
+        """Predict, then learn, block by block; after the last block all missing labels arrive.
 
-        A callback may take the `state` between two blocks.
+        A callback may call `state` between two blocks.
         """
         for block in blocks:
             self._count(learner, self._learn(learner, *_unpacked(block)))
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
-        if len(self._late):
+        if len(self._delayed):
             begin = time.perf_counter()
-            rest = self._late.drain(_scoring(learner, self._late.delay))
+            rest = self._delayed.drain(_scoring(learner, self._delayed.delay))
             self.seconds += time.perf_counter() - begin
             self._count(learner, rest)
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
         return Result(self.rows, self.metrics, self.history, self.seconds)
 
-    def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> Counted:
-        """Rows of a block that count now, in the order in which they came."""
+    def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> ScoredRows:
+        """The rows that are counted after a block, in the order of their arrival."""
         truth = flat(y)
         begin = time.perf_counter()
-        if self._late.delay == 0:
-            counted = Counted(truth, learned(learner, x, y, weight), weight)
+        if self._delayed.delay == 0:
+            counted = ScoredRows(truth, learn_scores(learner, x, y, weight), weight)
         else:
             x = x if hasattr(x, "shape") else np.asarray(x)
-            counted = self._late.arrive(_scoring(learner, self._late.delay), x, truth, weight)
+            counted = self._delayed.arrive(_scoring(learner, self._delayed.delay), x, truth, weight)
         self.seconds += time.perf_counter() - begin
         return counted
 
-    def _count(self, learner: Learner, counted: Counted) -> None:
+    def _count(self, learner: Learner, counted: ScoredRows) -> None:
         """Metrics of some rows, window by window."""
         if not len(counted.truth):
             return
@@ -150,25 +152,25 @@ class Evaluation:
 
     @property
     def window(self) -> int | None:
-        """Rows between two points of the history; None: those of a block."""
+        """Rows between two points of the history; None: one point per block."""
         return self._window
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Over all rows so far."""
+        """Metrics of all rows so far."""
         return _values(self._overall)
 
     @property
     def recent(self) -> dict[str, float]:
-        """Over the last window, or over the one before while the last has less than half of its rows."""
+        """Metrics of the last window, or of the one before while the last has less than half of its rows."""
         young = self._window is not None and self._since < self._window / 2
         return dict(self._before) if young and self._before else _values(self._recent)
 
     @property
     def history(self) -> list[Point]:
-        """The points kept, and always one after the last row."""
-        kept = self._history.points
-        return [*kept] if not self.rows or (kept and kept[-1].rows == self.rows) else [*kept, self._point()]
+        """The stored points, and always one after the last row."""
+        points = self._history.points
+        return points if not self.rows or (points and points[-1].rows == self.rows) else [*points, self._point()]
 
     def _point(self) -> Point:
         return Point(self.rows, _values(self._overall), _values(self._recent))
@@ -176,11 +178,11 @@ class Evaluation:
     # State
 
     def state(self) -> dict[str, Any]:
-        """Everything that was counted and all that waits, as plain data."""
+        """Everything that was counted and all rows that wait, as plain data."""
         names = [metric.name for metric in self._overall]
         return {
             "window": self._window,
-            "delay": self._late.delay,
+            "delay": self._delayed.delay,
             "metrics": names,
             "rows": self.rows,
             "seconds": self.seconds,
@@ -190,11 +192,11 @@ class Evaluation:
             "recent": [metric.state() for metric in self._recent],
             "before": [self._before[name] for name in names] if self._before else None,
             "history": self._history.state(names),
-            "late": self._late.state(),
+            "late": self._delayed.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state made with the same metrics, window and delay; one that is refused changes nothing."""
+        """Continue from a state made with the same metrics, window and delay; an invalid state changes nothing."""
         try:
             restored = self._restored(state)
         except (KeyError, TypeError, AttributeError) as error:
@@ -207,13 +209,13 @@ class Evaluation:
         mine = names if self._patterns is None else [metric.name for metric in self._patterns]
         for what, theirs, here in (
             ("window", state["window"], self._window),
-            ("delay", state["delay"], self._late.delay),
+            ("delay", state["delay"], self._delayed.delay),
             ("metrics", names, mine if rows else []),
         ):
             if theirs != here:
                 raise ValueError(f"the state is of an evaluation with {what}={theirs!r}, this one has {what}={here!r}")
         patterns = self._patterns if self._patterns is not None or not rows else resolve(names)
-        new = Evaluation(metrics=patterns, window=self._window, delay=self._late.delay)
+        new = Evaluation(metrics=patterns, window=self._window, delay=self._delayed.delay)
         new.rows, new.seconds, new._since, new._ended = rows, float(state["seconds"]), int(state["since"]), True
         if rows and patterns is not None:
             new._overall, new._recent = copy.deepcopy(patterns), copy.deepcopy(patterns)
@@ -226,14 +228,14 @@ class Evaluation:
             if state["before"] is not None:
                 new._before = {name: float(value) for name, value in zip(names, state["before"], strict=True)}
         if rows < 0 or new._since < 0 or (self._window is not None and new._since > self._window):
-            raise ValueError(f"the state has rows={rows} and since={new._since}, which cannot be")
+            raise ValueError(f"the state has rows={rows} and since={new._since}, which is impossible")
         new._history.restore(state["history"], names)
-        new._late.restore(state["late"])
+        new._delayed.restore(state["late"])
         return new
 
 
 def _unpacked(block: Any) -> tuple[Any, Any, Array | None]:
-    """X, y and the weights of a block, None where all rows count alike."""
+    """X, y and the weights of a block; None if all rows have the same weight."""
     if hasattr(block, "X"):
         x, y, weight = block.X, block.y, getattr(block, "sample_weight", None)
     else:
@@ -246,19 +248,19 @@ def _unpacked(block: Any) -> tuple[Any, Any, Array | None]:
 def _scoring(learner: Any, delay: int) -> Any:
     if not hasattr(learner, "scores"):
         raise ValueError(
-            f"delay={delay} needs a learner with scores(X), what rows score without being learned; "
-            f"{type(learner).__name__} has none. Give it one, or choose delay=0"
+            f"delay={delay} needs a learner with scores(X), the scores of rows without learning them; "
+            f"{type(learner).__name__} has none. Add this method, or choose delay=0"
         )
     return learner
 
 
-def _predictions(learner: Any, counted: Counted) -> Predictions:
+def _predictions(learner: Any, counted: ScoredRows) -> Predictions:
     name, scores = type(learner).__name__, counted.scores
     if scores.ndim == 1:
         return Predictions(counted.truth, scores, weight=counted.weight, learner=name)
     if not hasattr(learner, "classes_"):
         raise ValueError(
-            f"{name}.learn gave scores of shape {scores.shape}, but it has no classes_ to name the columns"
+            f"{name}.learn returned scores of shape {scores.shape}, but it has no classes_ to name the columns"
         )
     classes = np.asarray(learner.classes_)
     if scores.shape[1] < len(classes):  # scored before the other classes were known

@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = ["History", "Point"]
 
-MOST_POINTS = 1024  # at so many every second one is dropped; an even number, so that the ones kept are equally spaced
+MOST_POINTS = 1024  # then every second one is dropped; an even number, so that the remaining ones are equally spaced
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Point:
 class History:
     """One point for each `stride` windows; the stride doubles whenever there are too many points.
 
-    The points are rows of two arrays that are made with the first one: memory does not grow with the stream.
+    The points are rows of two arrays of fixed size: memory does not grow with the stream.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class History:
 
     @property
     def points(self) -> list[Point]:
-        """Those that are kept."""
+        """The stored points."""
         count, names = self._count, self._names
         return [
             Point(rows, dict(zip(names, overall, strict=True)), dict(zip(names, window, strict=True)))
@@ -44,14 +44,14 @@ class History:
         ]
 
     def offer(self, point: Callable[[], Point]) -> None:
-        """A window has ended; its point is made only if it is kept."""
+        """Called at the end of a window; the point is computed only if it is stored."""
         self._windows += 1
         if self._windows % self._stride == 0:
             self._append(point())
             if self._count == MOST_POINTS:
                 self._count //= 2
-                for kept in (self._rows, self._values):
-                    kept[: self._count] = kept[1::2].copy()
+                for values in (self._rows, self._values):
+                    values[: self._count] = values[1::2].copy()
                 self._stride *= 2
 
     def _append(self, point: Point) -> None:
@@ -86,7 +86,7 @@ class History:
                 f"got {rows.shape}, {overall.shape} and {window.shape}"
             )
         if int(state["windows"]) < 0 or int(state["stride"]) < 1:
-            raise ValueError(f"history: windows={state['windows']} and stride={state['stride']} cannot be")
+            raise ValueError(f"history: windows={state['windows']} and stride={state['stride']} are impossible")
         self._windows, self._stride, self._count = int(state["windows"]), int(state["stride"]), len(rows)
         self._name(list(names))
         self._rows[: len(rows)] = rows

@@ -1,6 +1,6 @@
-"""Running metrics: each keeps a few numbers, whatever the length of the stream.
+"""Running metrics: each stores a few numbers, independent of the length of the stream.
 
-| name                | what it is                                       | a row before which no class was known is |
+| name                | definition                                       | a row before the first known class is    |
 |---------------------|--------------------------------------------------|------------------------------------------|
 | `accuracy`          | the share of rows whose label was predicted      | an error                                 |
 | `balanced_accuracy` | the mean over the classes of their accuracy      | an error of its class                    |
@@ -9,8 +9,8 @@
 | `rmse`, `mae`       | root mean squared error, mean absolute error     | (numbers are always predicted)           |
 | `r2`                | the share of the targets' variance explained     | (numbers are always predicted)           |
 
-A metric of your own is an object as `Metric` says; for a mean over rows, a subclass of `Mean` with one method. All sums
-run in the order of the rows, so the metric is the same to the last bit however blocks are cut.
+A custom metric is an object with the protocol `Metric`; for a mean over rows, a subclass of `Mean` with one method. All
+sums run in the order of the rows, so the metric has the same bits however the blocks are cut.
 """
 
 from nolana.metrics.auc import AUC

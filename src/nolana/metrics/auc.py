@@ -20,13 +20,13 @@ CERTAIN = float(np.finfo(np.float64).max)
 class AUC:
     """P(score of a row of one class > score of a row of the other), ties counted half; for two classes.
 
-    The score is that of the second class minus that of the first; which is called the second does not matter. Exact
+    The score is that of the second class minus that of the first; which class is the second does not matter. Exact
     below 4,096 rows of each class; from there on the scores of each class are summarised (`Quantiles`), and
     `error_bound` says by how much the value may be off: at most about 0.0025 after a million rows of each class and
-    0.005 after a thousand million, seldom a tenth of that. 32 KiB are kept for each class and doubling of its rows.
+    0.005 after a billion, usually a tenth of that. Memory: 32 KiB for each class and doubling of its rows.
 
-    While one class alone is known it is predicted with certainty: the largest finite score, on its side. A row before
-    which nothing was known gets an infinite score on the wrong side: it loses against every row of the other class.
+    While only one class is known, its score is the largest finite number. A row before the first known class gets an
+    infinite score on the wrong side: it loses against every row of the other class.
 
     Examples
     --------
@@ -73,11 +73,11 @@ class AUC:
         return running_sum(0.0, 0.5 * high_weights * won) / pairs
 
     def error_bound(self) -> float:
-        """The value is off by at most this: int F dG changes by no more than F and G do."""
+        """The largest possible error of the value: int F dG changes by no more than F and G do."""
         return self._first.error + self._second.error
 
     def state(self) -> dict[str, Any]:
-        """The points kept of either class."""
+        """The stored points of both classes."""
         return {"first": self._first.state(), "second": self._second.state()}
 
     def restore(self, state: dict[str, Any]) -> None:

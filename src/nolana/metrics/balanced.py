@@ -1,4 +1,4 @@
-"""Accuracy that does not depend on how frequent the classes are."""
+"""Accuracy that does not depend on the frequencies of the classes."""
 
 import math
 from typing import Any
@@ -13,10 +13,9 @@ __all__ = ["BalancedAccuracy"]
 
 
 class BalancedAccuracy:
-    """The mean over the classes seen of the share of their rows that was predicted.
+    """The mean over the classes of the share of their rows that was predicted correctly.
 
-    A class's first row cannot be predicted and is an error of that class, as is a row before which nothing was known.
-    Two numbers are kept for each class.
+    The first row of a class cannot be predicted and is an error of that class. Two numbers are stored for each class.
 
     Examples
     --------
@@ -42,7 +41,7 @@ class BalancedAccuracy:
         if len(self._index) > self._sums.shape[1]:
             self._sums = np.pad(self._sums, ((0, 0), (0, len(self._index) - self._sums.shape[1])))
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        # add.at goes row by row, so these sums do not depend on the blocks
+        # add.at adds row by row, so these sums do not depend on the blocks
         np.add.at(self._sums[0], columns, np.where(rows.hits, weight, 0.0))
         np.add.at(self._sums[1], columns, weight)
 

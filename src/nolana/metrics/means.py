@@ -1,4 +1,4 @@
-"""Metrics that are a mean over rows, finished by a function."""
+"""Metrics that are a function of a mean over rows."""
 
 import math
 from typing import Any
@@ -13,11 +13,11 @@ __all__ = ["MAE", "RMSE", "Accuracy", "LogLoss", "Mean"]
 
 Array = NDArray[np.float64]
 
-SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # below it the logarithm is cut off, as in scikit-learn
+SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # smaller probabilities count as this, as in scikit-learn
 
 
 class Mean:
-    """sum_i w_i loss_i / sum_i w_i; a subclass gives `name`, `losses` and, where it is more than the mean, `finish`.
+    """sum_i w_i loss_i / sum_i w_i; a subclass defines `name`, `losses` and, if it is not the mean itself, `finish`.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Mean:
             self._total = running_sum(self._total, losses)
             self._weight += len(rows)
         else:
-            counted = np.where(rows.weight > 0, rows.weight * losses, 0.0)  # 0 times an infinite loss is none
+            counted = np.where(rows.weight > 0, rows.weight * losses, 0.0)  # weight 0 times an infinite loss is 0
             self._total = running_sum(self._total, counted)
             self._weight = running_sum(self._weight, rows.weight)
 
@@ -71,12 +71,12 @@ class Mean:
 
 
 class Accuracy(Mean):
-    """The share of rows whose label was predicted; where no class was known yet, a row is an error."""
+    """The share of rows whose label was predicted; a row before the first known class is an error."""
 
     name = "accuracy"
 
     def losses(self, rows: Predictions) -> Array:
-        """1 for a hit."""
+        """1 for a correct prediction."""
         rows.need_classes(self.name)
         return rows.hits.astype(np.float64)
 
@@ -84,8 +84,8 @@ class Accuracy(Mean):
 class LogLoss(Mean):
     """-mean log p(true label), natural logarithm; p below 2.2e-16 counts as that.
 
-    Such a row is one whose label was not known yet, or before which nothing was known. The learner says what its scores
-    mean as probabilities (``probabilities(scores)``): with the logistic loss 1 / (1 + exp(-score)), made to sum to 1.
+    A row whose label was not known yet has such a probability. The learner converts its scores to probabilities
+    (``probabilities(scores)``): with the logistic loss 1 / (1 + exp(-score)), normalised to sum 1.
     """
 
     name = "log_loss"
@@ -111,7 +111,7 @@ class RMSE(Mean):
             return np.asarray(rows.errors**2)
 
     def finish(self, mean: float) -> float:
-        """Its root."""
+        """The root of the mean."""
         return math.sqrt(mean)
 
 

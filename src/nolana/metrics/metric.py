@@ -13,25 +13,24 @@ __all__ = ["Metric", "resolve"]
 
 
 class Metric(Protocol):
-    """What evaluation asks of a metric.
+    """The protocol of a metric.
 
-    The object that is given is a pattern: it is copied (``copy.deepcopy``) for the whole stream and for each window,
-    and never changed itself. To give the same number however blocks are cut, add in the order of the rows
-    (`running_sum`).
+    The object that the user passes is never changed: it is copied (``copy.deepcopy``) for the whole stream and for each
+    window. To give the same number however the blocks are cut, add in the order of the rows (`running_sum`).
     """
 
     name: str
 
     def update(self, rows: Predictions) -> None:
-        """Count some rows, in fixed memory; a ValueError where the metric means nothing for such a learner."""
+        """Count some rows, in fixed memory; ValueError if the metric is not defined for the learner."""
         ...
 
     def value(self) -> float:
-        """The metric over all rows counted, NaN where it has none yet."""
+        """The metric over all rows counted, NaN before the first."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """All that was counted, as plain data: dicts and lists of numbers, text, None and numeric arrays."""
+        """Everything counted, as plain data: dicts and lists of numbers, text, None and numeric arrays."""
         ...
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -60,18 +59,18 @@ def resolve(metrics: Sequence[str | Metric]) -> list[Metric]:
     """
     if isinstance(metrics, str):
         raise ValueError(f"metrics={metrics!r} must be a list of names or objects, such as [{metrics!r}]")
-    found: list[Metric] = []
+    resolved: list[Metric] = []
     for metric in metrics:
         if isinstance(metric, str):
             if metric not in _MAKERS:
                 raise ValueError(f"metrics: {metric!r} is unknown; choose from {', '.join(_MAKERS)}")
-            found.append(_MAKERS[metric]())
+            resolved.append(_MAKERS[metric]())
             continue
         missing = [verb for verb in ("name", "update", "value", "state", "restore") if not hasattr(metric, verb)]
         if missing:
             raise ValueError(f"metrics: {metric!r} has no {', '.join(missing)}; see nolana.metrics.Metric")
-        found.append(metric)
-    names = [metric.name for metric in found]
+        resolved.append(metric)
+    names = [metric.name for metric in resolved]
     if len(set(names)) < len(names):
-        raise ValueError(f"metrics: each name may come once; got {', '.join(names)}")
-    return found
+        raise ValueError(f"metrics: each name may appear once; got {', '.join(names)}")
+    return resolved

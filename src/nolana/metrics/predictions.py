@@ -1,4 +1,4 @@
-"""What a metric is told about some rows: the truth, and what the learner said before it knew."""
+"""The input of a metric: the true labels of some rows, and the scores from before they were learned."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ class Predictions:
     Parameters
     ----------
     truth : labels or targets (n,).
-    scores : (n,) where a number is predicted; (n, c) with a column for each class, NaN where it was not known.
-    classes : the labels of the columns (c,), or None where a number is predicted.
-    weight : how much each row counts (n,), or None where all count alike.
-    to_probabilities : makes probabilities (n, c) of scores (n, c), or None where the scores are none.
-    learner : its name, for messages.
+    scores : (n,) for regression; (n, c) with a column for each class, NaN where it was not known yet.
+    classes : the labels of the columns (c,), or None for regression.
+    weight : the weight of each row (n,), or None if all are equal.
+    to_probabilities : converts scores (n, c) to probabilities (n, c); None if the learner has no probabilities.
+    learner : its name, for error messages.
 
     Examples
     --------
@@ -55,14 +55,14 @@ class Predictions:
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Whether anything could be predicted, (n,). A number always can, be it finite or not."""
+        """Whether a class was known, (n,); always true for regression."""
         if self.scores.ndim == 1:
             return np.ones(len(self), dtype=bool)
         return np.asarray(~np.isnan(self.scores).all(axis=1))
 
     @cached_property
     def predicted(self) -> NDArray[Any]:
-        """The label of the largest score or the number itself, (n,); of no meaning where it is not `known`."""
+        """The label of the largest score or the number itself, (n,); without meaning where `known` is false."""
         if self.classes is None:
             return self.scores
         return np.asarray(self.classes[np.where(np.isnan(self.scores), -np.inf, self.scores).argmax(axis=1)])
@@ -74,12 +74,12 @@ class Predictions:
 
     @cached_property
     def columns(self) -> NDArray[np.intp]:
-        """The column of the true label, (n,); -1 where it has none."""
+        """The column of the true label, (n,); -1 if it has none."""
         assert self.classes is not None
         order = np.argsort(self.classes)
         at = np.searchsorted(self.classes, self.truth, sorter=order)
-        found = order[np.minimum(at, len(order) - 1)]
-        return np.where(self.classes[found] == self.truth, found, -1)
+        columns = order[np.minimum(at, len(order) - 1)]
+        return np.where(self.classes[columns] == self.truth, columns, -1)
 
     @cached_property
     def errors(self) -> Array:
@@ -94,7 +94,7 @@ class Predictions:
         return np.asarray(self.to_probabilities(self.scores))
 
     def need_classes(self, metric: str) -> None:
-        """Raise where `metric` is for classes and numbers are predicted."""
+        """Raise if `metric` is for classes and numbers are predicted."""
         if self.classes is None:
             raise ValueError(
                 f"metrics: {metric!r} is for classes, but {self.learner} predicts numbers (it has no classes_); "
@@ -102,7 +102,7 @@ class Predictions:
             )
 
     def need_numbers(self, metric: str) -> None:
-        """Raise where `metric` is for numbers and classes are predicted."""
+        """Raise if `metric` is for numbers and classes are predicted."""
         if self.classes is not None:
             raise ValueError(
                 f"metrics: {metric!r} is for numbers, but {self.learner} predicts classes; "
@@ -110,10 +110,10 @@ class Predictions:
             )
 
     def need_probabilities(self, metric: str) -> None:
-        """Raise where `metric` is for probabilities and there are none."""
+        """Raise if `metric` needs probabilities and the learner has none."""
         self.need_classes(metric)
         if self.to_probabilities is None:
             raise ValueError(
-                f"metrics: {metric!r} needs probabilities, but the scores of {self.learner} are none; choose a "
+                f"metrics: {metric!r} needs probabilities, but {self.learner} has none; choose a "
                 "learner with the logistic loss (loss='logistic'), or another metric"
             )

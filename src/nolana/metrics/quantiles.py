@@ -1,10 +1,10 @@
-"""A distribution in bounded memory: all values while they are few, then a summary of them with a bound on its error.
+"""A distribution in bounded memory: all values while they are few, then a summary with a bound on its error.
 
-Buffers of k sorted points stand on levels. When two meet on one level they are merged, and of each pair of neighbours
-one is kept, with the weight of both, on the level above: by turns the lower and the upper one, so that errors cancel.
+Buffers of k sorted points are arranged in levels. Two buffers on one level are merged: of each pair of neighbours one
+moves to the next level with the weight of both, alternately the lower and the upper one, so that errors cancel.
 One such collapse moves the distribution function by no more than the weight of one point. A level sees half as many
 collapses as the one below, each twice as heavy, so after n rows of weight 1 the share of rows below any value is wrong
-by at most about log2(n / k) / (4 k). The bound that is kept counts what really happened: equal values cost nothing.
+by at most about log2(n / k) / (4 k). The stored bound counts the actual collapses: equal values add nothing.
 
 J. I. Munro, M. S. Paterson. Selection and sorting with limited storage. 1980.
 G. S. Manku, S. Rajagopalan, B. G. Lindsay. Approximate medians and other quantiles in one pass. 1998.
@@ -20,11 +20,11 @@ __all__ = ["Quantiles"]
 Array = NDArray[np.float64]
 
 POINTS = 2048  # k, points of a buffer
-LEVELS = 48  # more than any stream can fill: k 2^48 rows
+LEVELS = 48  # enough for k 2^48 rows, more than any stream has
 
 
 class Quantiles:
-    """Weighted values and how many lie below any other.
+    """Weighted values, and how many of them lie below a value.
 
     Collapses happen at fixed numbers of values, so blocks may be cut anywhere.
 
@@ -44,7 +44,7 @@ class Quantiles:
         self._waiting = 0  # how many
         self._levels: list[Array | None] = []  # (2, k) each, sorted by value
         self._collapses: list[int] = []  # of each level
-        self._above = self._below = 0.0  # how much weight may seem to lie too low, too high
+        self._above = self._below = 0.0  # weight that may appear too low, too high
 
     def add(self, values: Array, weights: Array) -> None:
         """Count values (n,) with their weights (n,), all above 0."""
@@ -58,40 +58,40 @@ class Quantiles:
                 full = _sorted(self._recent)
                 self._recent, self._waiting = [], 0
                 self._carry(full)
-            elif len(self._recent) > 64:  # blocks of one row: one piece again, before they are many
+            elif len(self._recent) > 64:  # for blocks of one row: join the pieces
                 self._recent = [np.concatenate(self._recent, axis=1)]
 
     def _carry(self, points: Array) -> None:
-        """A full buffer, added as one adds 1 to a binary number."""
-        for level, there in enumerate(self._levels):
-            if there is None:
+        """Add a full buffer, like adding 1 to a binary number."""
+        for level, buffer in enumerate(self._levels):
+            if buffer is None:
                 self._levels[level] = points
                 return
-            points = self._collapse(level, _sorted([there, points]))
+            points = self._collapse(level, _sorted([buffer, points]))
             self._levels[level] = None
         self._levels.append(points)
         self._collapses.append(0)
 
     def _collapse(self, level: int, points: Array) -> Array:  # (2, 2k) -> (2, k)
         values, weights = points.reshape(2, -1, 2).transpose(0, 2, 1)
-        kept = self._collapses[level] % 2
+        side = self._collapses[level] % 2
         self._collapses[level] += 1
-        moved = float(np.where(values[0] < values[1], weights[1 - kept], 0.0).max())
-        if kept == 0:
+        moved = float(np.where(values[0] < values[1], weights[1 - side], 0.0).max())
+        if side == 0:
             self._above += moved
         else:
             self._below += moved
-        return np.array([values[kept], weights[0] + weights[1]])
+        return np.array([values[side], weights[0] + weights[1]])
 
     def points(self) -> tuple[Array, Array]:
-        """Values in order, and the weight each stands for."""
+        """Sorted values and their weights."""
         parts = [part for part in [*reversed(self._levels), *self._recent] if part is not None]
         values, weights = _sorted(parts) if parts else np.zeros((2, 0))
         return values, weights
 
     @property
     def error(self) -> float:
-        """The share of the weight below any value is known up to this; 0 while all values are kept."""
+        """The largest error of the share of weight below a value; 0 while all values are stored."""
         worst = max(self._above, self._below)
         return worst / float(self.points()[1].sum()) if worst else 0.0
 
@@ -123,6 +123,6 @@ class Quantiles:
 
 
 def _sorted(parts: list[Array]) -> Array:
-    """Points (2, n) in the order of their values; equal values stay in the order they came."""
+    """Points (2, n) in the order of their values; equal values stay in their order."""
     points = np.concatenate(parts, axis=1)
     return points[:, np.argsort(points[0], kind="stable")]

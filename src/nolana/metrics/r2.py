@@ -1,4 +1,4 @@
-"""The share of the targets' variance that was predicted."""
+"""R2: the share of the variance of the targets that is explained by the predictions."""
 
 import math
 from typing import Any
@@ -15,9 +15,9 @@ __all__ = ["R2"]
 class R2:
     """1 - sum w (y - f)^2 / sum w (y - mean y)^2, over all rows counted.
 
-    The denominator is read from the sums of y - y_0 and of its square, y_0 the first target that counts, so that
-    targets far from 0 lose no digits. Of constant targets it is 1 where every one was predicted, else 0; of fewer than
-    two rows NaN.
+    The denominator is computed from the sums of y - y_0 and of its square, y_0 the first target of positive weight, so
+    that targets far from 0 lose no digits. For constant targets the value is 1 if all predictions are exact, else 0;
+    for fewer than two rows NaN.
 
     Examples
     --------

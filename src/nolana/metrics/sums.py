@@ -7,7 +7,7 @@ __all__ = ["running_sum"]
 
 
 def running_sum(total: float, values: NDArray[np.float64]) -> float:
-    """((total + v_1) + v_2) + ..., strictly in this order; ``np.sum`` would add in pairs, another way for each block.
+    """((total + v_1) + v_2) + ..., strictly in this order; ``np.sum`` adds in pairs, which depend on the block.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from nolana.comparison import METRICS, kind_of
+from nolana.comparison import METRICS, infer_task
 from nolana.errors import ConflictError
 from nolana.estimators import NolanaClassifier, NolanaRegressor
 
@@ -48,7 +48,7 @@ class Recipe:
 
     def infer_task(self, y: NDArray[Any]) -> str:
         """The task, inferred from labels where it is not specified."""
-        task = self.task or kind_of(y)
+        task = self.task or infer_task(y)
         if task == "regression" and y.dtype.kind not in "iuf":
             raise ValueError(f"regression needs numbers as targets, got {y[:3].tolist()}; check the target")
         return task

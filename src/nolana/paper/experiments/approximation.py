@@ -11,6 +11,7 @@ from nolana.paper.harness.data import rows_of, shuffled
 from nolana.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
 from nolana.paper.harness.gram import width_of
 from nolana.paper.harness.passes import limit_of
+from nolana.paper.harness.required import unavailable
 from nolana.paper.maps.ensemble import EXPERTS, Ensemble
 from nolana.paper.maps.error import relative_error
 from nolana.paper.maps.fastfood import Fastfood
@@ -156,6 +157,7 @@ class Approximation:
             ),
             self.grid(results, "Maps that use all rows at once", list(OFFLINE)),
             *(Text(words) for words in self.findings(results)),
+            *unavailable(self.source, DATA),
         ]
         return Section(self.name, self.title, blocks)
 
@@ -240,8 +242,7 @@ class Approximation:
             {typical(self.ratios(results, "NOGD", "uniform"))} that of the uniform map; the error of Fastfood is
             {typical(self.ratios(results, "Fastfood", "FOGD"))} that of FOGD."""
         )
-        absent = [name for name in DATA if name not in self.data]
-        return words + [f"{name}: the data was not available. {self.source.missing(name)}" for name in absent]
+        return words
 
     def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
         """One line for every draw."""

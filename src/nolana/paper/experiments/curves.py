@@ -45,7 +45,7 @@ class Curves:
                     Table 1. The axes leave out values that are far worse than the others. The left part of a panel
                     shows how few rows a method needs before it is useful."""
                 ),
-                Figure(plot.svg(panels, columns=2), "Score so far against rows seen (logarithmic), first shuffle."),
+                Figure(plot.svg(panels, columns=2), "Score so far against rows learned (logarithmic), first shuffle."),
                 *(Text(words) for words in self.findings(results)),
             ],
         )
@@ -80,7 +80,7 @@ class Curves:
         margin = 0.04 * float(ends[1] - ends[0]) or 1.0
         label = "RMSE so far" if rmse else "accuracy so far (%)"
         y_range = (float(ends[0]) - margin, float(ends[1]) + margin)
-        return Panel(TITLES[data], curves, "rows seen", label, log_x=True, y_range=y_range)
+        return Panel(TITLES[data], curves, "rows learned", label, log_x=True, y_range=y_range)
 
     def _curve(self, results: Results, data: str, method: str) -> tuple[list[float], list[float]]:
         history = results[pass_key(data, method, 0)]["history"]

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.paper.harness.data import TUNING_SEED, rows_of, shuffled
-from nolana.paper.harness.experiment import Result, Results, Source
+from nolana.paper.harness.experiment import Array, Result, Results, Source
 from nolana.paper.harness.passes import paper_settings
 from nolana.paper.harness.published import TABLE2
 from nolana.tuning import distance_of
 
 __all__ = ["DATA", "closest", "counted", "expected", "initial_landmarks", "misfit", "scaled"]
-
-Array = NDArray[np.float64]
 
 DATA = "usps_halves"
 

@@ -6,11 +6,10 @@ The thresholds of Table 2 are squared distances in unknown units, so the numbers
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
+
+from nolana.paper.harness.experiment import Array
 
 __all__ = ["FITTED", "SCALINGS", "STARTS", "best_factor"]
-
-Array = NDArray[np.float64]
 
 
 def standardised_features(X: Array) -> Array:

@@ -43,7 +43,7 @@ METHODS = (*TUNED, "NOLANA")
 TOLERANCE = {"accuracy": 1.0, "rmse": 10.0}  # points, or per cent of the published RMSE
 READINGS = {
     "progressive": "each row predicted before it is learned",
-    "held_out": "held-out rows, predicted after the pass",
+    "held_out": "held-out rows, predicted before any of them is learned",
 }
 
 

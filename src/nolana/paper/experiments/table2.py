@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from nolana.paper.experiments.moves import DATA, closest, counted, expected, initial_landmarks, scaled
 from nolana.paper.experiments.scalings import FITTED, SCALINGS, STARTS
 from nolana.paper.harness.data import TUNING_SEED, shuffled
-from nolana.paper.harness.experiment import Cell, Result, Results, Scale, Source
+from nolana.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
 from nolana.paper.harness.passes import limit_of, mean_and_spread, paper_settings
 from nolana.paper.harness.published import TABLE2
 from nolana.paper.harness.required import NeedsData
@@ -17,8 +17,6 @@ from nolana.paper.harness.variants import Variant, candidates_of, choose, measur
 from nolana.report import Block, Grid, Text
 
 __all__ = ["VARIANTS", "Table2"]
-
-Array = NDArray[np.float64]
 
 TUNED_AT = 50
 FITTED_START = "rows drawn at random"  # the start with which the factors are fitted

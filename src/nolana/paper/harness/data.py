@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from nolana import datasets
 from nolana.errors import DataError
-from nolana.paper.harness.experiment import Source
-
-Array = NDArray[np.float64]
+from nolana.paper.harness.experiment import Array, Source
 
 SUBSET_SEED = 12345
 TUNING_SEED = 100  # of the shuffle for cross-validation; no measured pass uses it

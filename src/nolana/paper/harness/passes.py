@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nolana import datasets
-from nolana.comparison import METRICS, Run, by_held_out, one_pass
+from nolana.comparison import METRICS, PassResult, by_held_out, one_pass
 from nolana.methods import MethodAtBudget, Task, at_budget
 from nolana.paper.harness.data import rows_of, shuffled, tuning_rows
 from nolana.paper.harness.experiment import Cell, Result, Results, Scale, Source
@@ -77,19 +77,19 @@ def passed(
     point: Point = next((result["point"] for result in inputs.values()), {})
     facts = Facts(distance_of(tuning_rows(source, data, limit, rows)[0]), len(y))
     estimator = sized.estimator(point, facts, shuffle).set_params(**(beyond or {}))
-    run = one_pass(estimator, X, y, metric=metric_of(data), points=POINTS, hold_out=HOLD_OUT)
-    return plain(run, metric_of(data))
+    result = one_pass(estimator, X, y, metric=metric_of(data), points=POINTS, hold_out=HOLD_OUT)
+    return plain(result, metric_of(data))
 
 
-def plain(run: Run, metric: str) -> Result:
-    """A run as plain data, without its times: the result is the same in every run."""
+def plain(result: PassResult, metric: str) -> Result:
+    """A result as plain data without its times, so that it is the same in every run."""
     return {
-        "progressive": run.score,
-        "held_out": run.held_out,
-        "bytes": run.bytes,
-        "vectors": run.vectors,
-        "moves": run.moves,
-        "history": [[point.rows, float(point.overall[metric])] for point in run.history],
+        "progressive": result.score,
+        "held_out": result.held_out,
+        "bytes": result.bytes,
+        "vectors": result.vectors,
+        "moves": result.moves,
+        "history": [[point.rows, float(point.overall[metric])] for point in result.history],
     }
 
 

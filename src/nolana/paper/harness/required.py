@@ -1,4 +1,4 @@
-"""An experiment that needs certain data sets, and says so in the report where one is missing."""
+"""What an experiment does without its data sets: it runs nothing, and the report says where to get them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,13 @@ from typing import Any
 from nolana.paper.harness.experiment import Cell, Results, Scale, Source
 from nolana.report import Block, Section, Text
 
-__all__ = ["NeedsData"]
+__all__ = ["NeedsData", "unavailable"]
+
+
+def unavailable(source: Source, names: Sequence[str]) -> list[Text]:
+    """A paragraph for each data set that is not available."""
+    missing = {name: source.missing(name) for name in names if not source.has(name)}
+    return [Text(f"{name}: the data was not available. {reason}") for name, reason in missing.items()]
 
 
 class NeedsData:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from nolana.comparison import by_held_out
@@ -12,13 +11,11 @@ from nolana.estimators.classifier import NolanaClassifier
 from nolana.evaluate import Progress, progressive
 from nolana.methods import THETA
 from nolana.paper.harness.data import shuffled, tuning_rows
-from nolana.paper.harness.experiment import Cell, Result, Results, Scale, Source
+from nolana.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
 from nolana.paper.harness.passes import limit_of, paper_settings
 from nolana.reference.policies import KMeans
 from nolana.rivals.method import RATE, WIDTH
 from nolana.tuning import Axis, Choice, Facts, Point, distance_of, tune
-
-Array = NDArray[np.float64]
 
 # The paper's map has rank 0.8 m and no ridge; the inverse has full rank and needs a ridge.
 DECOMPOSED: dict[str, Any] = {"optimizer": "sgd", "rank": 0.8, "ridge": 0.0}

@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from nolana.paper.harness.experiment import Array
 
 __all__ = ["Array", "Maker", "Map"]
-
-Array = NDArray[np.float64]
 
 
 class Map(Protocol):

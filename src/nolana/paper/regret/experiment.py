@@ -8,6 +8,7 @@ from nolana import plot
 from nolana.paper.experiments.table1 import TITLES
 from nolana.paper.harness.experiment import Cell, Results, Scale, Source
 from nolana.paper.harness.passes import limit_of
+from nolana.paper.harness.required import unavailable
 from nolana.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
 from nolana.paper.regret.findings import findings
 from nolana.paper.regret.numbers import Numbers, growth
@@ -90,7 +91,7 @@ class Regret:
             self.grid(numbers),
             Figure(self.terms_drawing(numbers), "The terms of the bound against T, both logarithmic, √T moves."),
             *(Text(words) for words in findings(numbers)),
-            *(Text(words) for words in self.unavailable()),
+            *unavailable(self.source, DATA),
         ]
         return Section(self.name, self.title, blocks)
 
@@ -169,11 +170,6 @@ class Regret:
             curves = {name: ([float(rows) for rows in sizes], [terms[name] for terms in table]) for name in shown}
             panels.append(Panel(TITLES[data], curves, "rows T", "cost", log_x=True, log_y=True, points=True))
         return plot.svg(panels, columns=len(panels), height=3.8)
-
-    def unavailable(self) -> list[str]:
-        """The data sets that are not available."""
-        absent = [name for name in DATA if name not in self.data]
-        return [f"{name}: the data was not available. {self.source.missing(name)}" for name in absent]
 
     def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
         """One line for every pass."""

@@ -1,4 +1,4 @@
-"""Downloads that are checked before they count: partial file, reading it through, its final name."""
+"""Download of data sets: a file gets its final name after its content has been checked."""
 
 import contextlib
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 from nolana.datasets.collection import base_url as collection_at
 from nolana.datasets.collection import record_of
 from nolana.datasets.places import Directory, Look, explain_missing, find, user_directory
-from nolana.datasets.reading import check
 from nolana.datasets.records import DataSet, File
+from nolana.datasets.rows import check
 from nolana.datasets.transfer import Progress, discard, settle, transfer
 from nolana.errors import DataError, StreamError
 
@@ -21,21 +21,21 @@ def get(
     base_url: str | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Downloads the files of a data set that are not here yet, and returns the paths of all of them.
+    """Download the missing files of a data set, and return the paths of all of them.
 
-    A file is written as ``NAME.part``, read through, and gets its name only if it has the rows and features of the
-    catalogue. A transfer that breaks off leaves the part, and the next call goes on from there; a file that turns out
-    to be another one is removed, since going on from it could not help.
+    A file is written as ``NAME.part``, read, and gets its name only if it has the rows and features of the catalogue.
+    An interrupted transfer leaves the part, and the next call resumes it; a file with other content is removed, because
+    it could not be resumed.
 
     Parameters
     ----------
     which : a name of the catalogue, or a record.
-    directory : where the files go; by default, where the data set is not on this machine, to ``nolana`` in
+    directory : where to write the files; by default, if the data set is not on this machine, ``nolana`` in
         XDG_DATA_HOME or ~/.local/share.
     base_url : a mirror of the collection; by default NOLANA_DATA_URL, else the LIBSVM site.
-    progress : is called with the name of a file, the bytes of it that are here, and its length or None.
+    progress : is called with the name of a file, its bytes so far, and its length or None.
 
-    Raises ``nolana.errors.DataError``, which says what went wrong and where.
+    Raises ``nolana.errors.DataError`` with the reason and the address.
     """
     record = record_of(which)
     if directory is None:
@@ -43,13 +43,13 @@ def get(
             return find(record)
     target = user_directory() if directory is None else Path(directory).expanduser()
     if target is None:
-        raise DataError("there is no home directory to download to; say where with directory= or --data")
-    here = Look.at(target, record)
-    if any(file.folder is None for file, path in zip(record.files, here.paths, strict=True) if path is None):
-        raise DataError(explain_missing(record, [here]))
+        raise DataError("there is no home directory to download to; name a directory with directory= or --data")
+    local = Look.at(target, record)
+    if any(file.folder is None for file, path in zip(record.files, local.paths, strict=True) if path is None):
+        raise DataError(explain_missing(record, [local]))
     return [
         path or _fetch(record, file, target, collection_at(base_url), progress)
-        for file, path in zip(record.files, here.paths, strict=True)
+        for file, path in zip(record.files, local.paths, strict=True)
     ]
 
 

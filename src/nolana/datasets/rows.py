@@ -1,4 +1,4 @@
-"""The rows of a data set out of its files, checked against the catalogue."""
+"""The rows of a data set from its files, checked against the catalogue."""
 
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,17 @@ BLOCK_ROWS = 10_000
 def load(which: str | DataSet, directory: Directory | None = None) -> tuple[Floats, Targets]:
     """All rows of a data set in the order of its files: X (n, d) and y (n,), integers for classes.
 
-    The parsed rows are kept in ``nolana`` in XDG_CACHE_HOME or ~/.cache and mapped from there the next time, as long
-    as the files are the same; several processes then share one copy in memory. The arrays may be written to: that
-    changes neither the cache nor what others see.
+    The parsed rows are cached in ``nolana`` in XDG_CACHE_HOME or ~/.cache and memory-mapped from there the next time,
+    as long as the files are unchanged; several processes then share one copy in memory. The arrays may be written to:
+    neither the cache nor other processes see the changes.
 
     Parameters
     ----------
     which : a name of the catalogue, or a record.
-    directory : is searched first, as ``find`` does.
+    directory : is searched first, as in ``find``.
 
-    Raises ``nolana.errors.DataError`` where it is missing or is not what the catalogue says, and
-    ``nolana.errors.StreamError`` where a file cannot be read.
+    Raises ``nolana.errors.DataError`` if the data set is missing or differs from the catalogue, and
+    ``nolana.errors.StreamError`` if a file cannot be read.
 
     Examples
     --------
@@ -47,16 +47,16 @@ def load(which: str | DataSet, directory: Directory | None = None) -> tuple[Floa
     """
     record = record_of(which)
     paths = find(record, directory)
-    kept = cache.Kept.of(record, paths, cache_directory())
-    rows = kept.read()
+    cached = cache.RowCache.of(record, paths, cache_directory())
+    rows = cached.read()
     if rows is None:
         rows = _read(record, paths)
-        kept.write(*rows)
+        cached.write(*rows)
     return rows
 
 
 def check(record: DataSet, file: File, path: Path) -> None:
-    """Reads one file through; DataError or StreamError where it is not that file of the data set."""
+    """Read one file completely; DataError or StreamError if it is not this file of the data set."""
     _fill(record, file, path, np.empty((file.rows, record.features)), np.empty(file.rows))
 
 
@@ -78,35 +78,37 @@ def _classes(record: DataSet, paths: list[Path], y: Floats) -> Targets:
         targets = record.target(y)
     except ValueError as error:
         raise DataError(f"{where}: the labels are not those of the data set {record.name}: {error}") from error
-    found = np.unique(targets)
-    if record.labels is not None and found.tolist() != sorted(record.labels):
-        expected, came = (", ".join(map(str, labels)) for labels in (sorted(record.labels), found[:20].tolist()))
-        raise DataError(f"{where}: expected the labels {expected} for the data set {record.name}, found {came}")
+    labels = np.unique(targets)
+    if record.labels is not None and labels.tolist() != sorted(record.labels):
+        expected, got = (", ".join(map(str, some)) for some in (sorted(record.labels), labels[:20].tolist()))
+        raise DataError(f"{where}: expected the labels {expected} for the data set {record.name}, got {got}")
     return targets
 
 
 def _fill(record: DataSet, file: File, path: Path, X: Floats, y: Floats) -> None:
-    """Puts the rows of a file into X (n, d) and y (n,)."""
-    # A csv stream tells its width; a LIBSVM stream has to be told, or it would read the file twice.
+    """Copy the rows of a file into X (n, d) and y (n,)."""
+    # The width of a csv stream is known; without n_features a LIBSVM stream would read the file twice.
     options: dict[str, Any] = {"n_features": record.features} if record.format == "libsvm" else {}
     try:
         with streams.open(path, format=record.format, labels="float", block_rows=BLOCK_ROWS, **options) as stream:
             _expect(record, path, stream.n_features, record.features, "features")
-            seen = 0
+            count = 0
             for block in stream:
-                end = seen + len(block.X)
+                end = count + len(block.X)
                 if end > file.rows:
                     raise DataError(f"{path}: expected {file.rows:,} rows for the data set {record.name}, it has more")
-                X[seen:end], y[seen:end] = block.X, block.y
-                seen = end
+                X[count:end], y[count:end] = block.X, block.y
+                count = end
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    _expect(record, path, seen, file.rows, "rows")
+    _expect(record, path, count, file.rows, "rows")
     used = np.flatnonzero(X.any(axis=0))
-    if record.format == "libsvm":  # which leaves zeros out, so that a narrower file only looks empty at its end
+    if (
+        record.format == "libsvm"
+    ):  # the format omits zeros, so a narrower file would look like one with empty last columns
         _expect(record, path, int(used[-1]) + 1 if len(used) else 0, record.features, "features")
 
 
-def _expect(record: DataSet, path: Path, came: int, expected: int, what: str) -> None:
-    if came != expected:
-        raise DataError(f"{path}: expected {expected:,} {what} for the data set {record.name}, it has {came:,}")
+def _expect(record: DataSet, path: Path, got: int, expected: int, what: str) -> None:
+    if got != expected:
+        raise DataError(f"{path}: expected {expected:,} {what} for the data set {record.name}, it has {got:,}")

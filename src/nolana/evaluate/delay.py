@@ -1,9 +1,8 @@
-"""Labels that come late.
+"""Labels that arrive with a delay.
 
-With a delay of k, row t is scored when it arrives and learned once row t + k was scored. So row t is scored by a model
-that has learned exactly the rows before t - k: from row k on, a row is scored and another learned by turns, whatever
-the blocks. Only while fewer than k labels are out many rows are scored by one model. The estimators do these turns in
-one call (``learn_late``).
+With a delay of k, row t is scored when it arrives and learned after row t + k was scored. So row t is scored by a model
+that has learned exactly the rows before t - k: from row k on, scoring one row and learning another alternate, however
+the blocks are cut. Only the first k rows are scored by one model. The estimators do both in one call (``learn_late``).
 """
 
 from collections import deque
@@ -15,28 +14,28 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counted", "Late", "LateLearner", "Rows", "learned"]
+__all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "learn_scores"]
 
 Array = NDArray[np.float64]
-WORTH_A_CALL = 8  # rows; for fewer the checks of a block are dearer than turns
+WORTH_A_CALL = 8  # rows; for fewer, the checks of a block are more expensive than single rows
 Labelled = tuple[Any, NDArray[Any], Array | None]  # features, labels (n,) and weights (n,) or None
 
 
 class LateLearner(Protocol):
-    """What late labels ask of a learner."""
+    """The protocol of a learner for delayed labels."""
 
     def learn(self, X: Any, y: Any) -> Array:
         """Scores of the rows before they were learned."""
         ...
 
     def scores(self, X: Any) -> Array:
-        """What rows score now; nothing is learned, and before the first row nothing is refused."""
+        """The current scores of rows; nothing is learned, and it works before the first row too."""
         ...
 
 
 @dataclass(frozen=True)
-class Counted:
-    """Rows whose labels are there: truth (n,), scores (n,) or (n, classes), weight (n,) or None."""
+class ScoredRows:
+    """Rows whose labels have arrived: truth (n,), scores (n,) or (n, classes), weight (n,) or None."""
 
     truth: NDArray[Any]
     scores: Array
@@ -45,7 +44,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Rows:
-    """Features, labels (n,), weights (n,) or None, and the scores the rows got when they arrived."""
+    """Features, labels (n,), weights (n,) or None, and the scores of the rows at their arrival."""
 
     x: Any
     y: NDArray[Any]
@@ -56,7 +55,7 @@ class Rows:
         return len(self.y)
 
     def part(self, start: int, stop: int) -> "Rows":
-        """Rows from `start` up to `stop`, with memory of their own: a block's owner may use its memory again."""
+        """Rows from `start` up to `stop`, in their own memory: the owner of a block may reuse its memory."""
         weight = None if self.weight is None else self.weight[start:stop].copy()
         x = some_rows(self.x, start, stop)
         x = x.copy() if hasattr(x, "copy") else x
@@ -68,15 +67,15 @@ def some_rows(x: Any, start: int, stop: int) -> Any:
     return x.iloc[start:stop] if hasattr(x, "iloc") else x[start:stop]
 
 
-def learned(learner: Any, x: Any, y: Any, weight: Array | None) -> Array:
-    """What rows scored before they were learned; weights are passed where there are some."""
+def learn_scores(learner: Any, x: Any, y: Any, weight: Array | None) -> Array:
+    """Learn rows, with weights if there are any; returns their scores before they were learned."""
     if weight is None:
         return np.asarray(learner.learn(x, y))
     return np.asarray(learner.learn(x, y, sample_weight=weight))
 
 
-class Late:
-    """The rows whose labels are still out, at most `delay` between two blocks."""
+class DelayedLabels:
+    """The rows that wait for their labels, at most `delay` between two blocks."""
 
     def __init__(self, delay: int) -> None:
         self.delay = delay
@@ -86,8 +85,8 @@ class Late:
     def __len__(self) -> int:
         return self._count
 
-    def arrive(self, learner: LateLearner, x: Any, y: NDArray[Any], weight: Array | None) -> Counted:
-        """Score the rows of a block, learn those whose labels come meanwhile, and return the latter."""
+    def arrive(self, learner: LateLearner, x: Any, y: NDArray[Any], weight: Array | None) -> ScoredRows:
+        """Score the rows of a block, learn those whose labels arrive meanwhile, and return the latter."""
         count = len(y)
         if not count:
             return _counted([])
@@ -97,18 +96,18 @@ class Late:
             late = list(self._oldest(due, x, y, weight))
             at_once = due >= WORTH_A_CALL and hasattr(learner, "learn_late")
             at_once = at_once and all(type(rows) is np.ndarray for rows in (x, *(xs for xs, _, _ in late)))
-            turns = _in_one_call if at_once else _row_by_row
-            parts += turns(learner, some_rows(x, count - due, count), late)
-        new = Rows(x, y, weight, stacked(parts))
+            alternate = _in_one_call if at_once else _row_by_row
+            parts += alternate(learner, some_rows(x, count - due, count), late)
+        new = Rows(x, y, weight, stack_scores(parts))
         self._waiting.append(new)
         self._count += count
         taken = self._take(due)
-        if self._waiting and self._waiting[-1] is new:  # untouched: still the memory of the block's owner
+        if self._waiting and self._waiting[-1] is new:  # still in the memory of the block's owner
             self._waiting[-1] = new.part(0, count)
         return taken
 
     def _oldest(self, due: int, x: Any, y: NDArray[Any], weight: Array | None) -> Iterator[Labelled]:
-        """The first `due` rows of those that wait and of the block behind them, in pieces."""
+        """The first `due` rows of those that wait, followed by the block, in pieces."""
         for xs, ys, weights in chain(((rows.x, rows.y, rows.weight) for rows in self._waiting), [(x, y, weight)]):
             taken = min(due, len(ys))
             yield some_rows(xs, 0, taken), ys[:taken], None if weights is None else weights[:taken]
@@ -116,13 +115,13 @@ class Late:
             if not due:
                 return
 
-    def drain(self, learner: LateLearner) -> Counted:
-        """The stream has ended: the labels still out come, and their rows are learned."""
+    def drain(self, learner: LateLearner) -> ScoredRows:
+        """At the end of the stream all missing labels arrive, and their rows are learned."""
         for rows in self._waiting:
-            learned(learner, rows.x, rows.y, rows.weight)
+            learn_scores(learner, rows.x, rows.y, rows.weight)
         return self._take(len(self))
 
-    def _take(self, count: int) -> Counted:
+    def _take(self, count: int) -> ScoredRows:
         """Remove the oldest rows."""
         self._count -= count
         taken: list[Rows] = []
@@ -139,7 +138,7 @@ class Late:
         return _counted(taken)
 
     def state(self) -> dict[str, Any] | None:
-        """The rows that wait, as plain data; None where none do."""
+        """The rows that wait, as plain data; None if there are none."""
         if not self._waiting:
             return None
         rows = _counted(list(self._waiting))
@@ -169,19 +168,19 @@ class Late:
 
 
 def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[Array]:
-    """Scores of rows, each followed by the learning of a late one."""
+    """Score rows; after each, learn a row whose label has arrived."""
     scores: list[Array] = []
     for xs, ys, weights in late:
         for i in range(len(ys)):
             now = len(scores)
             scores.append(np.asarray(learner.scores(some_rows(x, now, now + 1))))
             here = slice(i, i + 1)
-            learned(learner, some_rows(xs, i, i + 1), ys[here], None if weights is None else weights[here])
+            learn_scores(learner, some_rows(xs, i, i + 1), ys[here], None if weights is None else weights[here])
     return scores
 
 
 def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> list[Array]:
-    """The same, by a learner that has a verb for it."""
+    """The same in one call, for a learner with ``learn_late``."""
     features, labels, weights = zip(*late, strict=True)
     weight = None
     if any(part is not None for part in weights):
@@ -190,8 +189,8 @@ def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> lis
     return [np.asarray(learner.learn_late(x, np.concatenate(features), np.concatenate(labels), weight))]
 
 
-def stacked(parts: list[Array]) -> Array:
-    """Scores below each other, as wide as the widest: a class that was not known has NaN."""
+def stack_scores(parts: list[Array]) -> Array:
+    """Scores below each other, as wide as the widest; NaN for classes that were not known yet."""
     if parts[0].ndim == 1:
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)
@@ -200,10 +199,10 @@ def stacked(parts: list[Array]) -> Array:
     return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts])
 
 
-def _counted(parts: list[Rows]) -> Counted:
+def _counted(parts: list[Rows]) -> ScoredRows:
     if not parts:
-        return Counted(np.zeros(0), np.zeros(0), None)
+        return ScoredRows(np.zeros(0), np.zeros(0), None)
     weight = None
     if any(part.weight is not None for part in parts):
         weight = np.concatenate([np.ones(len(part)) if part.weight is None else part.weight for part in parts])
-    return Counted(np.concatenate([part.y for part in parts]), stacked([part.scores for part in parts]), weight)
+    return ScoredRows(np.concatenate([part.y for part in parts]), stack_scores([part.scores for part in parts]), weight)
