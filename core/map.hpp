@@ -86,7 +86,7 @@ class DenseMap : public Map {
     virtual Side side() const = 0;
     // Where feature i is in a row of values.
     virtual std::size_t place(std::size_t i) const { return i; }
-    Features row(std::size_t r) const { return {values_.data(), stride_, r, rows_, size(), self_[r]}; }
+    Features row(std::size_t r) const { return {values_.data(), stride_, r, rows_, size_, self_[r]}; }
 
     // P phi of row r, shared by all who ask.
     virtual const double* prior_product(std::size_t r) = 0;
@@ -107,10 +107,10 @@ class DenseMap : public Map {
     }
 
   protected:
-    virtual std::size_t size() const = 0;
     double* values(std::size_t r) { return values_.data() + r * stride_; }
 
     std::size_t stride_, rows_ = 0;
+    std::size_t size_ = 0;  // places of a row of values that are in use
     double self_[group] = {1, 1, 1, 1};
     Buffer values_;
 };

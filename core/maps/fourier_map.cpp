@@ -9,7 +9,9 @@ namespace nolana {
 class FourierMap final : public DenseMap {
   public:
     explicit FourierMap(Landmarks draws)
-        : DenseMap(draws.features(), 2 * draws.width()), phi_(std::move(draws)) {}
+        : DenseMap(draws.features(), 2 * draws.width()), phi_(std::move(draws)) {
+        size_ = stride_;
+    }
 
     Side side() const override { return 2 * phi_.projections(); }
     std::size_t place(std::size_t i) const override {
@@ -34,8 +36,6 @@ class FourierMap final : public DenseMap {
     double gamma = 1;
 
   private:
-    std::size_t size() const override { return stride_; }
-
     FourierFeatures phi_;
 };
 

@@ -104,6 +104,7 @@ class LandmarkMap final : public DenseMap {
         const auto size = sizes.find(prefix + "landmarks");
         const std::size_t n = size == sizes.end() ? 0 : size->second;
         landmarks_.resize(n);
+        size_ = n;
         inverse_.matrix().clear();
         products_.invalidate();
         policy_->resize(n);
@@ -116,7 +117,6 @@ class LandmarkMap final : public DenseMap {
   private:
     static constexpr double smallest_ridge = 1e-6;  // relative to the mean of k(u, u)
 
-    std::size_t size() const override { return landmarks_.size(); }
     const double* row_of(std::size_t r) const { return x_ + r * features(); }
     Values move_values() { return {move_values_.data(), move_values_.data() + 2 * stride_, stride_}; }
 
@@ -130,6 +130,7 @@ class LandmarkMap final : public DenseMap {
         const Growth growth = inverse_.grow(products_.get(r), fresh + ridge, n);
         notify(growth);
         landmarks_.append(row_of(r), 1);
+        size_ = n + 1;
         if (n % panel_lanes == 0) std::fill_n(values(r) + n, panel_lanes, 0.0);
         values(r)[n] = self;
         products_.invalidate();

@@ -1,14 +1,14 @@
-"""What can go wrong, in one tree.
+"""All errors and warnings, in one tree.
 
 NolanaError
-├── BackendError            NOLANA_BACKEND asks for something that is not there
-├── ConflictError           what is asked contradicts what a model file says
+├── BackendError            NOLANA_BACKEND names a backend that is not installed
+├── ConflictError           an option contradicts the model file
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
 ├── MissingExtraError       something optional is not installed; the message names the extra
-├── ModelFileError          a model file cannot be written, or what is in it makes no sense
-└── StreamError             a source cannot be read, or a row of it makes no sense
-    └── OtherSourceError    a source is not the one whose place is known
-ReferenceBackendWarning     the compiled core is missing; NumPy serves
+├── ModelFileError          a model file cannot be written, or is invalid
+└── StreamError             a source cannot be read, or a row of it is invalid
+    └── OtherSourceError    a source is not the one to resume
+ReferenceBackendWarning     the compiled core is missing; NumPy is used
 DivergenceWarning           gradient steps were too long and the model is no longer finite
 """
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class NolanaError(Exception):
-    """The root of everything nolana raises on its own account."""
+    """The base class of all errors of nolana."""
 
 
 class BackendError(NolanaError, ValueError):
@@ -35,7 +35,7 @@ class BackendError(NolanaError, ValueError):
 
 
 class ConflictError(NolanaError, ValueError):
-    """What is asked contradicts what a model file says; names both, and what to do."""
+    """An option contradicts the model file; the message names both, and what to do."""
 
 
 class DataError(NolanaError):
@@ -67,11 +67,11 @@ class StreamError(NolanaError, ValueError):
 
 
 class OtherSourceError(StreamError):
-    """A place to go on from, and a source that is not the one it was in."""
+    """The source is not the one that the position to resume from belongs to."""
 
 
 class ReferenceBackendWarning(UserWarning):
-    """The compiled core is not installed, so the NumPy reference does the work."""
+    """The compiled core is not installed, so the NumPy reference is used."""
 
 
 class DivergenceWarning(UserWarning):

@@ -139,7 +139,7 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (["learn", "{mail}", "--model", "{folder}/m", "--target", "a"], 1, "--categories hash or onehot"),
         (["learn", "{mail}", "--model", "{folder}/m", "--set", "colour=3"], 2, "no parameter 'colour'"),
         (["learn", "{mail}", "--model", "{folder}/m", "--set", "colour"], 2, "not name=value"),
-        (["learn", "{mail}", "--model", "{folder}/m", "--set", "rank=3"], 2, "rank=3 does not go with solver"),
+        (["learn", "{mail}", "--model", "{folder}/m", "--set", "rank=3"], 2, "rank=3 cannot be combined with solver"),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "rmse"], 2, "'rmse' is for numbers"),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "log_loss"], 2, "needs probabilities"),
         (

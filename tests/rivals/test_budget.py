@@ -124,7 +124,7 @@ def test_memory_is_constant(name, outputs):
 def test_a_state_beyond_the_budget_is_refused(name):
     wide = rival(BUILDS[-1], name, budget=20)
     wide.learn(*rows(np.random.default_rng(0), 300, 3, 1))
-    with pytest.raises(ValueError, match="more support vectors than the budget"):
+    with pytest.raises(ValueError, match=r"supports has \d+ supports, but there is room for \d+"):
         rival(BUILDS[-1], name, budget=19).restore(wide.state())
 
 

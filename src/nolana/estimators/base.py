@@ -4,7 +4,8 @@ import copy
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,16 @@ from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 IN_PLACE = ("_labels", "_centre")  # attributes of subclasses that learning changes in place
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def parameters(estimator: type[T]) -> type[T]:
+    """A keyword-only constructor with the annotated fields of a class and of its bases, as scikit-learn expects."""
+    return dataclass(kw_only=True, repr=False, eq=False)(estimator)
 
 
 class OnlineEstimator(BaseEstimator):  # type: ignore[misc]

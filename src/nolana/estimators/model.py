@@ -6,22 +6,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana import reference
-from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.parameters import initial_of, kernel_of, spec_of, width_of
-from nolana.learners.landmark import LandmarkLearner
+from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
+from nolana.specs import Spec
 
 Array = NDArray[np.float64]
 
 
+@parameters
 class LandmarkEstimator(OnlineEstimator):
     """An estimator that holds a `LandmarkLearner`."""
 
     _learner_class = LandmarkLearner
 
-    kernel: Any
-    degree: int
-    coef0: float
-    initial_landmarks: Any
+    n_landmarks: int = 100
+    kernel: Any = "rbf"
+    gamma: float | str = "median"
+    degree: int = 3
+    coef0: float = 1.0
+    threshold: float | str = "median"
+    landmarks: Any = "kmeans"
+    initial_landmarks: Any = None
+    novelty: float = 0.03
+    solver: str = "inverse"
+    rank: float | None = None
+    power_iterations: int = 2
+    ridge: float | None = None
+    scale: bool = False
+    random_state: Any = None
+
+    def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
+        """The learner of these parameters; ValueError for invalid ones."""
+        raise NotImplementedError
+
+    def _make_learner(self, n_features: int, outputs: int) -> LandmarkLearner:
+        spec, options = self._spec(n_features)
+        initial = initial_of(self.initial_landmarks, self.n_landmarks, n_features)
+        return LandmarkLearner(spec, options, n_features, outputs, initial)
+
+    def _check_parameters(self) -> None:
+        n_features = width_of(self.initial_landmarks)
+        self._spec(n_features)
+        initial_of(self.initial_landmarks, self.n_landmarks, n_features)
 
     def _largest(self) -> float:
         if "_learner" in self.__dict__:
@@ -58,65 +85,22 @@ class LandmarkEstimator(OnlineEstimator):
         return float(self._read().threshold)
 
 
+@parameters
 class NolanaModel(LandmarkEstimator):
     """What the classifier and the regressor share: all parameters of the map and of the learning on it."""
 
     _task: ClassVar[str]
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int = 100,
-        kernel: Any = "rbf",
-        gamma: float | str = "median",
-        degree: int = 3,
-        coef0: float = 1.0,
-        threshold: float | str = "median",
-        landmarks: Any = "kmeans",
-        initial_landmarks: Any = None,
-        novelty: float = 0.03,
-        loss: str | None = None,
-        optimizer: str = "newton",
-        solver: str = "inverse",
-        rank: float | None = None,
-        power_iterations: int = 2,
-        refit: str = "carry",
-        refit_penalty: float | None = None,
-        learning_rate: float | None = None,
-        schedule: str = "constant",
-        regularization: float | None = None,
-        move_noise: float = 1e-3,
-        ridge: float | None = None,
-        scale: bool = False,
-        max_iter: int = 1,
-        shuffle: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.threshold = threshold
-        self.landmarks = landmarks
-        self.initial_landmarks = initial_landmarks
-        self.novelty = novelty
-        self.loss = loss
-        self.optimizer = optimizer
-        self.solver = solver
-        self.rank = rank
-        self.power_iterations = power_iterations
-        self.refit = refit
-        self.refit_penalty = refit_penalty
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.regularization = regularization
-        self.move_noise = move_noise
-        self.ridge = ridge
-        self.scale = scale
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
+    loss: str | None = None
+    optimizer: str = "newton"
+    refit: str = "carry"
+    refit_penalty: float | None = None
+    learning_rate: float | None = None
+    schedule: str = "constant"
+    regularization: float | None = None
+    move_noise: float = 1e-3
+    max_iter: int = 1
+    shuffle: bool = False
 
     @classmethod
     def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
@@ -131,12 +115,5 @@ class NolanaModel(LandmarkEstimator):
         "ridge": 0.0,
     }
 
-    def _make_learner(self, n_features: int, outputs: int) -> LandmarkLearner:
-        spec, options = spec_of(self, n_features, self._task)
-        initial = initial_of(self.initial_landmarks, self.n_landmarks, n_features)
-        return LandmarkLearner(spec, options, n_features, outputs, initial)
-
-    def _check_parameters(self) -> None:
-        n_features = width_of(self.initial_landmarks)
-        spec_of(self, n_features, self._task)
-        initial_of(self.initial_landmarks, self.n_landmarks, n_features)
+    def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
+        return spec_of(self, n_features, self._task)

@@ -15,16 +15,14 @@ from nolana.estimators.parameters import (
     SMALLEST_RIDGE,
     SOLVERS,
     choice,
-    initial_of,
     integer,
     map_of,
     options_of,
     rank_of,
     ridge_of,
-    width_of,
 )
 from nolana.learners.driver import learner_spec
-from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
+from nolana.learners.landmark import LandmarkOptions
 from nolana.maps.refit import inverse_roots
 from nolana.maps.spectrum import Spectrum
 from nolana.modelfile.node import Node
@@ -63,41 +61,6 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
     ----------
     Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (OANA).
     """
-
-    def __init__(
-        self,
-        *,
-        n_landmarks: int = 100,
-        kernel: Any = "rbf",
-        gamma: float | str = "median",
-        degree: int = 3,
-        coef0: float = 1.0,
-        threshold: float | str = "median",
-        landmarks: Any = "kmeans",
-        initial_landmarks: Any = None,
-        novelty: float = 0.03,
-        solver: str = "inverse",
-        rank: float | None = None,
-        power_iterations: int = 2,
-        ridge: float | None = None,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.threshold = threshold
-        self.landmarks = landmarks
-        self.initial_landmarks = initial_landmarks
-        self.novelty = novelty
-        self.solver = solver
-        self.rank = rank
-        self.power_iterations = power_iterations
-        self.ridge = ridge
-        self.scale = scale
-        self.random_state = random_state
 
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
         solver, ridge = choice("solver", self.solver, SOLVERS), self._ridge()
@@ -177,13 +140,3 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
             wrong += float(((exact - phi @ phi[i]) ** 2).sum())
             total += float((exact**2).sum())
         return float(np.sqrt(wrong / total)) if total > 0 else 0.0
-
-    def _make_learner(self, n_features: int, outputs: int) -> LandmarkLearner:
-        spec, options = self._spec(n_features)
-        initial = initial_of(self.initial_landmarks, self.n_landmarks, n_features)
-        return LandmarkLearner(spec, options, n_features, outputs, initial)
-
-    def _check_parameters(self) -> None:
-        n_features = width_of(self.initial_landmarks)
-        self._spec(n_features)
-        initial_of(self.initial_landmarks, self.n_landmarks, n_features)

@@ -106,14 +106,11 @@ def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None
         raise ValueError(f"state: {field.key} has {value.ndim} dimensions, expected {len(field.shape)}")
     expected = []
     for side, length in zip(field.shape, value.shape, strict=True):
-        if isinstance(side, int):
-            expected.append(side)
-            continue
-        if side.name not in sizes:
+        if isinstance(side, Size) and side.name not in sizes:
             if length > side.most:
                 raise ValueError(f"state: {field.key} has {length} {side.name}, but there is room for {side.most:.0f}")
             sizes[side.name] = length
-        n = sizes[side.name]
+        n = side if isinstance(side, int) else sizes[side.name]
         expected.append(n * (n + 1) // 2 if field.packed else n)
     if value.shape != tuple(expected):
         raise ValueError(f"state: {field.key} has shape {value.shape}, expected {tuple(expected)}")

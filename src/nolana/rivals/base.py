@@ -1,13 +1,12 @@
 """What the estimators of all rivals share; their verbs are those of `NolanaClassifier` and `NolanaRegressor`."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.parameters import choice, integer, loss_of, number
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
@@ -17,13 +16,6 @@ from nolana.reference.losses import CLASSIFICATION, REGRESSION
 from nolana.specs import Spec
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
-
-
-@dataclass_transform(kw_only_default=True, eq_default=False)
-def parameters(estimator: type[T]) -> type[T]:
-    """A keyword-only constructor with the annotated fields of a class and of its bases, as scikit-learn expects."""
-    return dataclass(kw_only=True, repr=False, eq=False)(estimator)
 
 
 @parameters

@@ -1,8 +1,9 @@
 """BOGD: kernel gradient descent that removes a random vector when the budget is full."""
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import number
 from nolana.reference.rivals import bogd
-from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor, parameters
+from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import DECAY, RATE, WIDTH, Method, supports
 from nolana.specs import Spec

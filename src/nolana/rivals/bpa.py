@@ -1,8 +1,9 @@
 """BPA: passive-aggressive steps on a budget."""
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, number
 from nolana.reference.rivals import bpa
-from nolana.rivals.base import RivalClassifier, WithoutWeights, parameters
+from nolana.rivals.base import RivalClassifier, WithoutWeights
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import WIDTH, Method, supports
 from nolana.specs import Spec

@@ -1,9 +1,10 @@
 """BSGD: Pegasos with a kernel on a budget."""
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, loss_of, number
 from nolana.reference.losses import CLASSIFICATION
 from nolana.reference.rivals import bsgd
-from nolana.rivals.base import RivalClassifier, parameters
+from nolana.rivals.base import RivalClassifier
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import PENALTY, WIDTH, Method, supports
 from nolana.specs import Spec

@@ -1,8 +1,9 @@
 """Doubly SGD: every row adds its own random feature."""
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import number
 from nolana.reference.rivals import doubly_sgd
-from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
+from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor
 from nolana.rivals.method import DECAY, WIDTH, Method, projections
 from nolana.specs import Spec
 from nolana.tuning import Axis

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import integer, number
 from nolana.reference.kernels import RBF
 from nolana.reference.rivals import dual_sgd
-from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
+from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor
 from nolana.rivals.method import PENALTY, WIDTH, Budget, Method
 from nolana.specs import Spec
 from nolana.tuning import Choice

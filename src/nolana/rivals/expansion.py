@@ -3,9 +3,10 @@
 from typing import Any
 
 from nolana import reference
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, integer, kernel_of
 from nolana.reference.kernels import Kernel
-from nolana.rivals.base import RivalParameters, parameters
+from nolana.rivals.base import RivalParameters
 from nolana.specs import Spec, labels
 
 FIRST_CAPACITY = 64  # support vectors that a method without a budget allocates at the start

@@ -1,10 +1,11 @@
 """FOGD: online gradient descent on random Fourier features."""
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, number
 from nolana.learners.driver import learner_spec
 from nolana.reference.heads.sgd import SGD
 from nolana.reference.maps.fourier_map import FourierMap
-from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
+from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor
 from nolana.rivals.method import RATE, WIDTH, Method, projections
 from nolana.schedules import POWERS
 from nolana.specs import Spec

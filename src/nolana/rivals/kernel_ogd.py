@@ -1,8 +1,9 @@
 """Kernel online gradient descent without a budget (NORMA)."""
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, number
 from nolana.reference.rivals import kernel_ogd
-from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor, parameters
+from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor
 from nolana.rivals.expansion import FIRST_CAPACITY, KernelParameters
 from nolana.rivals.method import RATE, WIDTH, Method
 from nolana.schedules import POWERS

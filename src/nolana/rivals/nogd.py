@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from nolana import reference
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import gamma_of, integer, kernel_of, number, rank_of
 from nolana.learners.driver import learner_spec
 from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
 from nolana.reference.heads.sgd import SGD
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.policies import Fixed
-from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor, parameters
+from nolana.rivals.base import LossParameters, RivalClassifier, RivalRegressor
 from nolana.rivals.method import RATE, WIDTH, Budget, Method
 from nolana.specs import Spec
 

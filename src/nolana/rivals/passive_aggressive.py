@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, number
 from nolana.reference.rivals import passive_aggressive as pa
-from nolana.rivals.base import RivalClassifier, RivalRegressor, WithoutWeights, parameters
+from nolana.rivals.base import RivalClassifier, RivalRegressor, WithoutWeights
 from nolana.rivals.expansion import FIRST_CAPACITY, KernelParameters
 from nolana.rivals.method import Method
 from nolana.specs import Spec

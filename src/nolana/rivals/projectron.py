@@ -3,9 +3,10 @@
 import math
 from typing import Any
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import number
 from nolana.reference.rivals import projectron
-from nolana.rivals.base import RivalClassifier, WithoutWeights, parameters
+from nolana.rivals.base import RivalClassifier, WithoutWeights
 from nolana.rivals.expansion import SupportParameters
 from nolana.rivals.method import WIDTH, Budget, Method
 from nolana.specs import Spec

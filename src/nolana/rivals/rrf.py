@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from nolana.estimators.base import parameters
 from nolana.estimators.parameters import number
 from nolana.reference.rivals import rrf
-from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor, parameters
+from nolana.rivals.base import FourierParameters, RivalClassifier, RivalRegressor
 from nolana.rivals.method import RATE, WIDTH, Method, projections
 from nolana.specs import Spec
 from nolana.tuning import Axis
