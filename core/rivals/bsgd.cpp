@@ -188,7 +188,7 @@ class BSGDMerge final : public BSGD {
     //
     // With r = u/v = k^(1-2h), d|alpha_z|^2/dh has the sign of q(h) = a (1-h) r^2 + c (1-2h) r - b h. As j is the
     // larger, z lies on its side: h in [0, 1/2] if q(0) >= 0, and else, the two pulling against each other, beyond
-    // x_j but no further than the width of the kernel: h in [-1/sqrt(2 rate), 0]. Newton's steps, kept inside.
+    // x_j but no further than the width of the kernel: h in [-1/sqrt(2 rate), 0]. Newton's steps, held inside.
     static double best_share(double rate, double k, double a, double b, double c) {
         const bool apart = a * k + c < 0;
         double low = apart && rate > 0 ? -1 / std::sqrt(2 * rate) : 0.0, high = apart ? 0.0 : 0.5, h = 0;

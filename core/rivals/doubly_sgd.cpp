@@ -38,11 +38,11 @@ class DoublySGD final : public Rival {
         for (std::size_t o = 0; o < outputs_; ++o) f[o] = dot(a_.data() + o * stride_, phi_.data(), stride_);
     }
     void update(const double*, const double* y, double weight, const double* f) override {
-        const double step = rate_ / rows, kept = 1 - step * decay_;
+        const double step = rate_ / rows, shrink = 1 - step * decay_;
         const std::size_t i = static_cast<std::size_t>(rows) % budget_;
         for (std::size_t o = 0; o < outputs_; ++o) {
             double* a = a_.data() + o * stride_;
-            for (std::size_t j = 0; j < budget_; ++j) a[j] *= kept;
+            for (std::size_t j = 0; j < budget_; ++j) a[j] *= shrink;
             a[i] -= step * weight * loss_->slope(y[o], f[o]) * phi_[i];
         }
     }

@@ -43,9 +43,9 @@ class DualSGD final : public SupportRival {
             slopes_[o] = weight * loss_->slope(y[o], f[o]);
             active = active || slopes_[o] != 0;
         }
-        const double kept = (rows - 1) / rows;
-        supports_.scale(kept);
-        for (std::size_t i = 0; i < outputs_ * stride_; ++i) v_[i] *= kept;
+        const double decay = (rows - 1) / rows;
+        supports_.scale(decay);
+        for (std::size_t i = 0; i < outputs_ * stride_; ++i) v_[i] *= decay;
         if (!active) return;
         if (supports_.full())
             for (std::size_t n = 0; n < merged_; ++n) move(least());

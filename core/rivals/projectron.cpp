@@ -51,7 +51,7 @@ class Projectron : public SupportRival {
     }
 
   private:
-    static constexpr double rounding = 1e-10;  // of k(x, x): a delta2 below it is not told from 0
+    static constexpr double rounding = 1e-10;  // of k(x, x): a delta2 below it is rounding
 
     void reset() final {
         SupportRival::reset();

@@ -54,12 +54,12 @@ class RRF final : public Rival {
         }
         turn();
 
-        const Vec kept = Vec::all(1 - rate_ * decay_);
+        const Vec shrink = Vec::all(1 - rate_ * decay_);
         for (std::size_t o = 0; o < outputs_; ++o) {
             const Vec pull = Vec::all(-rate_ * slopes_[o]);
             double* w = w_.data() + o * stride_;
             for (std::size_t i = 0; i < stride_; i += lanes)
-                fma(pull, Vec::load(phi_.data() + i), kept * Vec::load(w + i)).store(w + i);
+                fma(pull, Vec::load(phi_.data() + i), shrink * Vec::load(w + i)).store(w + i);
         }
     }
     // g -= width_rate exp(g) * x * (e s), s of the weights in pulled_.

@@ -1,4 +1,4 @@
-// What a field of a table says, told from its letters alone, and the rows of a table as such cells: numbers for the
+// What a field of a table says, detected from its letters alone, and the rows of a table as such cells: numbers for the
 // columns that are read as numbers, places in the text for those that are read as text.
 #pragma once
 

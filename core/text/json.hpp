@@ -1,5 +1,5 @@
 // JSON lines: one flat object a line (RFC 8259, T. Bray 2017; NaN and Infinity as JavaScript and Python write them).
-// A value is told by its kind; arrays and objects inside are passed over, and only their brackets are checked.
+// A value is detected by its first letter; arrays and objects inside are passed over, and only their brackets are checked.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ inline bool read_unit(std::string_view s, std::size_t p, std::uint32_t& unit) {
     return error == std::errc() && stop == s.data() + p + 5;
 }
 
-// What stands between the quotes of a string, escapes resolved; false where one makes no sense.
+// What stands between the quotes of a string, escapes resolved; false where one is invalid.
 inline bool unescape(std::string_view s, std::string& out) {
     out.clear();
     for (std::size_t p = 0; p < s.size(); ++p) {

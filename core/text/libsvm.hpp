@@ -40,7 +40,7 @@ class Tokens {
     std::size_t at_, end_;
 };
 
-// Reads `index:`; where the token goes on behind it, or null. An index beyond 64 bits is the largest there is.
+// Reads `index:`; where the token continues behind it, or null. An index beyond 64 bits is the largest there is.
 inline const char* parse_index(std::string_view token, std::uint64_t& index) {
     const char* end = token.data() + token.size();
     const auto [stop, error] = std::from_chars(token.data(), end, index);

@@ -7,17 +7,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import nolana
+from nolana.modelfile.container import VERSION
 
 GOLDEN = Path(__file__).parent / "golden"
+VERSIONS = range(1, VERSION + 1)
 
 
-def found() -> dict:
-    """What the files hold and predict."""
+def found(version: int) -> dict:
+    """What the files of a version hold and predict."""
     x = np.round((np.arange(1, 301).reshape(100, 3) * 0.6180339887498949) % 2 - 1, 6)[80:]
     all_of_them = {}
-    for path in sorted(GOLDEN.glob("*.v1.safetensors")):
+    for path in sorted(GOLDEN.glob(f"*.v{version}.safetensors")):
         name, model = path.name.split(".")[0], nolana.load(path)
         read = {"map": "transform", "regressor": "predict"}.get(name, "decision_function")
         all_of_them[name] = {"rows": model.n_rows_, "values": getattr(model, read)(x).tolist()}
@@ -26,31 +29,50 @@ def found() -> dict:
     return all_of_them
 
 
-def check(read: dict) -> None:
+def check(read: dict, version: int) -> None:
     """The decomposition of the map and the engines differ in the last digits between machines: 1e-9."""
-    expected = json.loads((GOLDEN / "expected.v1.json").read_text())
-    assert read.keys() == expected.keys() == {"classifier", "regressor", "rival", "map"}
+    expected = json.loads((GOLDEN / f"expected.v{version}.json").read_text())
+    assert read.keys() == expected.keys() >= {"classifier", "regressor", "rival", "map"}
     for name, wanted in expected.items():
         values, wanted_values = np.array(read[name].pop("values")), np.array(wanted.pop("values"))
-        if name == "map":  # the sign of an eigenvector is nobody's
+        if name == "map":  # the sign of an eigenvector is arbitrary
             values, wanted_values = np.abs(values), np.abs(wanted_values)
-        assert np.allclose(values, wanted_values, rtol=1e-9, atol=1e-9), name
+        tolerance = 1e-6 if name == "paper" else 1e-9  # it decomposes by LAPACK at every move
+        assert np.allclose(values, wanted_values, rtol=tolerance, atol=tolerance), name
         assert read[name] == wanted
 
 
-def test_version_1_is_read_by_the_core():
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_is_read_by_the_core(version):
     assert nolana.backend_name() == "core"
-    check(found())
+    check(found(version), version)
 
 
-def test_version_1_is_read_by_the_reference():
-    code = "import json, nolana, test_golden as t; print(json.dumps([nolana.backend_name(), t.found()]))"
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_is_read_by_the_reference(version):
+    code = f"import json, nolana, test_golden as t; print(json.dumps([nolana.backend_name(), t.found({version})]))"
     environment = os.environ | {"NOLANA_BACKEND": "reference"}
-    command = [sys.executable, "-c", code]
     done = subprocess.run(
-        command, env=environment, cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     backend, read = json.loads(done.stdout)
     assert backend == "reference"
-    check(read)
+    check(read, version)
+
+
+def test_a_file_of_version_1_is_written_back_as_the_newest_version(tmp_path):
+    """It continues to the same bits, whichever of the two files it comes from."""
+    x = np.round((np.arange(1, 301).reshape(100, 3) * 0.6180339887498949) % 2 - 1, 6)
+    old = nolana.load(GOLDEN / "regressor.v1.safetensors")
+    old.save(tmp_path / "m")
+    assert f'version\\":{VERSION},'.encode() in (tmp_path / "m").read_bytes()
+    new = nolana.load(tmp_path / "m")
+    assert np.array_equal(old.learn(x[80:], x[80:, 0]), new.learn(x[80:], x[80:, 0]))
+    assert np.array_equal(old.predict(x), new.predict(x))

@@ -28,7 +28,7 @@ def user_directory() -> Path | None:
 
 
 def cache_directory() -> Path | None:
-    """Where parsed rows are kept: ``nolana`` in XDG_CACHE_HOME, else in ~/.cache; None for a user without a home."""
+    """Where parsed rows are cached: ``nolana`` in XDG_CACHE_HOME, else in ~/.cache; None for a user without a home."""
     return _home("XDG_CACHE_HOME", ".cache")
 
 

@@ -73,7 +73,7 @@ class Labels:
         self.position: dict[Hashable, int] = {}  # label -> order of appearance
 
     def announce(self, labels: NDArray[Any]) -> None:
-        """Give each new label the next column, in the order given."""
+        """Give each new label the next column, in the order of the argument."""
         fresh = [label for label in labels.tolist() if label not in self.column]
         for label in fresh:
             self.column[label] = len(self.column)

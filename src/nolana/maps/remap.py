@@ -2,7 +2,7 @@
 
 Another kernel over the same landmarks keeps the EVIDENCE and changes the prior. With A = E + delta I the
 values at the landmarks v = A alpha have mean A alpha, covariance A R A and prior tau A. What the data said,
-(A R A)^-1 - (tau A)^-1 >= 0, is added to the new prior (tau A')^-1; the mean values are kept:
+(A R A)^-1 - (tau A)^-1 >= 0, is added to the new prior (tau A')^-1; the mean values stay:
 
     alpha' = P' A alpha ,   R' = P' [ (tau A')^-1 + (A R A)^-1 - (tau A)^-1 ]^-1 P'
 

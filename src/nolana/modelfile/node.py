@@ -21,14 +21,14 @@ class Node:
 
     def wrong(self, expected: str) -> ModelFileError:
         """The error for this value."""
-        shown = self.value
-        if isinstance(shown, np.ndarray):
-            shown = f"an array of {shown.dtype}, shape {shown.shape}"
-        elif isinstance(shown, dict | list):
-            shown = f"a {type(shown).__name__} of {len(shown)}"
+        text = self.value
+        if isinstance(text, np.ndarray):
+            text = f"an array of {text.dtype}, shape {text.shape}"
+        elif isinstance(text, dict | list):
+            text = f"a {type(text).__name__} of {len(text)}"
         else:
-            shown = repr(shown) if len(repr(shown)) < 60 else repr(shown)[:57] + "..."
-        return ModelFileError(f"{self.place}: expected {expected}, got {shown}")
+            text = repr(text) if len(repr(text)) < 60 else repr(text)[:57] + "..."
+        return ModelFileError(f"{self.place}: expected {expected}, got {text}")
 
     @property
     def is_none(self) -> bool:
@@ -89,7 +89,7 @@ class Node:
         return float(value)
 
     def text(self, legal: Collection[str] | None = None) -> str:
-        """A string, one out of a few where these are given."""
+        """A string; one of `legal` where that is not None."""
         if not isinstance(self.value, str) or (legal is not None and self.value not in legal):
             raise self.wrong("a string" if legal is None else f"one of {', '.join(legal)}")
         return self.value

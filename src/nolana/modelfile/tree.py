@@ -4,7 +4,7 @@ What JSON cannot say stands in an object with one key that begins with "$"; keys
 a second one.
 
     {"$array": NAME}           a numeric array, {"$array": NAME, "order": "big"} one of big-endian numbers
-    {"$text": NAME}            an array of strings, kept as code points (U32) with one more dimension
+    {"$text": NAME}            an array of strings, stored as code points (U32) with one more dimension
     {"$float": "inf"}          also "-inf" and "nan"
 """
 

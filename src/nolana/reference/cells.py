@@ -1,4 +1,4 @@
-"""What a field of a table says, told from its letters alone, and rows of a table as such cells.
+"""What a field of a table says, detected from its letters alone, and rows of a table as such cells.
 
 n rows of d numbers and t texts: values (n, d), codes (n, d); spans (n, t, 2) and span_codes (n, t); rows (n, 3):
 begin, end, line; then the end of what was taken, the line ends passed, and the problem that ended it, or None.

@@ -1,4 +1,4 @@
-"""P = (E + delta I)^-1 over the landmarks, kept current by one product per landmark move.
+"""P = (E + delta I)^-1 over the landmarks, updated by one product per landmark move.
 
 Moving u_q to u' (all vectors over the OLD landmarks)::
 

@@ -100,10 +100,10 @@ class _Line:
             self.pass_nested()
         else:
             word = WORD.match(self.text, begin, self.end)[0]  # type: ignore[index]
-            told = _word(word)
-            if told is None:
+            cell = _word(word)
+            if cell is None:
                 raise _WrongError("json", begin)
-            code, value = told
+            code, value = cell
             self.at += len(word)
         end = self.at
         self.skip()
@@ -134,9 +134,9 @@ class _Line:
         more = not self.take(b"}")
         while more:
             key = self.key()
-            told = self.value()
+            cell = self.value()
             if key in columns:
-                wanted.put(cells, columns[key], *told)
+                wanted.put(cells, columns[key], *cell)
             more = self.take(b",")
             if not more and not self.take(b"}"):
                 raise _WrongError("json", self.at)

@@ -1,4 +1,4 @@
-"""Makes the golden files of this format version; run once, when the format is born. They are never made again."""
+"""Makes the golden files of the newest format version; run once for each version. They are never made again."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem, rivals
+from nolana.modelfile.container import VERSION
 
 HERE = Path(__file__).parent
 
@@ -26,15 +27,18 @@ def main() -> None:
             x[:80], classes[:80]
         ),
         "map": OnlineNystroem(n_landmarks=6, rank=4).partial_fit(x[:80]),
+        "fourier": rivals.FOGDClassifier(n_components=4, random_state=0).partial_fit(x[:80], classes[:80]),
+        "nogd": rivals.NOGDClassifier(n_landmarks=6).partial_fit(x[:80], classes[:80]),
+        "paper": NolanaClassifier.paper(6, 0.3, scale=False).partial_fit(x[:80], classes[:80]),
     }
     expected = {}
     for name, model in models.items():
-        model.save(HERE / f"{name}.v1.safetensors")
+        model.save(HERE / f"{name}.v{VERSION}.safetensors")
         read = model.transform if name == "map" else model.predict if name == "regressor" else model.decision_function
         expected[name] = {"rows": model.n_rows_, "values": read(x[80:]).tolist()}
         if hasattr(model, "classes_"):
             expected[name]["classes"] = model.classes_.tolist()
-    (HERE / "expected.v1.json").write_text(json.dumps(expected))
+    (HERE / f"expected.v{VERSION}.json").write_text(json.dumps(expected))
 
 
 if __name__ == "__main__":

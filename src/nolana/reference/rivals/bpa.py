@@ -12,7 +12,7 @@ As phi(x) is in the span, the projection leaves f(x) alone: f_r(x) = f(x) + tau 
 alpha_r^2 e_r is the r of least Q_r.
 
 Several classes: own class y, s the best wrong one, the update goes to e_y - e_s, (f_y - f_s)/2 stands where y f stood
-and |alpha_r|^2 sums over the outputs, so that two classes given as two outputs decide as one output does.
+and |alpha_r|^2 sums over the outputs, so that two classes on two outputs decide as one output does.
 
 Wang, Vucetic, "Online Passive-Aggressive Algorithms on a Budget", AISTATS 2010.
 """

@@ -102,7 +102,7 @@ def best_share(rate: Array, a: float, b: Array, c: Array) -> Array:
 
     With r = u/v = k^(1-2h), d|alpha_z|^2/dh has the sign of q(h) = a (1-h) r^2 + c (1-2h) r - b h. As j is the
     larger, z lies on its side: h in [0, 1/2] if q(0) >= 0, and else, the two pulling against each other, beyond x_j
-    but no further than the width of the kernel: h in [-1/sqrt(2 rate), 0]. Newton's steps, kept inside the bracket.
+    but no further than the width of the kernel: h in [-1/sqrt(2 rate), 0]. Newton's steps, held inside the bracket.
     """
     apart = a * np.exp(-rate) + c < 0
     with np.errstate(divide="ignore"):

@@ -58,9 +58,9 @@ class DualSGD(SupportRival):
 
     def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
         slopes = weight * np.array([self.loss.slope(*pair) for pair in zip(y, f, strict=True)])
-        kept = (self.rows - 1) / self.rows
-        self.weights *= kept
-        self.fourier_weights *= kept
+        decay = (self.rows - 1) / self.rows
+        self.weights *= decay
+        self.fourier_weights *= decay
         if not slopes.any():
             return
         if self.size == self.budget:

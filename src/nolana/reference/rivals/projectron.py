@@ -12,8 +12,8 @@ Projectron++ learns from margin errors as well, 0 < l < 1 with l = 1 - y f:
     if beta >= 0:   alpha += tau y D
 
 This is the form of 2008; the journal's of 2009 asks for l > sqrt(delta2)/eta instead. Several classes: own class y,
-s the best wrong one, the update goes to e_y - e_s and (f_y - f_s)/2 stands where y f stood, so that two classes given
-as two outputs decide as one output does. A row counts as inside the span when delta2 is below 1e-10 k(x, x).
+s the best wrong one, the update goes to e_y - e_s and (f_y - f_s)/2 stands where y f stood, so that two classes on
+two outputs decide as one output does. A row counts as inside the span when delta2 is below 1e-10 k(x, x).
 
 Orabona, Keshet, Caputo, "The Projectron: a Bounded Kernel-Based Perceptron", ICML 2008.
 """
