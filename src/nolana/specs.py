@@ -115,19 +115,20 @@ def spec_of(node: Node, base: type, features: int, objects: Mapping[str, Any]) -
     """The spec of a record, of a class of this kind; `objects` has what a file cannot hold."""
     legal = kinds(base)
     kind = legal[node[CLASS].text(sorted(legal))]
-    hints = hints_of(kind)
-    arguments = arguments_of(node, hints, features, objects, beside=(CLASS,))
+    arguments = arguments_of(kind, node, features, objects, beside=(CLASS,))
     if arguments.get("features", features) != features:
         raise ModelFileError(f"{node.place}/features: expected {features}, as many as the learner has")
     return Spec(kind, arguments)
 
 
 def arguments_of(
-    node: Node, hints: Mapping[str, Any], features: int, objects: Mapping[str, Any], *, beside: tuple[str, ...] = ()
+    kind: Any, node: Node, features: int, objects: Mapping[str, Any], *, beside: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Arguments of these types from a record."""
-    fields = node.fields(*hints, *beside)
-    return {name: _argument(fields[name], hint, features, objects) for name, hint in hints.items()}
+    """The arguments of a class's constructor from a record; one with a default may be missing in an older record."""
+    hints, parameters = hints_of(kind), inspect.signature(kind).parameters
+    required = [name for name in hints if parameters[name].default is inspect.Parameter.empty]
+    fields = node.fields(*required, *beside, optional=hints)
+    return {name: _argument(fields[name], hint, features, objects) for name, hint in hints.items() if name in fields}
 
 
 def _argument(node: Node, hint: Any, features: int, objects: Mapping[str, Any]) -> Any:

@@ -55,7 +55,7 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
     kind = DRIVERS[fields["driver"].text(DRIVERS)]
     features, outputs = fields["features"].integer(1, MOST_FEATURES), fields["outputs"].integer(0)
     spec = specs.spec_of(fields["spec"], Online, features, objects)
-    options = specs.arguments_of(fields["options"], specs.hints_of(kind.options_class), features, objects)
+    options = specs.arguments_of(kind.options_class, fields["options"], features, objects)
     check_room(fields["spec"].place, bytes_needed(spec, features, outputs), bytes_of(node.value))
     learned = _learned(fields["learned"], outputs)
     try:
