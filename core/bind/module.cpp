@@ -73,7 +73,7 @@ NumPyArray transform(Map& self, const Matrix& x) {
 }
 
 // Named arrays and numbers: all that outlives a call.
-nb::dict state(Online& self) {
+nb::dict state(Stateful& self) {
     Description description;
     self.describe(description);
     nb::dict out;
@@ -93,7 +93,7 @@ nb::dict state(Online& self) {
     return out;
 }
 
-void restore_state(Online& self, const nb::dict& from) {
+void restore_state(Stateful& self, const nb::dict& from) {
     using Any = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
     std::map<std::string, std::pair<Any, double>> held;  // what the pointers point into
     const auto source = [&](const std::string& name) -> Array {
@@ -116,7 +116,7 @@ void restore_state(Online& self, const nb::dict& from) {
     restore(self, source);
 }
 
-std::size_t memory_bytes(Online& self) {
+std::size_t memory_bytes(Stateful& self) {
     Description description;
     self.describe(description);
     return description.bytes;
@@ -174,15 +174,16 @@ NB_MODULE(NOLANA_MODULE, m) {
     nb::class_<Map>(m, "Map").def("transform", &transform, "x"_a);
     nb::class_<Head>(m, "Head");
     nb::class_<Combiner>(m, "Combiner");
-    nb::class_<Online>(m, "Online")
-        .def("learn", &learn, "x"_a, "y"_a, "weight"_a = nb::none())
-        .def("scores", &scores, "x"_a)
+    nb::class_<Stateful>(m, "Stateful")
         .def("state", &state)
         .def("restore", &restore_state, "state"_a)
+        .def_prop_ro("memory_bytes", &memory_bytes);
+    nb::class_<Online, Stateful>(m, "Online")
+        .def("learn", &learn, "x"_a, "y"_a, "weight"_a = nb::none())
+        .def("scores", &scores, "x"_a)
         .def("clear", &Online::clear, "outputs"_a)
         .def_prop_ro("rows", [](const Online& self) { return static_cast<std::uint64_t>(self.rows); })
-        .def_prop_ro("outputs", &Online::outputs)
-        .def_prop_ro("memory_bytes", &memory_bytes);
+        .def_prop_ro("outputs", &Online::outputs);
     nb::class_<Rival, Online>(m, "Rival").def_rw("gamma", &Rival::gamma);
     for (const Bind bind : bindings()) bind(m);
 

@@ -20,6 +20,8 @@ from nolana.reference.maps.map import Map
 from nolana.reference.online import Online
 from nolana.reference.policies import Fixed, KMeans, Policy
 from nolana.reference.rivals.rival import Rival
+from nolana.reference.robust_scaling import RobustScaling
+from nolana.reference.state import Stateful
 from nolana.reference.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
@@ -48,8 +50,10 @@ __all__ = [
     "Policy",
     "Polynomial",
     "Rival",
+    "RobustScaling",
     "Squared",
     "SquaredHinge",
+    "Stateful",
     "add_moments",
     "csv_cells",
     "csv_fields",

@@ -1,13 +1,13 @@
 """Rows in, scores out: what every NumPy learner shares with its compiled twin."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 
-from nolana.reference.state import Array, Field, State, count, export, nbytes, restore
+from nolana.reference.state import Array, Field, State, Stateful, count, restore
 
 
-class Online(ABC):
+class Online(Stateful):
     """Targets are (n, c): y in {-1, +1} or a number for one output, else one output for each class, +1 for its own."""
 
     def __init__(self, features: int) -> None:
@@ -31,7 +31,6 @@ class Online(ABC):
         """Learn the row that was just scored; `rows` counts it already."""
 
     def fields(self) -> list[Field]:
-        """The state."""
         return [count(self, "rows")]
 
     def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
@@ -49,16 +48,7 @@ class Online(ABC):
         """The scores of rows that are not learned."""
         return np.array([self.score(row) for row in x]).reshape(len(x), self.outputs)
 
-    @property
-    def memory_bytes(self) -> int:
-        return nbytes(self.fields())
-
-    def state(self) -> State:
-        """Everything that outlives a call, as named arrays and numbers."""
-        return export(self.fields())
-
     def restore(self, state: State) -> None:
-        """Continue from an exported state."""
         self.outputs = restore(self.fields(), state)["outputs"]
         self.restored()
 

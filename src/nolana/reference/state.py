@@ -1,5 +1,6 @@
 """The state of an object, declared once as a list of fields: export, restore, checks and byte counts follow from it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -138,3 +139,23 @@ def part(fields: Iterable[Field], prefix: str, map_prefix: str) -> list[Field]:
 def nbytes(fields: Iterable[Field]) -> int:
     """Bytes of all arrays."""
     return sum(np.asarray(getattr(field.owner, field.attribute)).nbytes for field in fields if field.shape)
+
+
+class Stateful(ABC):
+    """Something with a state."""
+
+    @abstractmethod
+    def fields(self) -> list[Field]:
+        """The state."""
+
+    def state(self) -> State:
+        """Everything that outlives a call, as named arrays and numbers."""
+        return export(self.fields())
+
+    def restore(self, state: State) -> None:
+        """Continue from an exported state."""
+        restore(self.fields(), state)
+
+    @property
+    def memory_bytes(self) -> int:
+        return nbytes(self.fields())

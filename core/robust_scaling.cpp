@@ -1,0 +1,155 @@
+// Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors that follow clipped running moments. The
+// rules and their reasons stand in nolana/reference/robust_scaling.py.
+#include <cmath>
+
+#include "bind/bind.hpp"
+#include "state.hpp"
+
+namespace nolana {
+
+class RobustScaling final : public Stateful {
+  public:
+    explicit RobustScaling(std::size_t features)
+        : d_(features), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
+          z_variance_(features), differs_(features), late_(features), first_(first_rows * features) {}
+
+    std::size_t features() const { return d_; }
+    double rows = 0;
+
+    void apply(const double* x, std::size_t count, double* z) const {
+        for (std::size_t r = 0; r < count; ++r)
+            for (std::size_t j = 0; j < d_; ++j) z[r * d_ + j] = scaled(x[r * d_ + j], j);
+    }
+
+    void observe(const double* x) {
+        rows += 1;
+        const double a = std::max(1 / rows, 1 / memory), reach = (rows <= first_rows ? 3 : 1) * clip;
+        for (std::size_t j = 0; j < d_; ++j) {
+            double e = x[j] - mean_[j];
+            if (rows > 4) {
+                const double limit = reach * std::max(std::sqrt(variance_[j]), factor_[j] > 0 ? 1 / factor_[j] : 0.0);
+                if (limit > 0) e = std::min(limit, std::max(-limit, e));
+            }
+            mean_[j] += a * e;
+            variance_[j] += a * ((1 - a) * e * e - variance_[j]);
+            const double off = scaled(x[j], j) - z_mean_[j];
+            z_mean_[j] += off / memory;
+            z_variance_[j] += ((1 - 1 / memory) * off * off - z_variance_[j]) / memory;
+            differs_[j] += ((x[j] != center_[j] ? 1.0 : 0.0) - differs_[j]) / memory;
+        }
+        if (rows > first_rows) return;
+        std::copy_n(x, d_, first_.data() + stored_++ * d_);
+        if (rows < first_rows) return;
+        for (std::size_t j = 0; j < d_; ++j) drop_outlier(j);
+        stored_ = 0;
+    }
+
+    std::size_t rows_to_anchor() const {
+        const auto t = static_cast<std::size_t>(rows);
+        if (t >= last_anchor) return check_every - t % check_every;
+        std::size_t power = 2;
+        while (power <= t) power *= 2;
+        return power - t;
+    }
+
+    // Sets the anchors that are due after this row; due[j] is 1 for a feature with a new one.
+    void anchor(double* due) {
+        const auto t = static_cast<std::size_t>(rows);
+        std::fill_n(due, d_, 0.0);
+        if (t < 2) return;
+        const bool regular = t <= last_anchor && (t & (t - 1)) == 0, late = t > last_anchor && t % check_every == 0;
+        for (std::size_t j = 0; j < d_; ++j) {
+            const bool constant = factor_[j] == 0;
+            if (late && late_[j] < late_anchors) {
+                const bool shrunk = !constant && z_variance_[j] < smallest_spread * smallest_spread && varies(j);
+                if (shrunk || (constant && differs_[j] > 0.5)) {
+                    late_[j] += 1;
+                    due[j] = 1;
+                }
+            }
+            if (regular) due[j] = 1;
+            if (due[j] == 0) continue;
+            if (regular || !constant) center_[j] = mean_[j];  // a feature that wakes up keeps its old value as centre
+            factor_[j] = varies(j) ? 1 / std::sqrt(variance_[j]) : 0;
+            differs_[j] = z_mean_[j] = 0;
+            z_variance_[j] = 1;
+        }
+    }
+
+    void describe(Description& d) override {
+        d.count("rows", rows);
+        d.vector("mean", mean_, d_);
+        d.vector("variance", variance_, d_);
+        d.vector("center", center_, d_);
+        d.vector("factor", factor_, d_);
+        d.vector("z_mean", z_mean_, d_);
+        d.vector("z_variance", z_variance_, d_);
+        d.vector("differs", differs_, d_);
+        d.vector("late", late_, d_);
+        d.matrix("first", first_, Side("first", stored_, first_rows), d_, d_);
+    }
+    void resize(const Sizes& sizes) override { stored_ = sizes.at("first"); }
+
+  private:
+    static constexpr double memory = 256, clip = 6, outlier = 1e4, late_anchors = 2, smallest_spread = 0.05, largest = 13;
+    static constexpr std::size_t first_rows = 16, last_anchor = 512, check_every = 64;
+
+    double scaled(double x, std::size_t j) const {
+        const double q = (x - center_[j]) * factor_[j], size = std::fabs(q);
+        return size > 1 ? std::copysign(std::min(1 + std::log(size), largest), q) : q;
+    }
+    bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > 1e-7 * std::fabs(mean_[j]) + 1e-30; }
+
+    // One wild value among the first rows must not set the scale.
+    void drop_outlier(std::size_t j) {
+        double middle = 0, others = 0, variance = 0;
+        for (std::size_t i = 0; i < first_rows; ++i) middle += first_[i * d_ + j] / first_rows;
+        std::size_t worst = 0;
+        for (std::size_t i = 1; i < first_rows; ++i)
+            if (std::fabs(first_[i * d_ + j] - middle) > std::fabs(first_[worst * d_ + j] - middle)) worst = i;
+        for (std::size_t i = 0; i < first_rows; ++i)
+            if (i != worst) others += first_[i * d_ + j] / (first_rows - 1);
+        for (std::size_t i = 0; i < first_rows; ++i)
+            if (i != worst) variance += (first_[i * d_ + j] - others) * (first_[i * d_ + j] - others) / (first_rows - 1);
+        if (!(variance > 0 && variance_[j] > outlier * variance)) return;
+        mean_[j] = others;
+        variance_[j] = variance;
+    }
+
+    std::size_t d_, stored_ = 0;
+    Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, first_;
+};
+
+NOLANA_BINDING(robust_scaling) {
+    const auto check = [](const RobustScaling& self, const Matrix& x) {
+        expect(x.shape(1) == self.features(), "x has another number of features than the scaling");
+    };
+    nb::class_<RobustScaling, Stateful>(m, "RobustScaling")
+        .def(nb::init<std::size_t>(), "features"_a)
+        .def(
+            "apply",
+            [check](const RobustScaling& self, const Matrix& x) {
+                check(self, x);
+                Fresh z = fresh({x.shape(0), x.shape(1)});
+                self.apply(x.data(), x.shape(0), z.data);
+                return z.array;
+            },
+            "x"_a)
+        .def(
+            "observe",
+            [check](RobustScaling& self, const Matrix& x) {
+                check(self, x);
+                for (std::size_t r = 0; r < x.shape(0); ++r) self.observe(x.data() + r * x.shape(1));
+            },
+            "x"_a)
+        .def("anchor",
+             [](RobustScaling& self) {
+                 Fresh due = fresh({self.features()});
+                 self.anchor(due.data);
+                 return due.array;
+             })
+        .def("rows_to_anchor", &RobustScaling::rows_to_anchor)
+        .def_prop_ro("rows", [](const RobustScaling& self) { return static_cast<std::uint64_t>(self.rows); });
+}
+
+}  // namespace nolana

@@ -1,0 +1,137 @@
+"""Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors that follow clipped running moments.
+
+Row t (from 1), a = max(1/t, 1/256), e = x - mu, from t > 4 clipped at +-6 max(sqrt v, 1/i0), three times that while
+t <= 16:
+
+    mu += a e,   v += a ((1 - a) e^2 - v)
+
+At t = 16, where v exceeds 1e4 times the variance without the most extreme value, the other 15 rows alone count.
+Anchors m0 = mu, i0 = 1/sqrt v (0 for a constant feature) are set at t = 2, 4, 8, ..., 512 and then stay:
+
+    q = (x - m0) i0,   z = q for |q| <= 1, else sgn(q) (1 + ln |q|), |z| <= 13
+
+After 512 rows, every 64 rows and at most twice for each feature: a new anchor where the spread of z (over about 256
+rows) fell below .05; a feature that was constant wakes up when more than half of the recent rows differ from it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.reference.bounds import Count
+from nolana.reference.state import Array, Field, Size, Stateful, count
+
+MEMORY = 256  # rows that the running moments remember
+CLIP = 6.0  # deviations
+FIRST_ROWS = 16
+OUTLIER = 1e4  # times the variance without it
+LAST_ANCHOR = 512
+CHECK_EVERY = 64
+LATE_ANCHORS = 2  # for each feature
+SMALLEST_SPREAD = 0.05
+LARGEST = 13.0  # |z|
+
+
+class RobustScaling(Stateful):
+    """Moments (d,), anchors (d,) and the first rows; `observe` never changes an anchor, `anchor` does."""
+
+    def __init__(self, features: Count) -> None:
+        self.features = features
+        self.rows = 0
+        zeros = np.zeros(features)
+        self.mean, self.variance = zeros.copy(), zeros.copy()
+        self.center, self.factor = zeros.copy(), zeros.copy()  # m0 and i0
+        self.z_mean, self.z_variance = zeros.copy(), zeros.copy()
+        self.differs = zeros.copy()  # how often recent rows differ from a constant feature
+        self.late = zeros.copy()  # anchors after the last regular one
+        self.first: Array = np.zeros((0, features))
+
+    def apply(self, x: Array) -> Array:  # (n, d) -> (n, d)
+        """z of rows, by the anchors in use."""
+        q = (x - self.center) * self.factor
+        size = np.abs(q)
+        tail = np.minimum(1 + np.log(np.maximum(size, 1.0)), LARGEST)
+        return np.where(size > 1, np.copysign(tail, q), q)
+
+    def observe(self, x: Array) -> None:  # (n, d)
+        """Rows that were learned."""
+        for row in x:
+            self.observe_row(row)
+
+    def observe_row(self, x: Array) -> None:
+        self.rows += 1
+        t, a = self.rows, max(1 / self.rows, 1 / MEMORY)
+        e = x - self.mean
+        if t > 4:
+            deviation = np.sqrt(self.variance)
+            anchored = np.divide(1.0, self.factor, out=np.zeros_like(self.factor), where=self.factor > 0)
+            limit = (3 if t <= FIRST_ROWS else 1) * CLIP * np.maximum(deviation, anchored)
+            e = np.where(limit > 0, np.clip(e, -limit, limit), e)
+        self.mean = self.mean + a * e
+        self.variance = self.variance + a * ((1 - a) * e * e - self.variance)
+        off = self.apply(x[None])[0] - self.z_mean
+        self.z_mean = self.z_mean + off / MEMORY
+        self.z_variance = self.z_variance + ((1 - 1 / MEMORY) * off * off - self.z_variance) / MEMORY
+        self.differs = self.differs + ((x != self.center).astype(float) - self.differs) / MEMORY
+        if t <= FIRST_ROWS:
+            self.first = np.vstack([self.first, x])
+        if t == FIRST_ROWS:
+            self.drop_outliers()
+            self.first = np.zeros((0, self.features))
+
+    def drop_outliers(self) -> None:
+        """One wild value among the first rows must not set the scale."""
+        middle = self.first.mean(axis=0)
+        worst = np.abs(self.first - middle).argmax(axis=0)
+        for j, i in enumerate(worst):
+            others = np.delete(self.first[:, j], i)
+            variance = others.var()
+            if variance > 0 and self.variance[j] > OUTLIER * variance:
+                self.mean[j], self.variance[j] = others.mean(), variance
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:  # (d,)
+        """Whether the moments are those of a feature that is not constant."""
+        return np.sqrt(self.variance) > 1e-7 * np.abs(self.mean) + 1e-30
+
+    def rows_to_anchor(self) -> int:
+        """Rows until anchors may change."""
+        if self.rows < LAST_ANCHOR:
+            return (1 << max(1, self.rows.bit_length())) - self.rows
+        return CHECK_EVERY - self.rows % CHECK_EVERY
+
+    def anchor(self) -> NDArray[np.bool_]:  # (d,)
+        """Set the anchors that are due after this row; returns which features have a new one."""
+        t = self.rows
+        due = np.zeros(self.features, dtype=bool)
+        if t < 2:
+            return due
+        if t <= LAST_ANCHOR:
+            if t & (t - 1) == 0:
+                due[:] = True
+        elif t % CHECK_EVERY == 0:
+            constant = self.factor == 0
+            shrunk = ~constant & (self.z_variance < SMALLEST_SPREAD**2) & self.varies
+            due = (self.late < LATE_ANCHORS) & (shrunk | (constant & (self.differs > 0.5)))
+            self.late = self.late + due
+            waking = due & constant
+            self.set_anchors(due & ~constant)
+            center = self.center.copy()
+            self.set_anchors(waking)
+            self.center = np.where(waking, center, self.center)  # its old value stays the centre
+            return due
+        self.set_anchors(due)
+        return due
+
+    def set_anchors(self, due: NDArray[np.bool_]) -> None:
+        deviation = np.sqrt(self.variance)
+        factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=self.varies)
+        self.center = np.where(due, self.mean, self.center)
+        self.factor = np.where(due, factor, self.factor)
+        self.differs = np.where(due, 0.0, self.differs)
+        self.z_mean = np.where(due, 0.0, self.z_mean)
+        self.z_variance = np.where(due, 1.0, self.z_variance)
+
+    def fields(self) -> list[Field]:
+        own = ("mean", "variance", "center", "factor", "z_mean", "z_variance", "differs", "late")
+        arrays = [Field(self, name, (self.features,)) for name in own]
+        return [count(self, "rows"), *arrays, Field(self, "first", (Size("first", FIRST_ROWS), self.features))]
