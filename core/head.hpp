@@ -12,6 +12,8 @@ class Head : public Listener {
   public:
     // Called once, before anything else; throws where the map is not one that this head can learn on.
     virtual void attach(Map& map) = 0;
+    // All heads of the learner, in the order of the experts; for a head that reads another one.
+    virtual void connect(const std::vector<Head*>& heads) { (void)heads; }
     // Forget what was learned; this many outputs from now on.
     virtual void clear(std::size_t outputs) = 0;
 
@@ -22,7 +24,8 @@ class Head : public Listener {
     // f (c) of row r of the group.
     virtual void scores(std::size_t r, double* f) const = 0;
     // y and f have one entry for each output; step counts the rows from 1.
-    virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step) = 0;
+    // noise is the variance of a target that is a number.
+    virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step, double noise) = 0;
 
     virtual void describe(Description& d) = 0;
     virtual void resize(const Sizes& sizes, const std::string& prefix) = 0;
@@ -34,6 +37,7 @@ class DenseHead : public Head {
     explicit DenseHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), w_(0) {}
 
     void attach(Map& map) override {
+        if (map_) throw std::invalid_argument("a head can belong to one expert only");
         map_ = dynamic_cast<DenseMap*>(&map);
         if (!map_) throw std::invalid_argument("this head learns on dense features, and the map has sparse ones");
         map.attach(this);

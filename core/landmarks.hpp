@@ -37,6 +37,7 @@ class Landmarks {
     void describe(Description& d, const Side& side) {
         describe_places(d, "landmarks", side);
         d.vector("counts", counts_, side);
+        d.fields.back().low = 0;
     }
 
     void get(std::size_t i, double* u) const {

@@ -17,16 +17,20 @@ struct Expert {
 class Learner final : public Online {
   public:
     Learner(std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts, std::shared_ptr<Combiner> combiner)
-        : Online(maps.empty() ? 0 : maps[0]->features()), maps_(std::move(maps)), experts_(std::move(experts)),
+        : Online(maps.empty() || !maps[0] ? 0 : maps[0]->features()), maps_(std::move(maps)), experts_(std::move(experts)),
           combiner_(std::move(combiner)) {
         if (maps_.empty() || experts_.empty()) throw std::invalid_argument("a learner needs a map and an expert");
         if (experts_.size() > 1 && !combiner_) throw std::invalid_argument("several experts need a combiner");
         for (const auto& map : maps_)
-            if (map->features() != features_) throw std::invalid_argument("the maps differ in their number of features");
-        for (const Expert& expert : experts_) {
+            if (!map || map->features() != features_)
+                throw std::invalid_argument("the maps differ in their number of features");
+        for (const Expert& expert : experts_)
             if (expert.map >= maps_.size()) throw std::invalid_argument("an expert names a map that does not exist");
-            expert.head->attach(*maps_[expert.map]);
-        }
+        for (const auto& map : maps_) map->claim();
+        for (const Expert& expert : experts_) expert.head->attach(*maps_[expert.map]);
+        std::vector<Head*> heads;
+        for (const Expert& expert : experts_) heads.push_back(expert.head.get());
+        for (Head* head : heads) head->connect(heads);
         clear(1);
     }
 
@@ -48,7 +52,7 @@ class Learner final : public Online {
                 if (combiner_) combiner_->learn(scores_.data(), y + at * c, scores + at * c, w);
                 const double* f = combiner_ ? scores_.data() : scores + at * c;
                 for (const Expert& expert : experts_) {
-                    expert.head->learn(r, y + at * c, f, w, rows);
+                    expert.head->learn(r, y + at * c, f, w, rows, 1);
                     f += c;
                 }
                 for (const auto& map : maps_) map->after(r, rows);

@@ -15,6 +15,7 @@ class Squared final : public Loss {  // (y - f)^2
         return {(y - f) / (noise / weight + kappa), weight / noise};
     }
     bool active(double, double) const override { return true; }
+    bool linear() const override { return true; }
 };
 
 class SquaredHinge final : public Loss {  // max(0, 1 - y f)^2

@@ -36,10 +36,16 @@ class Map {
   public:
     explicit Map(std::size_t features) : features_(features) {
         if (features == 0) throw std::invalid_argument("a map needs at least one feature");
+        if (features > most_rows) throw std::bad_array_new_length();
     }
 
     virtual ~Map() = default;
     std::size_t features() const { return features_; }
+    // A map belongs to one learner: listeners are never detached.
+    void claim() {
+        if (claimed_) throw std::invalid_argument("a map can belong to one learner only");
+        claimed_ = true;
+    }
     void attach(Listener* listener) { listeners_.push_back(listener); }
 
     // The features of up to `group` rows of x, until the next call; x must stay where it is.
@@ -62,6 +68,7 @@ class Map {
 
   private:
     std::size_t features_;
+    bool claimed_ = false;
     std::vector<Listener*> listeners_;
 };
 

@@ -7,7 +7,9 @@ namespace nolana {
 
 class Online : public Stateful {
   public:
-    explicit Online(std::size_t features) : features_(features) {}
+    explicit Online(std::size_t features) : features_(features) {
+        if (features > most_rows) throw std::bad_array_new_length();
+    }
 
     std::size_t features() const { return features_; }
     std::size_t outputs() const { return outputs_; }
@@ -15,6 +17,7 @@ class Online : public Stateful {
 
     // Back to before the first row, with this many outputs.
     void clear(std::size_t outputs) {
+        if (outputs > Side::most_outputs) throw std::invalid_argument("too many outputs");
         outputs_ = outputs;
         rows = 0;
         reset();

@@ -22,7 +22,8 @@ struct Side {
     Side(std::size_t n) : value(n), most(n) {}
     Side(std::string name, std::size_t value, std::size_t most = unlimited, Scope scope = Scope::part)
         : name(std::move(name)), value(value), most(most), scope(scope) {}
-    static Side outputs(std::size_t n) { return {"outputs", n, unlimited, Scope::learner}; }
+    static Side outputs(std::size_t n) { return {"outputs", n, most_outputs, Scope::learner}; }
+    static constexpr std::size_t most_outputs = 1 << 24;
     // The numbers in the lower triangle of a square of this side.
     Side triangle() const {
         Side side = *this;
@@ -49,6 +50,9 @@ struct Field {
     double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
     std::string below = {};  // name of a size that every value must stay below
     bool whole = false;
+    // An array of float32: these take the place of get and set.
+    std::function<void(float*)> get_single = {};
+    std::function<void(const float*)> set_single = {};
 
     std::size_t count() const {
         std::size_t n = 1;
@@ -62,7 +66,12 @@ class Description {
     std::vector<Field> fields;
     std::size_t bytes = 0;  // of state and scratch
 
-    void number(const std::string& name, double& value) { add(scalar(name, value)); }
+    void number(const std::string& name, double& value, double low) {
+        Field field = scalar(name, value);
+        field.low = low;
+        add(std::move(field));
+    }
+    static constexpr double positive = 5e-324;  // the lowest number above 0
     // A number of rows or moves.
     void count(const std::string& name, double& value) {
         Field field = scalar(name, value);
@@ -87,6 +96,15 @@ class Description {
              [&buffer, r, c, stride](const double* from) {
                  for (std::size_t i = 0; i < r; ++i) std::copy_n(from + i * c, c, buffer.data() + i * stride);
              }});
+    }
+    // Single precision, rows without gaps; every value at least `low`.
+    void single(const std::string& name, BufferOf<float>& buffer, const Side& rows, const Side& columns, double low) {
+        bytes += buffer.bytes();
+        const std::size_t n = rows.value * columns.value;
+        Field field{name, {rows, columns}, {}, {}, low};
+        field.get_single = [&buffer, n](float* to) { std::copy_n(buffer.data(), n, to); };
+        field.set_single = [&buffer, n](const float* from) { std::copy_n(from, n, buffer.data()); };
+        add(std::move(field));
     }
     // The lower triangle, row by row; row i of the field is row place(i) of the matrix.
     template <class Place> void symmetric(const std::string& name, Symmetric& m, const Side& n, Place place) {
@@ -137,6 +155,7 @@ class Stateful {
 struct Array {
     std::vector<std::size_t> shape;
     const double* data;
+    const float* single = nullptr;  // where it is an array of float32
 };
 // Throws where there is no such array.
 using Source = std::function<Array(const std::string&)>;
@@ -150,6 +169,8 @@ inline std::string shape_text(const std::vector<std::size_t>& shape) {
 // Checks one field and notes the sizes that it decides.
 inline void check(const Field& field, const Array& array, Sizes& sizes) {
     const auto refuse = [&](const std::string& why) { throw std::invalid_argument("state: " + field.name + " " + why); };
+    if (static_cast<bool>(field.set_single) != static_cast<bool>(array.single))
+        refuse(field.set_single ? "is not an array of float32" : "is not an array of float64");
     const std::size_t sides = field.shape.size();
     if (array.shape.size() != sides)
         refuse("has " + std::to_string(array.shape.size()) + " dimensions, expected " + std::to_string(sides));
@@ -173,7 +194,7 @@ inline void check(const Field& field, const Array& array, Sizes& sizes) {
     std::size_t count = 1;
     for (const std::size_t n : array.shape) count *= n;
     for (std::size_t i = 0; i < count; ++i) {
-        const double value = array.data[i];
+        const double value = array.single ? static_cast<double>(array.single[i]) : array.data[i];
         if (value >= field.low && value <= high && (!field.whole || value == std::floor(value))) continue;
         if (std::isnan(value) && !field.whole && field.low == -high) continue;  // a diverged model can be copied
         refuse("holds " + std::to_string(value) + ", which is " +
@@ -195,7 +216,13 @@ inline void restore(Stateful& self, const Source& source) {
     self.resize(sizes);
     Description after;
     self.describe(after);
-    for (const Field& field : after.fields) field.set(source(field.name).data);
+    for (const Field& field : after.fields) {
+        const Array array = source(field.name);
+        if (array.single)
+            field.set_single(array.single);
+        else
+            field.set(array.data);
+    }
 }
 
 }  // namespace nolana

@@ -89,11 +89,11 @@ def test_with_a_compiler_the_core_is_there(source, tmp_path):
 
 
 def test_an_error_in_the_core_fails_the_install(source, tmp_path):
-    with (source / "core" / "learner.hpp").open("a") as file:
+    with (source / "core" / "learner.cpp").open("a") as file:
         file.write("\nthis is not C++\n")
     built = wheel(source, tmp_path)
     assert built.returncode != 0
-    assert "learner.hpp" in built.stdout + built.stderr
+    assert "learner.cpp" in built.stdout + built.stderr
     assert not list((tmp_path / "out").glob("*.whl"))
 
 

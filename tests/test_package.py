@@ -5,6 +5,7 @@ import importlib
 import inspect
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -119,13 +120,12 @@ def argument_names(compiled):
 
 
 def reference_names():
-    """Everything in nolana.reference and in nolana.reference.rivals, by name."""
+    """Everything that is defined in nolana.reference, by name."""
     from nolana import reference
-    from nolana.reference import rivals
 
     found = {name: getattr(reference, name) for name in reference.__all__}
-    for path in Path(rivals.__file__).parent.glob("*.py"):
-        module = importlib.import_module(f"nolana.reference.rivals.{path.stem}")
+    for info in pkgutil.walk_packages(reference.__path__, "nolana.reference."):
+        module = importlib.import_module(info.name)
         found |= {n: v for n, v in vars(module).items() if inspect.isclass(v) and v.__module__ == module.__name__}
     return found
 

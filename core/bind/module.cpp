@@ -86,6 +86,13 @@ nb::dict state(Stateful& self) {
         }
         std::vector<std::size_t> shape;
         for (const Side& side : field.shape) shape.push_back(side.length(side.value));
+        if (field.get_single) {
+            auto* data = new float[std::max<std::size_t>(1, field.count())];
+            nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+            field.get_single(data);
+            out[field.name.c_str()] = nb::ndarray<nb::numpy, float>(data, shape.size(), shape.data(), owner);
+            continue;
+        }
         Fresh array = fresh(shape);
         field.get(array.data);
         out[field.name.c_str()] = array.array;
@@ -95,23 +102,33 @@ nb::dict state(Stateful& self) {
 
 void restore_state(Stateful& self, const nb::dict& from) {
     using Any = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+    using Single = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
     std::map<std::string, std::pair<Any, double>> held;  // what the pointers point into
+    std::map<std::string, Single> singles;
+    const auto shape_of = [](const auto& array) {
+        std::vector<std::size_t> shape;
+        for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
+        return shape;
+    };
     const auto source = [&](const std::string& name) -> Array {
         if (!held.contains(name)) {
             if (!from.contains(name.c_str())) throw std::invalid_argument("state: " + name + " is missing");
             const nb::object value = from[name.c_str()];
             auto& [array, number] = held[name];
-            if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value)) {
-                number = nb::cast<double>(value);
-            } else if (!nb::try_cast(value, array)) {
+            Single single;
+            if (nb::try_cast(value, single, false)) singles[name] = single;
+            const bool scalar = nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value);
+            const bool fits = scalar ? !nb::isinstance<nb::bool_>(value) && nb::try_cast(value, number)
+                                     : nb::try_cast(value, array);
+            if (!fits) {
                 throw std::invalid_argument("state: " + name + " is neither a number nor an array of numbers");
             }
         }
         const auto& [array, number] = held[name];
+        if (const auto single = singles.find(name); single != singles.end())
+            return {shape_of(single->second), nullptr, single->second.data()};
         if (!array.is_valid()) return {{}, &number};
-        std::vector<std::size_t> shape;
-        for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
-        return {shape, array.data()};
+        return {shape_of(array), array.data()};
     };
     restore(self, source);
 }

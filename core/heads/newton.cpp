@@ -32,7 +32,7 @@ class Newton final : public DenseHead {
     std::size_t rows_to_sweep() const override {
         return r_->waiting() == Covariance::room ? group : group - r_->waiting();
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double, double) override {
         bool asked = false;
         for (std::size_t o = 0; o < outputs_ && !asked; ++o) asked = loss_->active(y[o], f[o]);
         if (asked) step(r, y, f, weight);

@@ -13,7 +13,7 @@ class SGD final : public DenseHead {
     SGD(std::shared_ptr<const Loss> loss, double rate, double power, double decay)
         : DenseHead(std::move(loss)), rate_(rate), power_(power), decay_(decay) {}
 
-    void learn(std::size_t r, const double* y, const double* f, double weight, double step) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double step, double) override {
         const std::size_t width = map_->row(r).width();
         const double eta = power_ == 0 ? rate_ : rate_ * std::pow(step, -power_);
         for (std::size_t o = 0; o < outputs_; ++o) {

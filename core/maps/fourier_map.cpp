@@ -27,7 +27,7 @@ class FourierMap final : public DenseMap {
         for (std::size_t i = 0; i < side().value; ++i) target.set(place(i), place(i), target(place(i), place(i)) + factor);
     }
     void describe(Description& d) override {
-        d.number("gamma", gamma);
+        d.number("gamma", gamma, Description::positive);
         d.scratch(values_, phi_);
         d.bytes += sizeof(*this);
     }

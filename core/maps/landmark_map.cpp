@@ -17,10 +17,9 @@ class LandmarkMap final : public DenseMap {
   public:
     LandmarkMap(std::size_t features, std::size_t capacity, std::shared_ptr<const Kernel> kernel,
                 std::shared_ptr<Policy> policy)
-        : DenseMap(features, capacity), kernel_(std::move(kernel)), policy_(std::move(policy)),
+        : DenseMap(features, checked(capacity)), kernel_(std::move(kernel)), policy_(std::move(policy)),
           landmarks_(capacity, features), inverse_(capacity), products_(stride_), distances_(group * stride_),
           move_values_(4 * stride_), places_(2 * features) {
-        if (capacity == 0) throw std::invalid_argument("a landmark map needs room for at least one landmark");
     }
 
     Side side() const override { return {"landmarks", landmarks_.size(), landmarks_.capacity(), Side::Scope::map}; }
@@ -91,9 +90,9 @@ class LandmarkMap final : public DenseMap {
     void describe(Description& d) override {
         landmarks_.describe(d, side());
         d.symmetric("inverse", inverse_.matrix(), side(), [](std::size_t i) { return i; });
-        d.number("gamma", gamma);
-        d.number("threshold", threshold);
-        d.number("ridge", ridge);
+        d.number("gamma", gamma, Description::positive);
+        d.number("threshold", threshold, 0);
+        d.number("ridge", ridge, 0);
         d.count("moves", moves_);
         d.count("since_refresh", since_refresh_);
         policy_->describe(d, side());
@@ -116,6 +115,12 @@ class LandmarkMap final : public DenseMap {
 
   private:
     static constexpr double smallest_ridge = 1e-6;  // relative to the mean of k(u, u)
+
+    static std::size_t checked(std::size_t capacity) {
+        if (capacity == 0) throw std::invalid_argument("a landmark map needs room for at least one landmark");
+        if (capacity > most_rows) throw std::bad_array_new_length();
+        return capacity;
+    }
 
     const double* row_of(std::size_t r) const { return x_ + r * features(); }
     Values move_values() { return {move_values_.data(), move_values_.data() + 2 * stride_, stride_}; }

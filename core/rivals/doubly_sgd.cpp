@@ -20,7 +20,9 @@ class DoublySGD final : public Rival {
         : Rival(features), budget_(budget), pairs_((features + 1) / 2), stride_(padded(budget, lanes)),
           loss_(std::move(loss)), rate_(rate), decay_(decay), seed_(seed), angles_(stride_), sines_(stride_),
           phi_(stride_), a_(stride_), radii_(pairs_), turns_(padded(pairs_, lanes)), across_(turns_.size()),
-          along_(turns_.size()) {}
+          along_(turns_.size()) {
+        if (budget == 0) throw std::invalid_argument("the budget must be at least one feature");
+    }
 
     void describe(Description& d) override {
         Rival::describe(d);

@@ -41,7 +41,7 @@ class Rival : public Online {
     }
     void describe(Description& d) override {
         Online::describe(d);
-        d.number("gamma", gamma);
+        d.number("gamma", gamma, Description::positive);
     }
 
   protected:

@@ -10,7 +10,7 @@ namespace nolana {
 class SupportRival : public Rival {
   public:
     SupportRival(std::size_t features, std::size_t budget, std::shared_ptr<const Kernel> kernel)
-        : Rival(features), supports_(budget, features, std::move(kernel)) {
+        : Rival(features), supports_(checked(budget), features, std::move(kernel)) {
         if (budget == 0) throw std::invalid_argument("the budget must be at least one support vector");
     }
 
@@ -38,6 +38,12 @@ class SupportRival : public Rival {
     }
 
     Supports supports_;
+
+  private:
+    static std::size_t checked(std::size_t budget) {
+        if (budget > most_rows) throw std::bad_array_new_length();
+        return budget;
+    }
 };
 
 // The slopes of a row's loss, times its weight, one for each output.

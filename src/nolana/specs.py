@@ -146,7 +146,7 @@ def _argument(node: Node, hint: Any, features: int, objects: Mapping[str, Any]) 
         return spec_of(node, hint, features, objects)
     base, bound = typing.get_args(hint)
     if isinstance(bound, Rows):
-        array = node.array((None,) if bound.dimensions == 1 else (None, features))
+        array = node.array((None,) if bound.dimensions == 1 else (None, None if bound.free else features))
         if not len(array):
             raise node.wrong("at least one row")
         return np.ascontiguousarray(array)

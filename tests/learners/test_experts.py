@@ -160,3 +160,50 @@ def test_what_cannot_be_a_learner_is_refused(engine):
         engine.Learner([landmarks(engine), engine.FourierMap(np.ones((2, 4)))], [engine.Expert(0, head)])
     with pytest.raises(ValueError, match="need a loss with curvature"):
         engine.Newton(engine.Hinge(), 0.1, 1.0, 0.0)
+
+
+@builds
+def test_a_part_belongs_to_one_learner(build):
+    """A map remembers its heads, so that neither can be used twice."""
+    map, head = landmarks(build), HEADS["newton"](build)
+    build.Learner([map], [build.Expert(0, head)])
+    with pytest.raises(ValueError, match="a map can belong to one learner only"):
+        build.Learner([map], [build.Expert(0, HEADS["sgd"](build))])
+    with pytest.raises(ValueError, match="a head can belong to one expert only"):
+        build.Learner([landmarks(build)], [build.Expert(0, head)])
+    with pytest.raises((ValueError, TypeError)):
+        build.Learner([None], [build.Expert(0, HEADS["sgd"](build))])
+
+
+@builds
+def test_sizes_that_overflow_are_refused(build):
+    for size in (2**31 + 1, 2**61, 2**63):
+        with pytest.raises(MemoryError):
+            build.LandmarkMap(2, size, build.RBF(), build.Fixed(0.0))
+        with pytest.raises(MemoryError):
+            build.BOGD(2, size, build.RBF(), build.Hinge(), 0.1, 0.0, 1.0, 0)
+    made = learner(build)
+    made.learn(*rows(20))
+    state = made.state()
+    for outputs in (2**25, 2**45):
+        with pytest.raises(ValueError, match="outputs"):
+            made.clear(outputs)
+        with pytest.raises(ValueError, match="state: expert0/weights has"):
+            made.restore(state | {"expert0/weights": np.zeros((outputs, 0))})
+    assert same_state(made.state(), state)
+
+
+@engines
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("gamma", 0.0), ("gamma", -1.0), ("ridge", -1.0), ("threshold", -1.0), ("gamma", 10**400), ("rows", True)],
+)
+def test_numbers_out_of_range_are_refused(engine, name, value):
+    made = engine.Learner([landmarks(engine)], [engine.Expert(0, HEADS["sgd"](engine))])
+    made.learn(*rows(30, outputs=1))
+    state = made.state()
+    with pytest.raises(ValueError, match=f"state: {name}"):
+        made.restore(state | {name: value})
+    with pytest.raises(ValueError, match="state: counts holds"):
+        made.restore(state | {"counts": -state["counts"]})
+    assert same_state(made.state(), state)

@@ -1,5 +1,7 @@
 """A sample weight multiplies the row's loss: the weighted core against NumPy with the loss itself multiplied."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,19 @@ def test_every_method_says_what_a_weight_is_or_refuses_it(name):
         return
     with pytest.raises(ValueError, match="defines no weights"):
         CATALOGUE[name].classifier().learn(x, y, sample_weight=np.ones(20))
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_blocks_of_weight_zero_take_no_memory_and_can_be_copied(name):
+    """While the width is estimated rows are stored: those that are not learned are not."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    model = CATALOGUE[name].classifier(random_state=0)
+    for _ in range(3):
+        model.partial_fit(x[:5], y[:5], classes=[0, 1], sample_weight=np.zeros(5))
+    assert pickle.loads(pickle.dumps(model))._learner.state().keys() == model._learner.state().keys()
+    model.partial_fit(x, y)
+    before = model.memory_bytes_
+    for _ in range(20):
+        model.partial_fit(x, y, sample_weight=np.zeros(40))
+    assert model.memory_bytes_ == before

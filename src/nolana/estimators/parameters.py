@@ -60,10 +60,12 @@ def number(
     return x
 
 
-def integer(name: str, value: Any, low: int) -> int:
-    """A whole number."""
+def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """A whole number in a range."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
         raise ValueError(f"{name}={value!r} is not a whole number of at least {low}")
+    if high is not None and int(value) > high:
+        raise ValueError(f"{name}={value!r} is more than {high}")
     return int(value)
 
 
@@ -253,7 +255,7 @@ def map_of(estimator: Any, n_features: int, solver: str, rank: int, refit: str, 
         "kernel": kernel_of(estimator.kernel, estimator.degree, estimator.coef0),
         "policy": policy_of(estimator.landmarks, estimator.novelty),
     }
-    iterations = integer("power_iterations", estimator.power_iterations, 1)
+    iterations = integer("power_iterations", estimator.power_iterations, 1, 1000)
     if solver == "inverse":
         return Spec(PaperLandmarkMap, common | {"penalty": penalty}) if refit == "paper" else Spec(LandmarkMap, common)
     method, stage_two = labels(Solver)[solver], labels(Refit)[refit]

@@ -32,12 +32,19 @@ class Driver:
     output_weights: ClassVar[tuple[str, ...]] = ("weights", "fourier_weights")  # fields with one row for each output
 
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
+        self.check(spec, options)
         self.spec, self.options, self.n_features = spec, options, features
         self.lock = FairLock()
         self.runs_user_code = spec.runs_user_code
         self._module: Any = engine() if spec.is_compiled(engine()) else reference
         self._engine = spec.build(self._module)
         self._engine.clear(outputs)
+
+    @classmethod
+    def check(cls, spec: Spec, options: Any) -> None:
+        """ValueError for a spec that this driver cannot run, before anything is built."""
+        if spec.kind is Learner and not len(spec.arguments["maps"]) == len(spec.arguments["experts"]) == 1:
+            raise ValueError("this driver runs a learner with one map and one expert")
 
     @property
     def rows(self) -> int:

@@ -28,6 +28,8 @@ from nolana.maps.spectrum import Spectrum
 from nolana.reference.bounds import Count, Share, Threshold, Width
 from nolana.reference.inverse import inverted
 from nolana.reference.kernels import SMALLEST_SQUARE, Kernel, squared_distances
+from nolana.reference.learner import Learner
+from nolana.reference.maps.landmark_map import LandmarkMap, MovingLandmarks
 from nolana.reference.state import pack
 from nolana.specs import Spec
 
@@ -83,6 +85,15 @@ class LandmarkLearner(Driver):
         if initial_landmarks is not None:
             self._start_from(initial_landmarks, outputs)
         self._due = self._rows_to_event()
+
+    @classmethod
+    def check(cls, spec: Spec, options: LandmarkOptions) -> None:
+        super().check(spec, options)
+        map = spec.arguments["maps"][0] if spec.kind is Learner else spec
+        if not issubclass(map.kind, MovingLandmarks):
+            raise ValueError(f"this driver runs a map over landmarks, not {map.kind.__name__}")
+        if options.rank is not None and not issubclass(map.kind, LandmarkMap):
+            raise ValueError(f"rank cuts the inverse of a LandmarkMap, which {map.kind.__name__} does not have")
 
     # Reading
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from nolana.errors import ModelFileError
 from nolana.modelfile.tree import Tree
+from nolana.reference.heads.newton import Newton
 from nolana.specs import Spec
 
 FREE = 1 << 26
@@ -27,14 +28,22 @@ def bytes_of(tree: Tree) -> int:
 
 
 def bytes_needed(spec: Spec, features: int, outputs: int) -> int:
-    """Bytes that a learner of this spec takes, roughly and at most."""
-    total = 64 * features
+    """Bytes that a learner of this spec takes, roughly and at most: at least what format version 1 allowed for."""
+    numbers, covariances = 8 * features, sum(part.kind is Newton for part in spec.parts())
     for part in spec.parts():
-        places = part.arguments.get("capacity", part.arguments.get("budget", 0)) + 9
-        draws = len(part.arguments.get("projections", ())) + 8
-        square = places * places if getattr(part.kind, "matrix", "capacity" in part.arguments) else 0
-        total += 8 * (places * (features + outputs + 64) + 4 * draws * (features + outputs + 16) + square)
-    return int(total)
+        arguments, wide = part.arguments, features + outputs + 16
+        if "capacity" in arguments:
+            m = arguments["capacity"] + 8
+            numbers += m * (features + outputs + 64) + m * m * max(1, covariances)
+        if "budget" in arguments:
+            b = arguments["budget"] + 9
+            numbers += b * wide + (b * b if part.kind.matrix else 0)
+        if "projections" in arguments:
+            draws = len(arguments["projections"]) + 8
+            numbers += 4 * draws * wide + 4 * draws * draws * covariances
+        if "table" in arguments:
+            numbers += arguments["table"] * (outputs + 1)
+    return int(8 * numbers)
 
 
 def room_for(needed: int, present: int) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
         learner = kind(spec, kind.options_class(**options), features, outputs)
         learner.restore(learned)
         unknown = learned.keys() ^ learner.state().keys()
-    except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError, MemoryError) as error:
         raise ModelFileError(f"{node.place}: {str(error) or type(error).__name__}") from error
     if unknown:
         raise ModelFileError(f"{node.place}/learned: {sorted(unknown)[0]!r} does not belong to this learner")
@@ -80,6 +80,6 @@ def _learned(node: Node, outputs: int) -> dict[str, Any]:
         else:
             learned[name] = entry.number(unbounded=name == "threshold")
     weights = learned.get("weights")
-    if not isinstance(weights, np.ndarray) or len(weights) != outputs:
+    if not isinstance(weights, np.ndarray) or weights.ndim != 2 or len(weights) != outputs:
         raise ModelFileError(f"{node.place}/weights: expected one row for each of the {outputs} outputs")
     return learned

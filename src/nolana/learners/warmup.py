@@ -12,6 +12,8 @@ import numpy as np
 
 from nolana.learners.driver import Array, Driver, State
 from nolana.reference.bounds import Positive, Width
+from nolana.reference.learner import Learner
+from nolana.reference.maps.fourier_map import FourierMap
 from nolana.reference.state import Field, Size
 from nolana.reference.state import check as check_field
 from nolana.specs import Spec
@@ -41,6 +43,12 @@ class WarmupLearner(Driver):
             self._scaled.gamma = options.gamma
         self._first: list[tuple[Array, Array, Array]] = []  # rows, targets and weights while the width is open
 
+    @classmethod
+    def check(cls, spec: Spec, options: WarmupOptions) -> None:
+        super().check(spec, options)
+        if spec.kind is Learner and spec.arguments["maps"][0].kind is not FourierMap:
+            raise ValueError("this driver runs a rival, or a learner on Fourier features")
+
     @property
     def gamma(self) -> float:
         return float(self._scaled.gamma)
@@ -63,7 +71,8 @@ class WarmupLearner(Driver):
             scores[rows] = self._engine.learn(x[rows], y[rows], weights)
             if before < LAST_ESTIMATE:
                 learned = weights > 0
-                self._first.append((x[rows][learned], y[rows][learned], weights[learned]))
+                if learned.any():
+                    self._first.append((x[rows][learned], y[rows][learned], weights[learned]))
                 if self.rows != before and self.rows >= 2 and self.rows & (self.rows - 1) == 0:
                     self._estimate()
             start = rows.stop
@@ -101,4 +110,5 @@ class WarmupLearner(Driver):
         elif self.options.gamma is None and 0 < state["rows"] < LAST_ESTIMATE:
             raise ValueError("state: first_rows is missing, though the width is still open")
         super().restore(state)
-        self._first = [(state["first_rows"], state["first_targets"], state["first_weights"])] if stored else []
+        first = tuple(np.array(state[name], dtype=np.float64) for name in ROWS) if stored else ()
+        self._first = [first] if len(first) == 3 else []

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from nolana.reference.bounds import Count
+from nolana.reference.bounds import Iterations
 
 Array = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ class Randomized(Solver):
 
     label = "randomized"
 
-    def __init__(self, iterations: Count) -> None:
+    def __init__(self, iterations: Iterations) -> None:
         self.iterations = iterations
 
     def moved(self, spectrum: Spectrum, q: int, column: Array, gram: Array | None) -> Spectrum:

@@ -84,6 +84,7 @@ class Node:
         """A number in [low, high], finite unless ``unbounded``."""
         value = self.value
         right = isinstance(value, float | int) and not isinstance(value, bool) and low <= value <= high
+        right = right and (isinstance(value, float) or abs(value) <= LARGEST_COUNT)
         if not right or (open_low and value == low) or (math.isinf(value) and not unbounded):
             raise self.wrong(f"a number {'above' if open_low else 'of at least'} {low:g} and at most {high:g}")
         return float(value)

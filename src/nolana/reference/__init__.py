@@ -7,6 +7,7 @@ that their learners export. Letters: n rows, d features, m landmarks, r rank, c 
 from nolana.reference.checks import add_moments, first_beyond
 from nolana.reference.combiners import Combiner, Mean
 from nolana.reference.csv import csv_cells, csv_fields
+from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.head import Head
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.sgd import SGD
@@ -14,6 +15,7 @@ from nolana.reference.json import json_cells
 from nolana.reference.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
 from nolana.reference.learner import Expert, Learner
 from nolana.reference.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Squared, SquaredHinge
+from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.fourier_map import FourierMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.map import Map
@@ -27,8 +29,11 @@ from nolana.reference.text import integer_fields, libsvm_extent, libsvm_rows, nu
 __all__ = [
     "RBF",
     "SGD",
+    "CellMap",
     "Combiner",
+    "ConstantCells",
     "Cosine",
+    "DiagonalCells",
     "EpsilonInsensitive",
     "Expert",
     "Fixed",

@@ -19,9 +19,13 @@ class Range:
 
 @dataclass(frozen=True)
 class Rows:
-    """An array of numbers with this many dimensions and at least one row; two: as wide as the learner's features."""
+    """An array of numbers with this many dimensions and at least one row; two: as wide as the learner's features.
+
+    `free` leaves the width open.
+    """
 
     dimensions: int
+    free: bool = False
 
 
 Positive = Annotated[float, Range(0.0, above=True)]
@@ -30,8 +34,10 @@ Width = Annotated[float, Range(0.0, 1e300, above=True)]
 Threshold = Annotated[float, Range(0.0, unbounded=True)]
 Share = Annotated[float, Range(0.0, 1.0)]
 Count = Annotated[int, Range(1, 2**53)]
+Iterations = Annotated[int, Range(1, 1000)]
 Degree = Annotated[int, Range(1, 2**31 - 1)]
 Seed = Annotated[int, Range(0, 2**53)]
 Index = Annotated[int, Range(0, 2**53)]
 Projections = Annotated[NDArray[np.float64], Rows(2)]
-Vector = Annotated[NDArray[np.float64], Rows(1)]
+Numbers = Annotated[NDArray[np.float64], Rows(1)]
+Table = Annotated[NDArray[np.float64], Rows(2, free=True)]

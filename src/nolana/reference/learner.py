@@ -37,6 +37,8 @@ class Learner(Online):
             if expert.map >= len(maps):
                 raise ValueError("an expert names a map that does not exist")
             expert.head.attach(maps[expert.map])
+        for expert in experts:
+            expert.head.connect([each.head for each in experts])
         self.clear(1)
 
     def reset(self) -> None:

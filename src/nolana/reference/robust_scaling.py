@@ -91,7 +91,7 @@ class RobustScaling(Stateful):
     @property
     def varies(self) -> NDArray[np.bool_]:  # (d,)
         """Whether the moments are those of a feature that is not constant."""
-        return np.sqrt(self.variance) > 1e-7 * np.abs(self.mean) + 1e-30
+        return np.asarray(np.sqrt(self.variance) > 1e-7 * np.abs(self.mean) + 1e-30)
 
     def rows_to_anchor(self) -> int:
         """Rows until anchors may change."""
@@ -118,7 +118,7 @@ class RobustScaling(Stateful):
             center = self.center.copy()
             self.set_anchors(waking)
             self.center = np.where(waking, center, self.center)  # its old value stays the centre
-            return due
+            return np.asarray(due)
         self.set_anchors(due)
         return due
 

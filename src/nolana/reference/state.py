@@ -12,6 +12,7 @@ Array = NDArray[np.float64]
 State = dict[str, Any]
 
 MOST = 2**53  # of a count
+POSITIVE = 5e-324  # the lowest number above 0
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Size:
     owner: str = "part"  # whose size it is where a learner has several parts: part, map or learner
 
 
-OUTPUTS = Size("outputs", owner="learner")
+OUTPUTS = Size("outputs", 2**24, owner="learner")
 Shape = tuple[Size | int, ...]
 
 
@@ -39,6 +40,7 @@ class Field:
     whole: bool = False
     low: float = -np.inf
     below: str = ""  # a size that every value must stay below
+    dtype: Any = np.float64
 
     @property
     def key(self) -> str:
@@ -50,7 +52,7 @@ class Field:
         value = getattr(self.owner, self.attribute)
         if not self.shape:
             return float(value)
-        return pack(value) if self.packed else np.array(value, dtype=np.float64)
+        return pack(value) if self.packed else np.array(value, dtype=self.dtype)
 
     def set(self, value: Any) -> None:
         """Take an exported value."""
@@ -59,7 +61,7 @@ class Field:
         elif self.packed:
             setattr(self.owner, self.attribute, unpack(np.asarray(value)))
         else:
-            setattr(self.owner, self.attribute, np.array(value, dtype=np.float64))
+            setattr(self.owner, self.attribute, np.array(value, dtype=self.dtype))
 
 
 def count(owner: Any, attribute: str) -> Field:
@@ -103,6 +105,8 @@ def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None
     value = np.asarray(state[field.key])
     if value.dtype.kind not in "fiu":
         raise ValueError(f"state: {field.key} is neither a number nor an array of numbers")
+    if (value.dtype == np.float32) != (field.dtype == np.float32):
+        raise ValueError(f"state: {field.key} is not an array of {np.dtype(field.dtype)}")
     if value.ndim != len(field.shape):
         raise ValueError(f"state: {field.key} has {value.ndim} dimensions, expected {len(field.shape)}")
     expected = []

@@ -33,9 +33,12 @@ class Head(ABC):
         """f of the row that the map evaluated."""
         return self.weights @ self.map.phi
 
+    def connect(self, heads: list["Head"]) -> None:
+        """All heads of the learner, in the order of the experts; for a head that reads another one."""
+
     @abstractmethod
-    def learn(self, y: Array, f: Array, weight: float, step: int) -> None:  # (c,), (c,)
-        """The row that was scored; step counts rows from 1."""
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:  # (c,), (c,)
+        """The row that was scored; step counts rows from 1, noise is the variance of a target that is a number."""
 
     def follow(self, event: Event) -> None:
         """The map changed."""

@@ -42,7 +42,7 @@ class Newton(Head):
     def restored_nothing(self) -> None:
         self.waiting_left = self.waiting_right = np.zeros((0, len(self.covariance)))
 
-    def learn(self, y: Array, f: Array, weight: float, step: int) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         active = [self.loss.active(*pair) for pair in zip(y, f, strict=True)]
         if not any(active):
             return

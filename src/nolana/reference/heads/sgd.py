@@ -19,7 +19,7 @@ class SGD(Head):
         super().__init__(loss)
         self.rate, self.power, self.decay = rate, power, decay
 
-    def learn(self, y: Array, f: Array, weight: float, step: int) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         eta = self.rate * step**-self.power
         slopes = np.array([self.loss.slope(*pair) for pair in zip(y, f, strict=True)])
         self.weights = max(0.0, 1 - eta * self.decay) * self.weights

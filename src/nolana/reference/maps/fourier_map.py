@@ -9,7 +9,7 @@ import numpy as np
 
 from nolana.reference.bounds import Projections
 from nolana.reference.maps.map import Array, Map
-from nolana.reference.state import Field
+from nolana.reference.state import POSITIVE, Field
 
 
 def pairs(angles: Array) -> Array:  # (D,) -> (2D,)
@@ -38,7 +38,7 @@ class FourierMap(Map):
         """The draws stay."""
 
     def fields(self) -> list[Field]:
-        return [Field(self, "gamma")]
+        return [Field(self, "gamma", low=POSITIVE)]
 
     def evaluate(self, x: Array) -> None:
         self.phi = fourier_features(x, self.projections, self.gamma)

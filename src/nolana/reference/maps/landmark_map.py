@@ -13,7 +13,7 @@ from nolana.reference.inverse import grown, inverted, moved
 from nolana.reference.kernels import Kernel
 from nolana.reference.maps.map import Array, Growth, Map, Move
 from nolana.reference.policies.policy import Policy
-from nolana.reference.state import Field, Size, count
+from nolana.reference.state import POSITIVE, Field, Size, count
 
 SMALLEST_RIDGE = 1e-6  # relative to the mean of k(u, u)
 
@@ -47,7 +47,8 @@ class MovingLandmarks(Map):
     def fields(self) -> list[Field]:
         side = self.landmarks_side
         own = [Field(self, "landmarks", (side, self.features)), Field(self, "counts", (side,), low=0.0)]
-        numbers = [Field(self, name) for name in ("gamma", "threshold", "ridge")]
+        lows = {"gamma": POSITIVE, "threshold": 0.0, "ridge": 0.0}
+        numbers = [Field(self, name, low=low) for name, low in lows.items()]
         return [*own, *numbers, count(self, "moves"), *self.policy.fields(side)]
 
     # What the representation of the map adds.

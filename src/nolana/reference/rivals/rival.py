@@ -3,7 +3,7 @@
 import numpy as np
 
 from nolana.reference.online import Online
-from nolana.reference.state import OUTPUTS, Array, Field
+from nolana.reference.state import OUTPUTS, POSITIVE, Array, Field
 
 __all__ = ["OUTPUTS", "Array", "Field", "Rival"]
 
@@ -19,7 +19,7 @@ class Rival(Online):
         self.weights: Array = np.zeros((1, 0))
 
     def fields(self) -> list[Field]:
-        return [*super().fields(), Field(self, "gamma")]
+        return [*super().fields(), Field(self, "gamma", low=POSITIVE)]
 
     @staticmethod
     def direction(y: Array, f: Array) -> Array:  # (c,), (c,) -> (c,)

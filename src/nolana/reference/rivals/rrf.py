@@ -13,7 +13,7 @@ Nguyen, Le, Bui, Phung, "Large-scale Online Kernel Learning with Random Feature 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.reference.bounds import Count, NonNegative, Projections, Vector
+from nolana.reference.bounds import Count, NonNegative, Numbers, Projections
 from nolana.reference.losses import Loss
 from nolana.reference.maps.fourier_map import pairs
 from nolana.reference.rivals.rival import OUTPUTS, Field, Rival
@@ -32,7 +32,7 @@ class RRF(Rival):
         rate: NonNegative,
         width_rate: NonNegative,
         decay: NonNegative,
-        start: Vector,  # (2D,)
+        start: Numbers,  # (2D,)
     ) -> None:
         if len(start) != 2 * len(projections):
             raise ValueError(f"start has {len(start)} numbers, expected {2 * len(projections)}")

@@ -1,0 +1,182 @@
+// Heads on cells: DiagonalCells converges (second order, diagonal), ConstantCells tracks (constant gain).
+//
+// DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
+//     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
+//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v))
+// ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
+#include "bind/bind.hpp"
+#include "head.hpp"
+#include "implicit.hpp"
+#include "maps/cell_map.hpp"
+
+namespace nolana {
+
+class CellHead : public Head {
+  public:
+    explicit CellHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), step_(loss_->linear()) {}
+
+    void attach(Map& map) override {
+        if (map_) throw std::invalid_argument("a head can belong to one expert only");
+        map_ = dynamic_cast<SparseMap*>(&map);
+        if (!map_) throw std::invalid_argument("this head learns on sparse features, and the map has dense ones");
+    }
+    void clear(std::size_t outputs) override {
+        outputs_ = outputs;
+        step_.clear(outputs);
+    }
+    void grown(const Growth&) override {}
+    void moved(const Move&) override {}
+    void resize(const Sizes& sizes, const std::string&) override { clear(sizes.at("outputs")); }
+
+  protected:
+    std::shared_ptr<const Loss> loss_;
+    ImplicitStep step_;
+    SparseMap* map_ = nullptr;
+    std::size_t outputs_ = 0;
+};
+
+class DiagonalCells final : public CellHead {
+  public:
+    DiagonalCells(std::shared_ptr<const Loss> loss, double variance, double linear, double floor)
+        : CellHead(std::move(loss)), start_(static_cast<float>(variance)), linear_start_(linear), floor_(floor) {}
+
+    void clear(std::size_t outputs) override {
+        CellHead::clear(outputs);
+        const std::size_t n = map_->table(), d = map_->features() + 1;
+        stride_ = 1 + outputs;
+        cells_ = BufferOf<float>(n * stride_);
+        for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = start_;
+        linear_ = Buffer(std::max<std::size_t>(1, outputs) * d);
+        linear_variances_ = Buffer(d);
+        std::fill_n(linear_variances_.data(), d, linear_start_);
+        offsets_ = Buffer(group * std::max<std::size_t>(1, outputs));
+    }
+    // The linear part of the scores of row r, (outputs).
+    const double* offset(std::size_t r) const { return offsets_.data() + r * outputs_; }
+
+    void scores(std::size_t r, double* f) const override {
+        const std::size_t d = map_->features() + 1;
+        const double* z = map_->dense(r);
+        double v = 0;
+        for (std::size_t j = 0; j < d; ++j) v += linear_variances_[j] * z[j] * z[j];
+        for (std::size_t o = 0; o < outputs_; ++o) {
+            double sum = 0;
+            for (std::size_t j = 0; j < d; ++j) sum += linear_[o * d + j] * z[j];
+            f[o] = offsets_[r * outputs_ + o] = sum;
+        }
+        const std::uint32_t* slots = map_->slots(r);
+        for (std::size_t g = 0; g < map_->grids(); ++g) {
+            const float* cell = cells_.data() + slots[g] * stride_;
+            v += static_cast<double>(cell[0]);
+            for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[1 + o]);
+        }
+        variance_[r] = v;
+    }
+    void learn(std::size_t r, const double* y, const double* f, double weight, double, double noise) override {
+        const std::size_t d = map_->features() + 1;
+        const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
+        const double *delta = step_.delta(), *z = map_->dense(r);
+        const std::uint32_t* slots = map_->slots(r);
+        for (std::size_t g = 0; g < map_->grids(); ++g) {
+            float* cell = cells_.data() + slots[g] * stride_;
+            const double s = static_cast<double>(cell[0]);
+            for (std::size_t o = 0; o < outputs_; ++o)
+                cell[1 + o] = static_cast<float>(static_cast<double>(cell[1 + o]) + s * delta[o]);
+            cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
+        }
+        for (std::size_t j = 0; j < d; ++j) {
+            const double pull = linear_variances_[j] * z[j];
+            for (std::size_t o = 0; o < outputs_; ++o) linear_[o * d + j] += delta[o] * pull;
+            linear_variances_[j] -= pull * pull * e;
+        }
+    }
+    void describe(Description& d) override {
+        const std::size_t n = map_->table(), width = map_->features() + 1, c = outputs_;
+        d.scratch(cells_, offsets_, step_);
+        Field cells{"cells", {n, Side::outputs(c)}, {}, {}};
+        cells.get_single = [this, n, c](float* to) {
+            for (std::size_t i = 0; i < n; ++i) std::copy_n(cells_.data() + i * stride_ + 1, c, to + i * c);
+        };
+        cells.set_single = [this, n, c](const float* from) {
+            for (std::size_t i = 0; i < n; ++i) std::copy_n(from + i * c, c, cells_.data() + i * stride_ + 1);
+        };
+        d.add(std::move(cells));
+        Field variances{"variances", {n}, {}, {}, 0.0};
+        variances.get_single = [this, n](float* to) {
+            for (std::size_t i = 0; i < n; ++i) to[i] = cells_[i * stride_];
+        };
+        variances.set_single = [this, n](const float* from) {
+            for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = from[i];
+        };
+        d.add(std::move(variances));
+        d.matrix("linear", linear_, Side::outputs(c), width, width);
+        d.vector("linear_variances", linear_variances_, width);
+        d.fields.back().low = 0;
+    }
+
+  private:
+    float start_;
+    double linear_start_, floor_;
+    std::size_t stride_ = 1;
+    BufferOf<float> cells_{0};  // for each slot a variance and its weights
+    Buffer linear_{0}, linear_variances_{0};
+    mutable Buffer offsets_{0};
+    mutable double variance_[group] = {};
+};
+
+class ConstantCells final : public CellHead {
+  public:
+    ConstantCells(std::shared_ptr<const Loss> loss, double gain, std::size_t offset)
+        : CellHead(std::move(loss)), gain_(gain), offset_(offset) {}
+
+    void connect(const std::vector<Head*>& heads) override {
+        slow_ = offset_ < heads.size() ? dynamic_cast<DiagonalCells*>(heads[offset_]) : nullptr;
+        if (!slow_) throw std::invalid_argument("the offset of constant cells is the index of an expert with diagonal cells");
+    }
+    void clear(std::size_t outputs) override {
+        CellHead::clear(outputs);
+        cells_ = BufferOf<float>(slots() * outputs);
+    }
+    void scores(std::size_t r, double* f) const override {
+        std::fill_n(f, outputs_, 0.0);
+        const std::uint32_t* at = map_->slots(r);
+        for (std::size_t g = 0; g < map_->grids(); ++g) {
+            const float* cell = cells_.data() + at[g] / fold * outputs_;
+            for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[o]);
+        }
+        for (std::size_t o = 0; o < outputs_; ++o) f[o] += slow_->offset(r)[o];
+    }
+    void learn(std::size_t r, const double* y, const double* f, double weight, double, double noise) override {
+        step_.take(f, gain_ * static_cast<double>(map_->grids()), y, weight, noise);
+        const double* delta = step_.delta();
+        const std::uint32_t* at = map_->slots(r);
+        for (std::size_t g = 0; g < map_->grids(); ++g) {
+            float* cell = cells_.data() + at[g] / fold * outputs_;
+            for (std::size_t o = 0; o < outputs_; ++o)
+                cell[o] = static_cast<float>(static_cast<double>(cell[o]) + gain_ * delta[o]);
+        }
+    }
+    void describe(Description& d) override {
+        d.scratch(step_);
+        d.single("cells", cells_, slots(), Side::outputs(outputs_), -std::numeric_limits<double>::infinity());
+    }
+
+  private:
+    static constexpr std::size_t fold = 4;  // slots of the map that share one here
+    std::size_t slots() const { return (map_->table() + fold - 1) / fold; }
+
+    double gain_;
+    std::size_t offset_;
+    DiagonalCells* slow_ = nullptr;
+    BufferOf<float> cells_{0};
+};
+
+NOLANA_BINDING(cells) {
+    using LossArgument = std::shared_ptr<const Loss>;
+    nb::class_<DiagonalCells, Head>(m, "DiagonalCells")
+        .def(nb::init<LossArgument, double, double, double>(), "loss"_a, "variance"_a, "linear"_a, "floor"_a);
+    nb::class_<ConstantCells, Head>(m, "ConstantCells")
+        .def(nb::init<LossArgument, double, std::size_t>(), "loss"_a, "gain"_a, "offset"_a);
+}
+
+}  // namespace nolana
