@@ -28,13 +28,13 @@ def bytes_of(tree: Tree) -> int:
 
 
 def bytes_needed(spec: Spec, features: int, outputs: int) -> int:
-    """Bytes that a learner of this spec takes, roughly and at most: at least what format version 1 allowed for."""
-    numbers, covariances = 8 * features, sum(part.kind is Newton for part in spec.parts())
+    """Bytes that a learner of this spec takes, roughly; not more than format version 1 allowed for."""
+    numbers, covariances = 0, sum(part.kind is Newton for part in spec.parts())
     for part in spec.parts():
         arguments, wide = part.arguments, features + outputs + 16
         if "capacity" in arguments:
             m = arguments["capacity"] + 8
-            numbers += m * (features + outputs + 64) + m * m * max(1, covariances)
+            numbers += m * (features + outputs + 64) + m * m * max(1, covariances) + 8 * features
         if "budget" in arguments:
             b = arguments["budget"] + 9
             numbers += b * wide + (b * b if part.kind.matrix else 0)
