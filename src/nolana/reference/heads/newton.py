@@ -37,9 +37,10 @@ class Newton(Head):
     def clear(self, outputs: int) -> None:
         super().clear(outputs)
         self.covariance: Array = self.prior * self.map.prior()
-        self.restored_nothing()
+        self.clear_waiting()
 
-    def restored_nothing(self) -> None:
+    def clear_waiting(self) -> None:
+        """No update waits to be added."""
         self.waiting_left = self.waiting_right = np.zeros((0, len(self.covariance)))
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
@@ -84,7 +85,7 @@ class Newton(Head):
             room = max(0.0, (self.prior * v[q] - after[q, q]) / v[q] ** 2)
             after += min(self.prior * self.move_noise, room) * np.outer(v, v)
             self.covariance = (after + after.T) / 2
-        self.restored_nothing()
+        self.clear_waiting()
 
     def fields(self) -> list[Field]:
         side = self.map.side
@@ -95,4 +96,4 @@ class Newton(Head):
         """What waited in the core is added; each product is symmetric only in the sum."""
         update = np.reshape(self.waiting_left.T @ self.waiting_right, self.covariance.shape)
         self.covariance = self.covariance + np.tril(update) + np.tril(update, -1).T
-        self.restored_nothing()
+        self.clear_waiting()
