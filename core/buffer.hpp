@@ -15,7 +15,7 @@ template <class T> class BufferOf {
   public:
     explicit BufferOf(std::size_t n = 0)
         : size_(checked(n)), data_(static_cast<T*>(::operator new[](n * sizeof(T), alignment))) {
-        std::fill_n(data_.get(), n, T(0));
+        std::fill_n(data_.get(), n, T{});
     }
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
@@ -23,7 +23,7 @@ template <class T> class BufferOf {
     T operator[](std::size_t i) const { return data_[i]; }
     std::size_t size() const { return size_; }
     std::size_t bytes() const { return size_ * sizeof(T); }
-    void clear() { std::fill_n(data_.get(), size_, T(0)); }
+    void clear() { std::fill_n(data_.get(), size_, T{}); }
 
   private:
     static constexpr std::align_val_t alignment{64};

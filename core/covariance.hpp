@@ -43,6 +43,13 @@ class Covariance {
         matrix_.update(outers_, count_, n);
         count_ = 0;
     }
+    // R <- keep R + share P of the map.
+    void blend(double keep, double share, const DenseMap& map, std::size_t n) {
+        settle(n);
+        matrix_.scale(keep);
+        map.add_prior(share, matrix_);
+        products_.drop();
+    }
     void scale(double factor, std::size_t n) {
         settle(n);
         matrix_.scale(factor);

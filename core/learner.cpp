@@ -49,10 +49,11 @@ class Learner final : public Online {
                 if (w == 0) continue;
                 rows += 1;
                 for (const auto& map : maps_) map->before(r, rows);
+                const double noise = combiner_ ? combiner_->noise() : 1;
                 if (combiner_) combiner_->learn(scores_.data(), y + at * c, scores + at * c, w);
                 const double* f = combiner_ ? scores_.data() : scores + at * c;
                 for (const Expert& expert : experts_) {
-                    expert.head->learn(r, y + at * c, f, w, rows, 1);
+                    expert.head->learn(r, y + at * c, f, w, rows, noise);
                     f += c;
                 }
                 for (const auto& map : maps_) map->after(r, rows);

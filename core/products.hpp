@@ -13,6 +13,8 @@ class Products {
     // M or the features changed: products at hand are void, and a change at every row makes them not worth taking.
     void invalidate() { end_ = streak_ = 0; }
     void start_group() { end_ = 0; }
+    // M changed, as it does from time to time.
+    void drop() { end_ = 0; }
     // Whether the row just learned asked for its product.
     void count(bool asked) { streak_ = asked ? streak_ + 1 : 0; }
     bool has(std::size_t row) const { return row < end_; }

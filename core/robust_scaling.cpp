@@ -11,14 +11,17 @@ class RobustScaling final : public Stateful {
   public:
     explicit RobustScaling(std::size_t features)
         : d_(features), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
-          z_variance_(features), differs_(features), late_(features), first_(first_rows * features) {}
+          z_variance_(features), differs_(features), late_(features), metric_(features),
+          first_(first_rows * features) {
+        std::fill_n(metric_.data(), features, 1.0);
+    }
 
     std::size_t features() const { return d_; }
     double rows = 0;
 
     void apply(const double* x, std::size_t count, double* z) const {
         for (std::size_t r = 0; r < count; ++r)
-            for (std::size_t j = 0; j < d_; ++j) z[r * d_ + j] = scaled(x[r * d_ + j], j);
+            for (std::size_t j = 0; j < d_; ++j) z[r * d_ + j] = metric_[j] * scaled(x[r * d_ + j], j);
     }
 
     void observe(const double* x) {
@@ -86,6 +89,8 @@ class RobustScaling final : public Stateful {
         d.vector("z_variance", z_variance_, d_);
         d.vector("differs", differs_, d_);
         d.vector("late", late_, d_);
+        d.vector("metric", metric_, d_);
+        d.fields.back().low = Description::positive;
         d.matrix("first", first_, Side("first", stored_, first_rows), d_, d_);
     }
     void resize(const Sizes& sizes) override { stored_ = sizes.at("first"); }
@@ -117,7 +122,7 @@ class RobustScaling final : public Stateful {
     }
 
     std::size_t d_, stored_ = 0;
-    Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, first_;
+    Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, metric_, first_;
 };
 
 NOLANA_BINDING(robust_scaling) {

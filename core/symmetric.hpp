@@ -35,6 +35,10 @@ class Symmetric {
     void scale(double factor) {
         for (std::size_t i = 0; i < data_.size(); ++i) data_[i] *= factor;
     }
+    // M += factor other, a matrix of the same capacity.
+    void add(double factor, const Symmetric& other) {
+        for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = fma(factor, other.data_[i], data_[i]);
+    }
     std::size_t bytes() const { return data_.bytes(); }
 
     // left right', one of several whose sum is symmetric.

@@ -3,11 +3,13 @@
 // DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 //     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
 //     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v))
+// Probes (probes.hpp) measure the relevance of features.
 // ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
 #include "bind/bind.hpp"
 #include "head.hpp"
 #include "implicit.hpp"
 #include "maps/cell_map.hpp"
+#include "probes.hpp"
 
 namespace nolana {
 
@@ -37,8 +39,9 @@ class CellHead : public Head {
 
 class DiagonalCells final : public CellHead {
   public:
-    DiagonalCells(std::shared_ptr<const Loss> loss, double variance, double linear, double floor)
-        : CellHead(std::move(loss)), start_(static_cast<float>(variance)), linear_start_(linear), floor_(floor) {}
+    DiagonalCells(std::shared_ptr<const Loss> loss, double variance, double linear, double floor, bool probes)
+        : CellHead(std::move(loss)), start_(static_cast<float>(variance)), linear_start_(linear), floor_(floor),
+          probes_(probes) {}
 
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
@@ -50,6 +53,7 @@ class DiagonalCells final : public CellHead {
         linear_variances_ = Buffer(d);
         std::fill_n(linear_variances_.data(), d, linear_start_);
         offsets_ = Buffer(group * std::max<std::size_t>(1, outputs));
+        if (probes_) probes_.clear(d - 1, map_->grids(), outputs);
     }
     // The linear part of the scores of row r, (outputs).
     const double* offset(std::size_t r) const { return offsets_.data() + r * outputs_; }
@@ -72,8 +76,9 @@ class DiagonalCells final : public CellHead {
         }
         variance_[r] = v;
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
         const std::size_t d = map_->features() + 1;
+        if (probes_) probe(r, y, f, rows, noise);
         const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double *delta = step_.delta(), *z = map_->dense(r);
         const std::uint32_t* slots = map_->slots(r);
@@ -112,11 +117,54 @@ class DiagonalCells final : public CellHead {
         d.matrix("linear", linear_, Side::outputs(c), width, width);
         d.vector("linear_variances", linear_variances_, width);
         d.fields.back().low = 0;
+        if (probes_) probes_.describe(d);
+    }
+    void resize(const Sizes& sizes, const std::string& prefix) override {
+        CellHead::resize(sizes, prefix);
+        if (probes_) probes_.resize(sizes.at(prefix + "sample"));
     }
 
   private:
+    // What the loss of the row would be with a feature of another row.
+    void probe(std::size_t r, const double* y, const double* f, double rows, double noise) {
+        const auto step = static_cast<std::uint64_t>(rows);
+        const std::size_t d = map_->features();
+        const double* z = map_->dense(r);
+        double before = 0;
+        for (std::size_t i = 0; i < probes_.due(step); ++i) {
+            if (i == 0) before = row_loss(f, y, noise);
+            const std::size_t j = probes_.feature(step, i);
+            const float value = probes_.value(step, j);
+            map_->slots_with(r, j, value, probes_.slots());
+            double* other = probes_.scores();
+            std::copy_n(f, outputs_, other);
+            for (std::size_t g = 0; g < map_->grids(); ++g) {
+                if (probes_.slots()[g] == map_->slots(r)[g]) continue;
+                const float *to = cells_.data() + probes_.slots()[g] * stride_ + 1,
+                            *from = cells_.data() + map_->slots(r)[g] * stride_ + 1;
+                for (std::size_t o = 0; o < outputs_; ++o)
+                    other[o] += static_cast<double>(to[o]) - static_cast<double>(from[o]);
+            }
+            for (std::size_t o = 0; o < outputs_; ++o) other[o] += linear_[o * (d + 1) + j] * (static_cast<double>(value) - z[j]);
+            probes_.count(j, row_loss(other, y, noise) - before);
+        }
+        probes_.store(step, z);
+    }
+    double row_loss(const double* f, const double* y, double noise) const {
+        if (loss_->linear()) return std::min(10.0, 0.5 * (y[0] - f[0]) * (y[0] - f[0]) / noise);
+        if (outputs_ == 1) {
+            const double margin = y[0] * f[0];
+            return std::min(6.0, margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin);
+        }
+        const double top = *std::max_element(f, f + outputs_);
+        double sum = 0;
+        for (std::size_t o = 0; o < outputs_; ++o) sum += std::exp(f[o] - top);
+        return std::min(6.0, std::log(sum) + top - f[std::max_element(y, y + outputs_) - y]);
+    }
+
     float start_;
     double linear_start_, floor_;
+    Probes probes_;
     std::size_t stride_ = 1;
     BufferOf<float> cells_{0};  // for each slot a variance and its weights
     Buffer linear_{0}, linear_variances_{0};
@@ -174,7 +222,8 @@ class ConstantCells final : public CellHead {
 NOLANA_BINDING(cells) {
     using LossArgument = std::shared_ptr<const Loss>;
     nb::class_<DiagonalCells, Head>(m, "DiagonalCells")
-        .def(nb::init<LossArgument, double, double, double>(), "loss"_a, "variance"_a, "linear"_a, "floor"_a);
+        .def(nb::init<LossArgument, double, double, double, bool>(), "loss"_a, "variance"_a, "linear"_a, "floor"_a,
+             "probes"_a = false);
     nb::class_<ConstantCells, Head>(m, "ConstantCells")
         .def(nb::init<LossArgument, double, std::size_t>(), "loss"_a, "gain"_a, "offset"_a);
 }

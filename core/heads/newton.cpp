@@ -1,7 +1,10 @@
 // Second-order steps: R, the covariance of the weights, starts at tau P. h = R phi, kappa = phi.h, and
 //     w_o += pull_o h,   R -= g h h' / (1 + g kappa),   g = mean of the outputs' curvatures.
 // When landmark q moves: R <- T R T' + tau (s + nu) v v', v = P'[:,q]; with nu = 0 tau P becomes tau P', and nu
-// stops where R_qq has reached its prior.
+// stops where R_qq has reached its prior. Forgetting, every 8 rows with l = lambda^8: R <- l R + (1 - l) tau P,
+// w <- sqrt(l) w. Where targets are numbers, a residual is clipped at `clip` deviations, sqrt(n + kappa).
+#include <cmath>
+
 #include "bind/bind.hpp"
 #include "covariance.hpp"
 #include "head.hpp"
@@ -10,8 +13,9 @@ namespace nolana {
 
 class Newton final : public DenseHead {
   public:
-    Newton(std::shared_ptr<const Loss> loss, double noise, double prior, double move_noise)
-        : DenseHead(std::move(loss)), noise_(noise), prior_(prior), move_noise_(move_noise) {
+    Newton(std::shared_ptr<const Loss> loss, double noise, double prior, double move_noise, double forgetting, double clip)
+        : DenseHead(std::move(loss)), noise_(noise), prior_(prior), move_noise_(move_noise),
+          share_(std::pow(forgetting, forget_every)), clip_(loss_->linear() ? clip : infinity) {
         if (!loss_->curved()) throw std::invalid_argument("Newton steps need a loss with curvature");
     }
 
@@ -32,11 +36,12 @@ class Newton final : public DenseHead {
     std::size_t rows_to_sweep() const override {
         return r_->waiting() == Covariance::room ? group : group - r_->waiting();
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double, double) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
         bool asked = false;
         for (std::size_t o = 0; o < outputs_ && !asked; ++o) asked = loss_->active(y[o], f[o]);
-        if (asked) step(r, y, f, weight);
+        if (asked) step(r, y, f, weight, noise_ * noise);
         r_->products().count(asked);
+        if (share_ < 1 && std::fmod(rows, forget_every) == 0) forget();
     }
 
     void grown(const Growth& growth) override {
@@ -70,7 +75,15 @@ class Newton final : public DenseHead {
     }
 
   private:
-    void step(std::size_t r, const double* y, const double* f, double weight) {
+    void forget() {
+        r_->blend(share_, (1 - share_) * prior_, *map_, map_->side().value);
+        const std::size_t width = map_->stride();
+        const double root = std::sqrt(share_);
+        for (std::size_t o = 0; o < outputs_; ++o)
+            for (std::size_t i = 0; i < width; ++i) weights(o)[i] *= root;
+    }
+
+    void step(std::size_t r, const double* y, const double* f, double weight, double noise) {
         const Features at = map_->row(r);
         const double* h = r_->respond(at);
         double kappa = dot(at.values(), h, at.width());
@@ -88,9 +101,11 @@ class Newton final : public DenseHead {
             again();
         }
         double curvature = 0;
+        const double limit = clip_ < infinity ? clip_ * std::sqrt(noise / weight + kappa) : infinity;
         for (std::size_t o = 0; o < outputs_; ++o) {
             if (!loss_->active(y[o], f[o])) continue;
-            const Proximal prox = loss_->proximal(y[o], f[o], kappa, weight, noise_);
+            const double target = limit < infinity ? f[o] + std::min(limit, std::max(-limit, y[o] - f[o])) : y[o];
+            const Proximal prox = loss_->proximal(target, f[o], kappa, weight, noise);
             add_scaled(prox.pull, h, weights(o), at.width());
             curvature += prox.curvature;
         }
@@ -116,17 +131,19 @@ class Newton final : public DenseHead {
         r_->products().invalidate();
     }
 
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+    static constexpr double forget_every = 8;   // rows
     static constexpr double most_variance = 4;  // times the prior's; process noise alone stays below 3
 
-    double noise_, prior_, move_noise_;
+    double noise_, prior_, move_noise_, share_, clip_;
     std::unique_ptr<Covariance> r_;
     Buffer column_{0};
 };
 
 NOLANA_BINDING(newton) {
     nb::class_<Newton, Head>(m, "Newton")
-        .def(nb::init<std::shared_ptr<const Loss>, double, double, double>(), "loss"_a, "noise"_a, "prior"_a,
-             "move_noise"_a);
+        .def(nb::init<std::shared_ptr<const Loss>, double, double, double, double, double>(), "loss"_a, "noise"_a,
+             "prior"_a, "move_noise"_a, "forgetting"_a = 1.0, "clip"_a = std::numeric_limits<double>::infinity());
 }
 
 }  // namespace nolana

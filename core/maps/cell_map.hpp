@@ -19,6 +19,9 @@ class SparseMap : public Map {
     // z in single precision and 1, (features + 1).
     const double* dense(std::size_t r) const { return dense_.data() + r * (features() + 1); }
 
+    // The active places of row r, with another value for one feature.
+    virtual void slots_with(std::size_t r, std::size_t feature, float value, std::uint32_t* slots) const = 0;
+
   protected:
     std::size_t grids_, table_;
     BufferOf<std::uint32_t> slots_;

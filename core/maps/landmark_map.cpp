@@ -57,10 +57,7 @@ class LandmarkMap final : public DenseMap {
         return products_.get(r);
     }
     double explained(std::size_t r) override { return self_[r] - novelty(r); }
-    void add_prior(double factor, Symmetric& target) const override {
-        for (std::size_t i = 0; i < landmarks_.size(); ++i)
-            for (std::size_t j = 0; j <= i; ++j) target.set(i, j, fma(factor, inverse_.matrix()(i, j), target(i, j)));
-    }
+    void add_prior(double factor, Symmetric& target) const override { target.add(factor, inverse_.matrix()); }
 
     // P from the landmarks alone: A = E + delta I by its Cholesky factor. The ridge grows where it has become
     // too small for the landmarks, or A is not positive definite even so.

@@ -5,12 +5,14 @@ that their learners export. Letters: n rows, d features, m landmarks, r rank, c 
 """
 
 from nolana.reference.checks import add_moments, first_beyond
-from nolana.reference.combiners import Combiner, Mean
+from nolana.reference.combiners import Combiner, Mean, Stack
 from nolana.reference.csv import csv_cells, csv_fields
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.head import Head
+from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.sgd import SGD
+from nolana.reference.heads.vote import Vote
 from nolana.reference.json import json_cells
 from nolana.reference.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
 from nolana.reference.learner import Expert, Learner
@@ -19,6 +21,7 @@ from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.fourier_map import FourierMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.map import Map
+from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.online import Online
 from nolana.reference.policies import Fixed, KMeans, Policy
 from nolana.reference.rivals.rival import Rival
@@ -27,6 +30,7 @@ from nolana.reference.state import Stateful
 from nolana.reference.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
+    "LMS",
     "RBF",
     "SGD",
     "CellMap",
@@ -50,6 +54,7 @@ __all__ = [
     "Loss",
     "Map",
     "Mean",
+    "NeighbourMap",
     "Newton",
     "Online",
     "Policy",
@@ -58,7 +63,9 @@ __all__ = [
     "RobustScaling",
     "Squared",
     "SquaredHinge",
+    "Stack",
     "Stateful",
+    "Vote",
     "add_moments",
     "csv_cells",
     "csv_fields",

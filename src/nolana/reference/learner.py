@@ -58,10 +58,12 @@ class Learner(Online):
     def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
         for map in self.maps:
             map.before(self.rows)
+        noise = 1.0
         if self.combiner is not None:
+            noise = self.combiner.noise
             self.combiner.learn(self.expert_scores, y, f, weight)
         for expert, own in zip(self.experts, self.expert_scores, strict=True):
-            expert.head.learn(y, own, weight, self.rows)
+            expert.head.learn(y, own, weight, self.rows, noise)
         for map in self.maps:
             map.after(self.rows)
 

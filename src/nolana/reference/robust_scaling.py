@@ -8,7 +8,9 @@ t <= 16:
 At t = 16, where v exceeds 1e4 times the variance without the most extreme value, the other 15 rows alone count.
 Anchors m0 = mu, i0 = 1/sqrt v (0 for a constant feature) are set at t = 2, 4, 8, ..., 512 and then stay:
 
-    q = (x - m0) i0,   z = q for |q| <= 1, else sgn(q) (1 + ln |q|), |z| <= 13
+    q = (x - m0) i0,   z = metric q for |q| <= 1, else metric sgn(q) (1 + ln |q|), |z| <= 13 metric
+
+The metric is 1 until the relevance of the features is known.
 
 After 512 rows, every 64 rows and at most twice for each feature: a new anchor where the spread of z (over about 256
 rows) fell below .05; a feature that was constant wakes up when more than half of the recent rows differ from it.
@@ -18,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.reference.bounds import Count
-from nolana.reference.state import Array, Field, Size, Stateful, count
+from nolana.reference.state import POSITIVE, Array, Field, Size, Stateful, count
 
 MEMORY = 256  # rows that the running moments remember
 CLIP = 6.0  # deviations
@@ -43,10 +45,14 @@ class RobustScaling(Stateful):
         self.z_mean, self.z_variance = zeros.copy(), zeros.copy()
         self.differs = zeros.copy()  # how often recent rows differ from a constant feature
         self.late = zeros.copy()  # anchors after the last regular one
+        self.metric = np.ones(features)
         self.first: Array = np.zeros((0, features))
 
     def apply(self, x: Array) -> Array:  # (n, d) -> (n, d)
         """z of rows, by the anchors in use."""
+        return self.metric * self.squash(x)
+
+    def squash(self, x: Array) -> Array:
         q = (x - self.center) * self.factor
         size = np.abs(q)
         tail = np.minimum(1 + np.log(np.maximum(size, 1.0)), LARGEST)
@@ -68,7 +74,7 @@ class RobustScaling(Stateful):
             e = np.where(limit > 0, np.clip(e, -limit, limit), e)
         self.mean = self.mean + a * e
         self.variance = self.variance + a * ((1 - a) * e * e - self.variance)
-        off = self.apply(x[None])[0] - self.z_mean
+        off = self.squash(x) - self.z_mean
         self.z_mean = self.z_mean + off / MEMORY
         self.z_variance = self.z_variance + ((1 - 1 / MEMORY) * off * off - self.z_variance) / MEMORY
         self.differs = self.differs + ((x != self.center).astype(float) - self.differs) / MEMORY
@@ -134,4 +140,5 @@ class RobustScaling(Stateful):
     def fields(self) -> list[Field]:
         own = ("mean", "variance", "center", "factor", "z_mean", "z_variance", "differs", "late")
         arrays = [Field(self, name, (self.features,)) for name in own]
+        arrays.append(Field(self, "metric", (self.features,), low=POSITIVE))
         return [count(self, "rows"), *arrays, Field(self, "first", (Size("first", FIRST_ROWS), self.features))]

@@ -39,6 +39,7 @@ class Field:
     packed: bool = False  # a symmetric matrix as its lower triangle, row by row; shape is (side,)
     whole: bool = False
     low: float = -np.inf
+    high: float = np.inf
     below: str = ""  # a size that every value must stay below
     dtype: Any = np.float64
 
@@ -119,11 +120,11 @@ def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None
         expected.append(n * (n + 1) // 2 if field.packed else n)
     if value.shape != tuple(expected):
         raise ValueError(f"state: {field.key} has shape {value.shape}, expected {tuple(expected)}")
-    high = sizes[field.below] - 1 if field.below else MOST if field.whole else np.inf
+    high = sizes[field.below] - 1 if field.below else min(field.high, MOST) if field.whole else field.high
     legal = (value >= field.low) & (value <= high)
     if field.whole:
         legal &= value == np.floor(value)
-    elif field.low == -np.inf and not field.below:
+    elif field.low == -field.high and not field.below:
         legal |= np.isnan(value)  # a diverged model can be copied
     if not legal.all():
         kind = "not a whole number in its range" if field.whole else "out of range"

@@ -6,6 +6,10 @@ DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) wi
     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v))
 
 ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
+
+Probes measure the relevance of features: before a row is learned, one feature is replaced by its value in another row,
+out of a sample of 64; `relevance` is the mean increase of the loss. Four probes for each of the rows up to 2,047, later
+one every four rows, feature after feature; at most 200 effective.
 """
 
 import numpy as np
@@ -17,10 +21,28 @@ from nolana.reference.heads.implicit import class_step, number_step
 from nolana.reference.losses import CurvedLoss
 from nolana.reference.maps.cell_map import SparseMap
 from nolana.reference.maps.map import Array, Event, Map
-from nolana.reference.state import OUTPUTS, Field
+from nolana.reference.state import OUTPUTS, Field, Size
 
 Single = NDArray[np.float32]
 FOLD = 4  # slots of the map that share one of ConstantCells
+SAMPLE = 64  # rows that probes take values from
+FIRST_SAMPLED = 512  # the scaling is settled after these rows
+DENSE_PROBES = 2048  # until this row
+SAMPLED_SHARE = 20  # one of so many rows enters the sample once it is full
+MOST_PROBES = 200.0  # of a feature that its relevance stands for
+LARGEST_LOSS = 6.0, 10.0  # of a class, of a number
+
+
+def scrambled(step: int) -> int:
+    """A whole number below 2^32 that looks random."""
+    return (step * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF) >> 32
+
+
+def probed_features(step: int, features: int) -> list[int]:
+    """The features that this row probes."""
+    if step < DENSE_PROBES:
+        return [(4 * step + i) % features for i in range(4)]
+    return [step // 4 % features] if step % 4 == 0 else []
 
 
 class CellHead(Head):
@@ -52,11 +74,13 @@ class CellHead(Head):
 
 
 class DiagonalCells(CellHead):
-    """variances (N,); linear (c, d + 1) and linear_variances (d + 1,) of the linear part."""
+    """variances (N,); linear (c, d + 1) and linear_variances (d + 1,) of the linear part; relevance (d,) with probes."""
 
-    def __init__(self, loss: CurvedLoss, variance: Positive, linear: NonNegative, floor: NonNegative) -> None:
+    def __init__(
+        self, loss: CurvedLoss, variance: Positive, linear: NonNegative, floor: NonNegative, probes: bool = False
+    ) -> None:
         super().__init__(loss)
-        self.start, self.linear_start, self.floor = variance, linear, floor
+        self.start, self.linear_start, self.floor, self.probes = variance, linear, floor, probes
 
     def clear(self, outputs: int) -> None:
         n, d = self.map.table, self.map.features
@@ -64,6 +88,8 @@ class DiagonalCells(CellHead):
         self.variances: Single = np.full(n, self.start, dtype=np.float32)
         self.linear: Array = np.zeros((outputs, d + 1))
         self.linear_variances: Array = np.full(d + 1, self.linear_start)
+        self.relevance, self.probed = np.zeros(d), np.zeros(d)
+        self.sample: Single = np.zeros((0, d), dtype=np.float32)
 
     def linear_scores(self) -> Array:  # (c,)
         """The linear part of the row's scores."""
@@ -75,6 +101,8 @@ class DiagonalCells(CellHead):
         return np.asarray(self.linear_scores() + self.cells[slots].sum(axis=0, dtype=np.float64))
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+        if self.probes and step > FIRST_SAMPLED:
+            self.probe(y, f, step, noise)
         delta, h = self.step(f, self.total, y, weight, noise)
         e = h / (1 + h * self.total)
         for slot in self.map.slots:
@@ -85,14 +113,47 @@ class DiagonalCells(CellHead):
         self.linear = self.linear + np.outer(delta, pull)
         self.linear_variances = self.linear_variances - pull * pull * e
 
+    def probe(self, y: Array, f: Array, step: int, noise: float) -> None:
+        """Features of the row replaced one by one; then the row may enter the sample."""
+        row = self.map.dense[:-1].astype(np.float32)
+        if len(self.sample) == SAMPLE:
+            before = self.row_loss(f, y, noise)
+            for j in probed_features(step, len(row)):
+                other = row.copy()
+                other[j] = self.sample[(31 * step + 17 * j) % SAMPLE, j]
+                slots = self.map.slots_of(other.astype(np.float64))
+                change = (self.cells[slots].astype(np.float64) - self.cells[self.map.slots]).sum(axis=0)
+                change = change + self.linear[:, j] * (float(other[j]) - float(row[j]))
+                self.probed[j] = min(self.probed[j] + 1, MOST_PROBES)
+                increase = self.row_loss(f + change, y, noise) - before
+                self.relevance[j] += (increase - self.relevance[j]) / self.probed[j]
+        if len(self.sample) < SAMPLE:
+            self.sample = np.vstack([self.sample, row])
+        elif scrambled(step) % SAMPLED_SHARE == 0:
+            self.sample[scrambled(step) // SAMPLED_SHARE % SAMPLE] = row
+
+    def row_loss(self, f: Array, y: Array, noise: float) -> float:
+        """The loss of these scores, bounded."""
+        if self.loss.linear:
+            return min(LARGEST_LOSS[1], 0.5 * float(y[0] - f[0]) ** 2 / noise)
+        if len(f) == 1:
+            loss = float(np.logaddexp(0.0, -y[0] * f[0]))
+        else:
+            loss = float(np.log(np.exp(f - f.max()).sum()) + f.max() - f[int(np.argmax(y))])
+        return min(LARGEST_LOSS[0], loss)
+
     def fields(self) -> list[Field]:
         n, d = self.map.table, self.map.features
-        return [
+        own = [
             Field(self, "cells", (n, OUTPUTS), dtype=np.float32),
             Field(self, "variances", (n,), dtype=np.float32, low=0.0),
             Field(self, "linear", (OUTPUTS, d + 1)),
             Field(self, "linear_variances", (d + 1,), low=0.0),
         ]
+        if not self.probes:
+            return own
+        sample = Field(self, "sample", (Size("sample", SAMPLE), d), dtype=np.float32)
+        return [*own, Field(self, "relevance", (d,)), Field(self, "probed", (d,), low=0.0), sample]
 
 
 class ConstantCells(CellHead):

@@ -4,11 +4,17 @@
 
 When landmark q moves, R <- T R T' + tau (s + nu) v v', v = P'[:,q], with nu (process noise) only as far as R_qq stays
 below its prior tau P'_qq.
+
+Forgetting goes back to the prior, every 8 rows with l = lambda^8:  R <- l R + (1 - l) tau P,  w <- sqrt(l) w.
+
+Where targets are numbers, a residual is clipped at `clip` deviations of its prediction, sqrt(n + kappa).
 """
+
+import math
 
 import numpy as np
 
-from nolana.reference.bounds import NonNegative, Positive
+from nolana.reference.bounds import Deviations, Memory, NonNegative, Positive
 from nolana.reference.heads.head import Head
 from nolana.reference.losses import CurvedLoss
 from nolana.reference.maps.map import Array, Event, Growth, Map, Move
@@ -16,6 +22,7 @@ from nolana.reference.state import Field, Size
 
 MOST_VARIANCE = 4  # of a prediction, times the prior's; process noise alone stays below 3
 WAITING = Size("waiting", 4)
+FORGET_EVERY = 8  # rows
 
 
 class Newton(Head):
@@ -23,11 +30,20 @@ class Newton(Head):
 
     loss: CurvedLoss
 
-    def __init__(self, loss: CurvedLoss, noise: Positive, prior: Positive, move_noise: NonNegative) -> None:
+    def __init__(
+        self,
+        loss: CurvedLoss,
+        noise: Positive,
+        prior: Positive,
+        move_noise: NonNegative,
+        forgetting: Memory = 1.0,
+        clip: Deviations = math.inf,
+    ) -> None:
         if not loss.curved:
             raise ValueError("Newton steps need a loss with curvature")
         super().__init__(loss)
         self.noise, self.prior, self.move_noise = noise, prior, move_noise
+        self.forgetting, self.clip = forgetting, clip
 
     def attach(self, map: Map) -> None:
         if map.remaps:
@@ -44,6 +60,14 @@ class Newton(Head):
         self.waiting_left = self.waiting_right = np.zeros((0, len(self.covariance)))
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+        self.step(y, f, weight, self.noise * noise)
+        if self.forgetting < 1 and step % FORGET_EVERY == 0:
+            share = self.forgetting**FORGET_EVERY
+            self.covariance = share * self.covariance + (1 - share) * self.prior * self.map.prior()
+            self.weights = math.sqrt(share) * self.weights
+
+    def step(self, y: Array, f: Array, weight: float, noise: float) -> None:
+        """One row."""
         active = [self.loss.active(*pair) for pair in zip(y, f, strict=True)]
         if not any(active):
             return
@@ -61,8 +85,10 @@ class Newton(Head):
             h = self.covariance @ phi
             kappa = float(phi @ h)
         curvature = 0.0
+        limit = self.clip * math.sqrt(noise / weight + kappa) if self.loss.linear else math.inf
         for o in np.flatnonzero(active):
-            pull, g = self.loss.proximal(y[o], f[o], kappa, weight, self.noise)
+            target = f[o] + min(limit, max(-limit, y[o] - f[o])) if limit < math.inf else y[o]
+            pull, g = self.loss.proximal(target, f[o], kappa, weight, noise)
             self.weights[o] += pull * h
             curvature += g / self.outputs
         self.covariance = self.covariance - curvature / (1 + curvature * kappa) * np.outer(h, h)

@@ -3,11 +3,10 @@
 The kernel that the cells of many grids stand for is Laplacian-like; the cost of a row is one table look-up for each
 grid, whatever the size of the table. For grid g over its features:
 
-    key = sum_j floor(z_j ip_gj + u_gj) r_j + salt_g  mod 2^32,  mixed;   slot = key N >> 32
+    key = sum_j floor(z_j/pitch_gj + offset_gj) r_j + salt_g  mod 2^32,  mixed;   slot = key N >> 32
 
-A grid with start >= 0 has `size` consecutive features of `order` (cyclic), one with start = -1 the features in `index`,
-both counted in the order of `order`. All keys are exact: floors of single-precision numbers, and whole numbers modulo
-2^32.
+The grids are drawn in `nolana.reference.maps.grids`. All keys are exact: floors of single-precision numbers, and whole
+numbers modulo 2^32.
 
 Rahimi, Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007 (random binning); Wu, Yen, Chen, Yan,
 "Revisiting Random Binning Features", KDD 2016.
@@ -18,7 +17,8 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.reference.bounds import Count, Numbers, Table
+from nolana.reference.bounds import Count, Numbers, Seed
+from nolana.reference.maps.grids import draw
 from nolana.reference.maps.map import Array, Map
 from nolana.reference.state import Field
 
@@ -39,39 +39,20 @@ class SparseMap(Map):
 
 
 class CellMap(SparseMap):
-    """grids (G,), arrays of them (G, width); `table` slots."""
+    """`grids` random grids, drawn from a seed; `table` slots."""
 
     def __init__(
-        self,
-        features: Count,
-        table: Count,
-        order: Numbers,  # (d,)
-        multipliers: Numbers,  # (d,), r of the features in `order`
-        start: Numbers,  # (G,)
-        size: Numbers,  # (G,)
-        salt: Numbers,  # (G,)
-        index: Table,  # (G, width)
-        inverse_pitch: Table,  # (G, width)
-        offset: Table,  # (G, width)
+        self, features: Count, table: Count, grids: Count, seed: Seed, relevance: Numbers | None = None
     ) -> None:
         super().__init__(features)
-        shapes = {np.shape(a) for a in (index, inverse_pitch, offset)}
-        if len(order) != features or len(multipliers) != features or len(shapes) != 1:
-            raise ValueError("the arrays of the grids do not fit each other")
-        if not len(start) == len(size) == len(salt) == len(index):
-            raise ValueError("the arrays of the grids do not fit each other")
-        whole = [np.asarray(a).astype(np.int64) for a in (order, start, size, index)]
+        if relevance is not None and (len(relevance) != features or not (relevance > 0).all()):
+            raise ValueError("relevance has one positive number for each feature")
+        drawn = draw(features, grids, seed, relevance)
+        whole = [a.astype(np.int64) for a in (drawn.order, drawn.start, drawn.size, drawn.index)]
         self.order, self.start, self.size, self.index = whole
-        if sorted(self.order) != list(range(features)) or (self.index < 0).any() or (self.index >= features).any():
-            raise ValueError("the grids name features that do not exist")
-        if (self.start < -1).any() or (self.start >= features).any() or not (self.size >= 1).all():
-            raise ValueError("the grids name features that do not exist")
-        if (self.size > min(features, index.shape[1])).any():
-            raise ValueError("a grid has more features than there are")
-        self.multipliers = np.asarray(multipliers).astype(np.uint64)
-        self.salt = np.asarray(salt).astype(np.uint64)
-        self.inverse_pitch, self.offset = inverse_pitch.astype(np.float32), offset.astype(np.float32)
-        self.grids, self.table = len(start), table
+        self.multipliers, self.salt = drawn.multipliers.astype(np.uint64), drawn.salt.astype(np.uint64)
+        self.inverse_pitch, self.offset = drawn.inverse_pitch.astype(np.float32), drawn.offset.astype(np.float32)
+        self.grids, self.table = grids, table
         self.self_value = 1.0
 
     @property

@@ -22,13 +22,11 @@ class Combiner(ABC):
     def learn(self, scores: Array, y: Array, f: Array, weight: float) -> None:
         """The row whose scores were combined last."""
 
+    @property
+    def noise(self) -> float:
+        """The variance of a target that is a number, as far as it is known."""
+        return 1.0
+
     def fields(self) -> list[Field]:
         """The state."""
         return []
-
-
-class Mean(Combiner):
-    """The mean of the experts' scores."""
-
-    def combine(self, scores: Array) -> Array:
-        return np.asarray(scores.mean(axis=0))

@@ -1,0 +1,198 @@
+// The stack: second-order regression on the experts' scores, with forgetting. Formulas and reasons stand in
+// nolana/reference/combiners/stack.py.
+#include <algorithm>
+#include <cmath>
+
+#include "bind/bind.hpp"
+#include "combiner.hpp"
+#include "loss.hpp"
+
+namespace nolana {
+
+class Stack final : public Combiner {
+  public:
+    Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
+          double forgetting, double prior)
+        : number_(loss->linear()), experts_(factors.shape(0)), size_(experts_ + (number_ ? 1 : 0)), factors_(experts_),
+          limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), weights_(size_),
+          information_(size_ * size_), errors_(experts_), factor_(size_ * size_), gradient_(size_) {
+        expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
+               "factors, limits and start have one entry for each expert");
+        std::copy_n(factors.data(), experts_, factors_.data());
+        std::copy_n(limits.data(), experts_, limits_.data());
+        std::copy_n(start.data(), experts_, start_.data());
+    }
+
+    void clear(std::size_t experts, std::size_t outputs) override {
+        if (experts != experts_)
+            throw std::invalid_argument("the stack is made for " + std::to_string(experts_) + " experts, not " +
+                                        std::to_string(experts));
+        outputs_ = outputs;
+        columns_ = number_ ? 1 : std::max<std::size_t>(2, outputs);
+        seen_ = Buffer(size_ * columns_);
+        p_ = Buffer(columns_);
+        std::copy_n(start_.data(), size_, weights_.data());
+        information_.clear();
+        for (std::size_t i = 0; i < size_; ++i) information_[i * size_ + i] = prior_;
+        errors_.clear();
+        stacked_ = lowest_ = highest_ = 0;
+        variance_ = start_noise;
+    }
+    double noise() const override { return number_ ? std::max(variance_, smallest_noise) : 1; }
+
+    void combine(const double* scores, double* f) const override {
+        see(scores);
+        if (number_) {
+            f[0] = std::min(highest_, std::max(lowest_, column_score(0)));
+        } else if (outputs_ == 1) {
+            f[0] = column_score(1);
+        } else {
+            for (std::size_t k = 0; k < columns_; ++k) f[k] = column_score(k);
+        }
+    }
+
+    void learn(const double* scores, const double* y, const double* f, double weight) override {
+        stacked_ += 1;
+        see(scores);
+        for (double* h = information_.data(); h < information_.data() + size_ * size_; ++h) *h *= forgetting_;
+        if (number_)
+            learn_number(y[0], f[0], weight);
+        else
+            learn_class(y, weight);
+        const double back = (1 - forgetting_) * prior_;
+        for (std::size_t i = 0; i < size_; ++i) {
+            information_[i * size_ + i] += back;
+            gradient_[i] -= back * (weights_[i] - start_[i]);
+        }
+        solve();
+        for (std::size_t i = 0; i < size_; ++i) weights_[i] += gradient_[i];
+    }
+
+    void describe(Description& d) override {
+        d.vector("stack_weights", weights_, size_);
+        d.matrix("information", information_, size_, size_, size_);
+        d.vector("errors", errors_, experts_);
+        d.fields.back().low = 0;
+        d.count("stacked", stacked_);
+        if (number_) {
+            d.number("residual_variance", variance_, 0);
+            d.number("lowest", lowest_, -std::numeric_limits<double>::infinity());
+            d.number("highest", highest_, -std::numeric_limits<double>::infinity());
+        }
+        d.scratch(factors_, limits_, start_, factor_, gradient_, seen_, p_);
+        d.bytes += sizeof(*this);
+    }
+
+  private:
+    static constexpr double rare = 1e-4, start_noise = 0.1, smallest_noise = 1e-3, largest_target = 8, margin = 0.1;
+    static constexpr double recent = 1000, slowest = 0.002, clip = 3;
+
+    // The inputs (size, columns) of these scores.
+    void see(const double* scores) const {
+        double* to = seen_.data();
+        if (number_) {
+            for (std::size_t e = 0; e < experts_; ++e) to[e] = std::min(highest_, std::max(lowest_, scores[e]));
+            to[experts_] = 1;
+            return;
+        }
+        for (std::size_t e = 0; e < experts_; ++e)
+            for (std::size_t o = 0; o < outputs_; ++o) {
+                const double v = std::min(limits_[e], std::max(-limits_[e], scores[e * outputs_ + o] * factors_[e]));
+                if (outputs_ == 1) {
+                    to[2 * e] = -v;
+                    to[2 * e + 1] = v;
+                } else {
+                    to[e * columns_ + o] = v;
+                }
+            }
+    }
+    double column_score(std::size_t k) const {
+        double sum = 0;
+        for (std::size_t e = 0; e < size_; ++e) sum += weights_[e] * seen_[e * columns_ + k];
+        return sum;
+    }
+
+    // The gradient, and the curvature into H.
+    void learn_class(const double* y, double weight) {
+        const std::size_t k = columns_;
+        const std::size_t own =
+            outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : static_cast<std::size_t>(std::max_element(y, y + k) - y);
+        double top = -std::numeric_limits<double>::infinity(), sum = 0;
+        for (std::size_t c = 0; c < k; ++c) top = std::max(top, p_[c] = column_score(c));
+        for (std::size_t c = 0; c < k; ++c) sum += p_[c] = std::exp(p_[c] - top);
+        for (std::size_t c = 0; c < k; ++c) p_[c] /= sum;
+        for (std::size_t e = 0; e < experts_; ++e) {
+            double *seen = seen_.data() + e * k, middle = 0;
+            const auto best = static_cast<std::size_t>(std::max_element(seen, seen + k) - seen);
+            count_error(e, best == own ? 0 : 1);
+            for (std::size_t c = 0; c < k; ++c) middle += p_[c] * seen[c];
+            for (std::size_t c = 0; c < k; ++c) seen[c] -= middle;
+            gradient_[e] = weight * seen[own];
+        }
+        for (std::size_t c = 0; c < k; ++c) {
+            if (!(p_[c] > rare)) continue;
+            for (std::size_t a = 0; a < experts_; ++a) {
+                const double scaled = weight * p_[c] * seen_[a * k + c];
+                for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += scaled * seen_[b * k + c];
+            }
+        }
+        mirror();
+    }
+    void learn_number(double y, double f, double weight) {
+        const double nu = noise(), residual = y - f, limit = clip * std::sqrt(nu);
+        const double pull = weight * std::min(limit, std::max(-limit, residual)) / nu;
+        for (std::size_t e = 0; e < experts_; ++e) count_error(e, (y - seen_[e]) * (y - seen_[e]));
+        for (std::size_t a = 0; a < size_; ++a) {
+            gradient_[a] = pull * seen_[a];
+            for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += weight / nu * seen_[a] * seen_[b];
+        }
+        mirror();
+        const double bounded = std::min(largest_target, std::max(-largest_target, y));
+        lowest_ = std::min(lowest_, bounded - margin);
+        highest_ = std::max(highest_, bounded + margin);
+        const double gain = std::max(slowest, 1 / (stacked_ + 10));
+        variance_ += (std::min(residual * residual, 10 * variance_ + 0.01) - variance_) * gain;
+    }
+    void mirror() {
+        for (std::size_t a = 0; a < size_; ++a)
+            for (std::size_t b = 0; b < a; ++b) information_[b * size_ + a] = information_[a * size_ + b];
+    }
+    void count_error(std::size_t e, double error) { errors_[e] += (error - errors_[e]) / std::min(stacked_, recent); }
+
+    // gradient <- H^-1 gradient, by H = L L'.
+    void solve() {
+        const std::size_t n = size_;
+        double *l = factor_.data(), *g = gradient_.data();
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j <= i; ++j) {
+                double v = information_[i * n + j];
+                for (std::size_t k = 0; k < j; ++k) v -= l[i * n + k] * l[j * n + k];
+                l[i * n + j] = i == j ? std::sqrt(std::max(v, 1e-12)) : v / l[j * n + j];
+            }
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t k = 0; k < i; ++k) g[i] -= l[i * n + k] * g[k];
+            g[i] /= l[i * n + i];
+        }
+        for (std::size_t i = n; i-- > 0;) {
+            for (std::size_t k = i + 1; k < n; ++k) g[i] -= l[k * n + i] * g[k];
+            g[i] /= l[i * n + i];
+        }
+    }
+
+    bool number_;
+    std::size_t experts_, size_, outputs_ = 1, columns_ = 2;
+    Buffer factors_, limits_, start_;
+    double forgetting_, prior_;
+    Buffer weights_, information_, errors_;
+    double stacked_ = 0, variance_ = start_noise, lowest_ = 0, highest_ = 0;
+    Buffer factor_, gradient_, p_{0};
+    mutable Buffer seen_{0};
+};
+
+NOLANA_BINDING(stack) {
+    nb::class_<Stack, Combiner>(m, "Stack")
+        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double>(), "loss"_a,
+             "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a);
+}
+
+}  // namespace nolana

@@ -1,0 +1,178 @@
+// A ring buffer of the last W rows in fixed point: whole steps of 1/40, clipped to +-127, so distances are whole numbers
+// and exact. One pass of distances serves nested windows; of two equal distances the more recent row comes first.
+//
+// Rows lie in panels of 8, two features at a time: one instruction squares and adds both for all eight rows.
+#include "maps/neighbour_map.hpp"
+
+#include <cmath>
+
+#include "bind/bind.hpp"
+
+namespace nolana {
+
+class NeighbourMap final : public RecentRows {
+  public:
+    NeighbourMap(std::size_t features, const Vector& windows, std::size_t neighbours)
+        : RecentRows(features), pairs_((features + 1) / 2), neighbours_(neighbours) {
+        double before = static_cast<double>(neighbours) - 1;
+        for (std::size_t i = 0; i < windows.shape(0); ++i) {
+            const double n = windows.data()[i];
+            expect(n > before && n == std::floor(n) && n < 0x1p31,
+                   "windows are whole numbers in ascending order, the first at least the number of neighbours");
+            windows_.push_back(static_cast<std::size_t>(n));
+            before = n;
+        }
+        expect(neighbours > 0 && !windows_.empty(), "a neighbour map needs a window and a neighbour");
+        expect(features <= most_features, "a neighbour map has at most 32,768 features");
+        capacity_ = windows_.back();
+        rows_ = BufferOf<std::int8_t>(padded(capacity_, panel) * pairs_ * 2);
+        distances_ = BufferOf<std::int32_t>(padded(capacity_, panel));
+        found_ = BufferOf<Neighbour>(windows_.size() * neighbours);
+        counts_.resize(windows_.size());
+        steps_ = BufferOf<std::int16_t>(group * pairs_ * 2);
+    }
+
+    std::size_t window_count() const override { return windows_.size(); }
+    std::size_t window(std::size_t i) const override { return windows_[i]; }
+
+    void evaluate(const double* x, std::size_t rows) override {
+        const std::size_t d = features();
+        for (std::size_t r = 0; r < rows; ++r)
+            for (std::size_t j = 0; j < d; ++j) {
+                const double v = std::nearbyint(x[r * d + j] * steps_in_unit);
+                steps_[r * 2 * pairs_ + j] = static_cast<std::int16_t>(std::min(largest, std::max(-largest, v)));
+            }
+        searched_ = none;
+    }
+    void after(std::size_t r, double) override {
+        store(next_, steps_.data() + r * 2 * pairs_);
+        next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
+        stored_ = std::min(stored_ + 1, capacity_);
+        searched_ = none;
+    }
+
+    const Neighbour* nearest(std::size_t r, std::size_t i, std::size_t& count) override {
+        if (searched_ != r) search(r);
+        count = counts_[i];
+        return found_.data() + i * neighbours_;
+    }
+
+    void describe(Description& d) override {
+        const std::size_t n = stored_, width = features();
+        Field recent{"recent", {Side("recent", n, capacity_), width}, {}, {}, -largest, largest, {}, true};
+        recent.get_single = [this, n, width](float* to) {
+            for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t j = 0; j < width; ++j) *to++ = static_cast<float>(element(slot_of(n - 1 - i), j));
+        };
+        recent.set_single = [this, n, width](const float* from) {
+            for (std::size_t i = 0; i < n; ++i, from += width) {
+                for (std::size_t j = 0; j < width; ++j) steps_[j] = static_cast<std::int16_t>(from[j]);
+                store(i, steps_.data());
+            }
+        };
+        d.add(std::move(recent));
+        d.scratch(rows_, distances_, found_, steps_);
+        d.bytes += sizeof(*this) + (windows_.size() + counts_.size()) * sizeof(std::size_t);
+    }
+    void resize(const Sizes& sizes, const std::string& prefix) override {
+        const auto size = sizes.find(prefix + "recent");
+        stored_ = size == sizes.end() ? 0 : size->second;
+        next_ = stored_ % capacity_;
+        searched_ = none;
+    }
+
+  private:
+    static constexpr double steps_in_unit = 40, largest = 127;
+    static constexpr std::size_t panel = 8, none = group, most_features = 1 << 15;
+
+    std::int8_t& element(std::size_t slot, std::size_t j) {
+        return rows_[(slot / panel * pairs_ + j / 2) * 2 * panel + slot % panel * 2 + j % 2];
+    }
+    void store(std::size_t slot, const std::int16_t* row) {
+        for (std::size_t j = 0; j < features(); ++j) element(slot, j) = static_cast<std::int8_t>(row[j]);
+    }
+    // Where the row of this age is.
+    std::size_t slot_of(std::size_t age) const { return (next_ + capacity_ - 1 - age) % capacity_; }
+
+    void search(std::size_t r) {
+        searched_ = r;
+        const std::int16_t* q = steps_.data() + r * 2 * pairs_;
+        for (std::size_t p = 0; p * panel < stored_; ++p)
+            measure(rows_.data() + p * pairs_ * 2 * panel, q, distances_.data() + p * panel);
+        std::size_t age = 0, count = 0;
+        for (std::size_t i = 0; i < windows_.size(); ++i) {
+            Neighbour* best = found_.data() + i * neighbours_;
+            if (i > 0) std::copy_n(best - neighbours_, count, best);
+            const std::size_t end = std::min(windows_[i], stored_);
+            while (age < end) {  // slots that lie one below the other, without a break
+                const std::size_t top = slot_of(age), run = std::min(end - age, top + 1);
+                scan(top, run, age, best, count);
+                age += run;
+            }
+            counts_[i] = count;
+        }
+    }
+    // Slots top, top - 1, ..., the row in `top` of this age.
+    void scan(std::size_t top, std::size_t run, std::size_t age, Neighbour* best, std::size_t& count) {
+        const std::int32_t* d = distances_.data();
+        for (std::size_t done = 0; done < run;) {
+            const std::size_t slot = top - done;
+            if (count == neighbours_ && run - done >= panel) {
+                const std::int32_t limit = best[count - 1].distance, *at = d + slot + 1 - panel;
+                int nearer = 0;
+                for (std::size_t i = 0; i < panel; ++i) nearer |= at[i] < limit;
+                if (!nearer) {
+                    done += panel;
+                    continue;
+                }
+                for (std::size_t i = 0; i < panel; ++i, ++done) insert(d[top - done], age + done, best, count);
+                continue;
+            }
+            insert(d[slot], age + done, best, count);
+            ++done;
+        }
+    }
+    void insert(std::int32_t distance, std::size_t age, Neighbour* best, std::size_t& count) const {
+        if (count == neighbours_ && distance >= best[count - 1].distance) return;
+        std::size_t at = count < neighbours_ ? count++ : count - 1;
+        for (; at > 0 && best[at - 1].distance > distance; --at) best[at] = best[at - 1];
+        best[at] = {static_cast<std::uint32_t>(age), distance};
+    }
+
+    // Squared distances of a panel's eight rows.
+    void measure(const std::int8_t* rows, const std::int16_t* q, std::int32_t* out) const {
+#ifdef NOLANA_AVX2
+        __m256i sum = _mm256_setzero_si256();
+        for (std::size_t j = 0; j < pairs_; ++j, rows += 2 * panel, q += 2) {
+            std::int32_t both;
+            std::memcpy(&both, q, sizeof(both));
+            const __m256i values = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(rows)));
+            const __m256i away = _mm256_sub_epi16(values, _mm256_set1_epi32(both));
+            sum = _mm256_add_epi32(sum, _mm256_madd_epi16(away, away));
+        }
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), sum);
+#else
+        std::int32_t sum[panel] = {};
+        for (std::size_t j = 0; j < pairs_; ++j, rows += 2 * panel, q += 2)
+            for (std::size_t i = 0; i < panel; ++i) {
+                const std::int32_t a = rows[2 * i] - q[0], b = rows[2 * i + 1] - q[1];
+                sum[i] += a * a + b * b;
+            }
+        std::copy_n(sum, panel, out);
+#endif
+    }
+
+    std::size_t pairs_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
+    std::vector<std::size_t> windows_, counts_;
+    BufferOf<std::int8_t> rows_{0};
+    BufferOf<std::int32_t> distances_{0};
+    BufferOf<Neighbour> found_{0};       // (windows, neighbours)
+    BufferOf<std::int16_t> steps_{0};    // the rows of the group
+};
+
+NOLANA_BINDING(neighbour_map) {
+    nb::class_<NeighbourMap, Map>(m, "NeighbourMap")
+        .def(nb::init<std::size_t, const Vector&, std::size_t>(), "features"_a, "windows"_a, "neighbours"_a);
+}
+
+}  // namespace nolana

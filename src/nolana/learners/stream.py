@@ -1,0 +1,560 @@
+"""The driver of the default learner: landmarks, cells and neighbours behind one stack, in a fixed number of bytes.
+
+The engine learns. This file decides what the engine does not, always after a row whose number is fixed, so that a block
+may be split anywhere:
+
+- rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows are scaled
+  again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
+- the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and when they are full;
+- at 2048 4^k rows, once, if few features matter: rows are scaled by the relevance of the features, the grids are drawn
+  again, the cells cleared and the landmarks re-mapped;
+- a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nolana import reference
+from nolana._threads import one_blas_thread
+from nolana.learners.budget import SLOTS, with_argument
+from nolana.learners.driver import Array, Driver, State
+from nolana.maps.remap import relocate, remap
+from nolana.reference.bounds import Count
+from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.vote import Vote
+from nolana.reference.kernels import Kernel
+from nolana.reference.learner import Learner
+from nolana.reference.maps.cell_map import CellMap
+from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
+from nolana.reference.state import Field, export, unpack
+from nolana.reference.state import check as check_field
+from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
+from nolana.specs import Spec
+
+LAST_ANCHOR = 512
+LAST_CLEARING = 256  # rows up to which an anchor clears the cells
+FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
+CONCENTRATED = 0.3  # share of the features that effectively matter, below which the grids are drawn again
+LEAST_RELEVANCE = 0.1
+METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.25, 0.1, 2.0
+LARGEST_WEIGHT = 10.0  # times the running mean of the weights
+WEIGHT_GAIN = 0.001
+RIDGE = 1e-3
+NOISE_RANGE = 1e-3, 1.0
+SMALLEST_RANGE = 0.5  # of standardised targets
+FEWEST_LANDMARKS = 2
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """memory: bytes that state and scratch never exceed; number: targets are numbers, not classes."""
+
+    memory: Count
+    number: bool
+
+
+class StreamLearner(Driver):
+    """Several experts; rows in the units of the input, targets of one number in theirs."""
+
+    options_class = StreamOptions
+    options: StreamOptions
+
+    def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
+        super().__init__(spec, options, features, outputs)
+        self._scaling: Any = self._module.RobustScaling(features)
+        self._target_scaling: Any = self._module.RobustScaling(1) if options.number else None
+        self.mean_weight, self.redrawn = 0.0, 0.0
+        self._prepare()
+
+    @classmethod
+    def check(cls, spec: Spec, options: StreamOptions) -> None:
+        if spec.kind is not Learner or spec.arguments["combiner"] is None:
+            raise ValueError("this driver runs a learner with a combiner")
+
+    def _prepare(self) -> None:
+        """What follows from the state of the engine and of the scaling."""
+        self._maps: list[Any] = list(self._engine.maps)
+        self._full = [i for i in self._indices(LandmarkMap) if self._maps[i].size == self._capacity(i)]
+        for i in self._indices(LandmarkMap):
+            if not self._maps[i].size:
+                self._maps[i].gamma = 1 / (2 * self.n_features)  # about right for standardised features
+                self._maps[i].ridge = RIDGE
+        self._target_center, self._target_factor = 0.0, 0.0
+        if self._target_scaling is not None:
+            state = self._target_scaling.state()
+            self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
+
+    # Reading
+
+    @property
+    def rows(self) -> int:
+        return int(self._scaling.rows)
+
+    @property
+    def memory_bytes(self) -> int:
+        own = int(self._scaling.memory_bytes)
+        if self._target_scaling is not None:
+            own += int(self._target_scaling.memory_bytes)
+        return super().memory_bytes + own
+
+    def scores(self, x: Array) -> Array:
+        return self._from_engine(super().scores(self._scaling.apply(x)))
+
+    def _from_engine(self, f: Array) -> Array:
+        """Predictions in the units of the targets."""
+        if not self.options.number:
+            return f
+        return f / self._target_factor + self._target_center if self._target_factor > 0 else f * 0 + self._target_center
+
+    def _to_engine(self, y: Array) -> Array:
+        return (y - self._target_center) * self._target_factor if self.options.number else y
+
+    # Learning
+
+    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:
+        scores = np.empty(y.shape)
+        start = 0
+        while start < len(x):
+            stop = min(len(x), start + self._rows_to_event())
+            scores[start:stop] = self._learn_part(x[start:stop], y[start:stop], None if weight is None else weight[start:stop])
+            start = stop
+        return scores
+
+    def _learn_part(self, x: Array, y: Array, weight: Array | None) -> Array:
+        """Rows between two events."""
+        before = self.rows
+        weight = self._normalised(len(x), weight)
+        scores: Array = self._engine.learn(self._scaling.apply(x), self._to_engine(y), weight)
+        if weight is not None:
+            x, y = np.ascontiguousarray(x[weight > 0]), np.ascontiguousarray(y[weight > 0])
+        self._scaling.observe(x)
+        if self._target_scaling is not None:
+            self._target_scaling.observe(y)
+        scores = self._from_engine(scores)
+        if self.rows != before:
+            self._after()
+        return scores
+
+    def _normalised(self, rows: int, weight: Array | None) -> Array | None:
+        """min(w, 10 wbar)/wbar, wbar the running mean of the weights."""
+        t, mean = self.rows, self.mean_weight
+        if weight is None:
+            if mean in (0.0, 1.0):
+                self.mean_weight = 1.0
+                return None
+            weight = np.ones(rows)
+        out = np.zeros(rows)
+        for i, w in enumerate(weight.tolist()):
+            if w > 0:
+                t += 1
+                capped = min(w, LARGEST_WEIGHT * mean) if mean > 0 else w
+                mean += (capped - mean) * max(1 / t, WEIGHT_GAIN)
+                out[i] = capped / mean
+        self.mean_weight = mean
+        return out
+
+    def _rows_to_event(self) -> int:
+        """Rows until something may have to be re-estimated."""
+        due = int(self._scaling.rows_to_anchor())
+        for i in self._indices(LandmarkMap):
+            free = self._capacity(i) - int(self._maps[i].size)
+            if free > 0:
+                due = min(due, free)
+        return due
+
+    def _after(self) -> None:
+        """What is due now that rows have been learned."""
+        t = self.rows
+        if self._redraw_is_due(t):
+            with one_blas_thread():
+                self._redraw()
+        scaling = _Anchors.of(self._scaling)
+        if self._scaling.anchor().any() and t <= LAST_ANCHOR:
+            with one_blas_thread():
+                self._follow_anchors(t, scaling)
+        else:
+            self._widen_full_maps()
+        if self._target_scaling is not None and self._target_scaling.anchor().any():
+            self._follow_target_anchor()
+
+    # Maps and experts by their kind
+
+    def _indices(self, kind: type) -> list[int]:
+        return [i for i, map in enumerate(self.spec.arguments["maps"]) if map.kind is kind]
+
+    def _capacity(self, map: int) -> int:
+        return int(self.spec.arguments["maps"][map].arguments["capacity"])
+
+    def _experts_on(self, map: int) -> list[int]:
+        return [i for i, each in enumerate(self.spec.arguments["experts"]) if each.arguments["map"] == map]
+
+    def _head(self, expert: int) -> Spec:
+        head: Spec = self.spec.arguments["experts"][expert].arguments["head"]
+        return head
+
+    def _experts_with(self, kind: type) -> list[int]:
+        return [i for i in range(len(self.spec.arguments["experts"])) if self._head(i).kind is kind]
+
+    # Events
+
+    def _follow_anchors(self, t: int, before: "_Anchors") -> None:
+        """The features have another scale."""
+        if t == 2:
+            self._engine.clear(self.outputs)
+            self._engine.restore(self._engine.state() | {"rows": float(t)})
+            self._prepare()
+            return
+        state = self._engine.state()
+        after = _Anchors.of(self._scaling)
+        self._remap(state, lambda z: after.scaled(before.raw(z)))
+        if t <= LAST_CLEARING:
+            self._clear_cells(state)
+        self._engine.restore(state)
+        if t <= LAST_CLEARING:
+            self._fit_tables()
+
+    def _widen_full_maps(self) -> None:
+        """A landmark map that has just become full takes the width of all its landmarks."""
+        full = [i for i in self._indices(LandmarkMap) if self._maps[i].size == self._capacity(i) and i not in self._full]
+        if full:
+            with one_blas_thread():
+                state = self._engine.state()
+                self._remap(state, lambda z: z, full)
+                self._engine.restore(state)
+
+    def _remap(self, state: State, moved: Callable[[Array], Array], maps: list[int] | None = None) -> None:
+        """Landmarks and stored rows go to other places; widths are taken again. Changes the state."""
+        for i in self._indices(LandmarkMap) if maps is None else maps:
+            self._remap_landmarks(state, i, moved)
+        for i in self._indices(NeighbourMap) if maps is None else []:
+            rows = moved(state[f"map{i}/recent"].astype(np.float64) / STEPS)
+            steps = np.clip(np.rint(rows * STEPS), -LARGEST, LARGEST)
+            state[f"map{i}/recent"] = np.ascontiguousarray(steps, dtype=np.float32)
+        self._full = [i for i in self._indices(LandmarkMap) if len(state[f"map{i}/landmarks"]) == self._capacity(i)]
+
+    def _remap_landmarks(self, state: State, i: int, moved: Callable[[Array], Array]) -> None:
+        kernel: Kernel = self.spec.arguments["maps"][i].arguments["kernel"].build(reference)
+        own = _part(state, f"map{i}/")
+        old = own["landmarks"]
+        if not len(old):
+            return
+        places = np.ascontiguousarray(moved(old))
+        gamma = kernel.width_of(places) or own["gamma"]
+        for e in self._experts_on(i):
+            mapped = remap(
+                own | _part(state, f"expert{e}/"),
+                before=lambda x, z: kernel.gram(x, z, own["gamma"]),
+                after=lambda x, z: kernel.gram(x, z, gamma),
+                coordinates=places,
+                ridge=RIDGE,
+                prior=self._head(e).arguments.get("prior", 1.0),
+            )
+            _update(state, f"map{i}/", own.keys(), mapped | {"gamma": gamma})
+            _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
+
+    def _clear_cells(self, state: State) -> None:
+        """Forget the tables; the linear part stays."""
+        for e in self._experts_with(DiagonalCells):
+            state[f"expert{e}/cells"][:] = 0
+            state[f"expert{e}/variances"][:] = self._head(e).arguments["variance"]
+        for e in self._experts_with(ConstantCells):
+            state[f"expert{e}/cells"][:] = 0
+
+    def _redraw_is_due(self, t: int) -> bool:
+        if self.redrawn or t < FIRST_REDRAW or not self._experts_with(DiagonalCells):
+            return False
+        power = round(math.log(t / FIRST_REDRAW, REDRAW_FACTOR))
+        return t == FIRST_REDRAW * REDRAW_FACTOR**power
+
+    def relevance(self) -> Array:
+        """The relevance of each feature, 1 on average: its share of the increases of the loss (d,)."""
+        measured = [self._engine.state()[f"expert{e}/relevance"] for e in self._experts_with(DiagonalCells)]
+        increase = np.maximum(0.0, np.mean(measured, axis=0)) if measured else np.ones(self.n_features)
+        total = float(increase.sum())
+        if total <= 0:
+            return np.ones(self.n_features)
+        return LEAST_RELEVANCE + (1 - LEAST_RELEVANCE) * self.n_features * increase / total
+
+    def _redraw(self) -> None:
+        """Once, where few features matter: measure distances by relevance and draw the grids again."""
+        relevance = self.relevance()
+        share = np.maximum(0.0, relevance - LEAST_RELEVANCE)
+        if share.sum() <= 0 or share.sum() ** 2 / (share**2).sum() >= CONCENTRATED * self.n_features:
+            return
+        self.redrawn = 1.0
+        metric = np.clip(relevance**METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC)
+        state = self._engine.state()
+        self._remap(state, lambda z: z * metric)
+        self._clear_cells(state)
+        for e in self._experts_with(DiagonalCells):
+            state[f"expert{e}/linear"][:, :-1] /= metric
+            state[f"expert{e}/linear_variances"][:-1] /= metric**2
+            state[f"expert{e}/sample"] *= metric.astype(np.float32)
+        spec = self.spec
+        for i in self._indices(CellMap):
+            spec = with_argument(spec, i, relevance=relevance)
+        self._rebuild(spec, state)
+        self._scaling.restore(self._scaling.state() | {"metric": metric})
+
+    def _rebuild(self, spec: Spec, state: State) -> None:
+        """Continue with an engine of another spec."""
+        engine = spec.build(self._module)
+        engine.clear(self.outputs)
+        engine.restore(state)
+        self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
+
+    def _follow_target_anchor(self) -> None:
+        """Targets have another unit: y' = g y + shift in the engine."""
+        center, factor = self._target_center, self._target_factor
+        state = self._target_scaling.state()
+        self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
+        g = self._target_factor / factor if factor > 0 else 0.0
+        shift = (center - self._target_center) * self._target_factor if factor > 0 else 0.0
+        state = self._engine.state()
+        for i in self._indices(LandmarkMap):
+            ones = unpack(state[f"map{i}/inverse"]).sum(axis=1)  # P 1
+            for e in self._experts_on(i):
+                state[f"expert{e}/weights"] = g * state[f"expert{e}/weights"] + shift * ones
+        for e in [*self._experts_with(DiagonalCells), *self._experts_with(ConstantCells)]:
+            state[f"expert{e}/cells"] *= np.float32(g)
+        for e in self._experts_with(DiagonalCells):
+            state[f"expert{e}/linear"] *= g
+            state[f"expert{e}/linear"][:, -1] += shift
+        for e in self._experts_with(Vote):
+            state[f"expert{e}/targets"] = (g * state[f"expert{e}/targets"] + shift).astype(np.float32)
+        low, high = NOISE_RANGE
+        state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g))
+        state["errors"] = state["errors"] * g * g
+        state["lowest"] = min(-SMALLEST_RANGE, g * state["lowest"] + shift)
+        state["highest"] = max(SMALLEST_RANGE, g * state["highest"] + shift)
+        self._engine.restore(state)
+
+    # Classes and memory
+
+    def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
+        """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
+        state, sign = self._engine.state(), np.array(signs)
+        new, old = sign == 0, self.outputs
+        for i in self._indices(LandmarkMap):
+            ones = unpack(state[f"map{i}/inverse"]).sum(axis=1) if len(state[f"map{i}/landmarks"]) else np.zeros(0)
+            for e in self._experts_on(i):
+                weights = sign[:, None] * state[f"expert{e}/weights"][sources]
+                weights[new] = -ones  # an output that has been -1 so far
+                state[f"expert{e}/weights"] = np.ascontiguousarray(weights)
+        logit = sign / 2 if old == 1 else sign  # one output is the difference of two
+        for e in [*self._experts_with(DiagonalCells), *self._experts_with(ConstantCells)]:
+            cells = state[f"expert{e}/cells"][:, sources] * logit.astype(np.float32)
+            state[f"expert{e}/cells"] = np.ascontiguousarray(cells)
+        for e in self._experts_with(DiagonalCells):
+            linear = logit[:, None] * state[f"expert{e}/linear"][sources]
+            linear[new, -1] = -math.log(self.rows + 1)
+            state[f"expert{e}/linear"] = np.ascontiguousarray(linear)
+        for e in self._experts_with(Vote):
+            counts = state[f"expert{e}/counts"]
+            state[f"expert{e}/counts"] = np.where(new, 0.0, counts[sources] if old > 1 else 0.0)
+            if old == 1:
+                state[f"expert{e}/targets"] = (state[f"expert{e}/targets"] > 0).astype(np.float32)
+        self._change_outputs(state)
+
+    def _change_outputs(self, state: State) -> None:
+        """Restore a state with more outputs, in no more memory than there is."""
+        outputs = len(state["expert0/weights"]) if "expert0/weights" in state else state["expert0/cells"].shape[1]
+        for step in (self._fold_tables, self._halve_windows, self._halve_landmarks):
+            while self._bytes_with(self.spec, outputs) > self.options.memory and step(state):
+                pass
+        engine = self.spec.build(self._module)
+        engine.clear(outputs)
+        engine.restore(state)
+        self._engine, self._maps = engine, list(engine.maps)
+
+    def _bytes_with(self, spec: Spec, outputs: int) -> int:
+        """Bytes of a learner of this spec with so many outputs."""
+        engine = spec.build(self._module)
+        engine.clear(outputs)
+        return int(engine.memory_bytes) + self.memory_bytes - int(self._engine.memory_bytes)
+
+    def _fold_tables(self, state: State) -> bool:
+        """Slots 2i and 2i + 1 become one, weighted by precision."""
+        small = True
+        for i in self._indices(CellMap):
+            table = self.spec.arguments["maps"][i].arguments["table"]
+            if table < 2 * SLOTS // 8 or table % 8:
+                continue
+            small = False
+            self.spec = with_argument(self.spec, i, table=table // 2)
+            for e in self._experts_on(i):
+                name = f"expert{e}/cells"
+                if self._head(e).kind is DiagonalCells:
+                    start = self._head(e).arguments["variance"]
+                    pairs = state[f"expert{e}/variances"].astype(np.float64).reshape(-1, 2)
+                    precision = 1 / pairs - 1 / start + 1e-3
+                    total = precision.sum(axis=1)
+                    cells = state[name].reshape(table // 2, 2, -1)
+                    folded = (cells * precision[:, :, None]).sum(axis=1) / total[:, None]
+                    state[f"expert{e}/variances"] = (1 / (total + 1 / start)).astype(np.float32)
+                else:
+                    folded = state[name].reshape(len(state[name]) // 2, 2, -1).mean(axis=1)
+                state[name] = np.ascontiguousarray(folded, dtype=np.float32)
+        return not small
+
+    def _halve_windows(self, state: State) -> bool:
+        changed = False
+        for i in self._indices(NeighbourMap):
+            arguments = self.spec.arguments["maps"][i].arguments
+            windows = np.ceil(arguments["windows"] / 2)
+            if windows[0] < 2 * arguments["neighbours"] or len(np.unique(windows)) < len(windows):
+                continue
+            changed = True
+            self.spec = with_argument(self.spec, i, windows=windows)
+            state[f"map{i}/recent"] = np.ascontiguousarray(state[f"map{i}/recent"][-int(windows[-1]) :])
+            for e in self._experts_on(i):
+                size = int(windows[self._head(e).arguments["window"]])
+                state[f"expert{e}/targets"] = np.ascontiguousarray(state[f"expert{e}/targets"][-size:])
+        return changed
+
+    def _halve_landmarks(self, state: State) -> bool:
+        changed = False
+        for i in self._indices(LandmarkMap):
+            m = self._capacity(i) // 2
+            if m < FEWEST_LANDMARKS:
+                continue
+            changed = True
+            self.spec = with_argument(self.spec, i, capacity=m)
+            own = _part(state, f"map{i}/")
+            if len(own["landmarks"]) <= m:
+                continue
+            kernel: Kernel = self.spec.arguments["maps"][i].arguments["kernel"].build(reference)
+            places = np.ascontiguousarray(own["landmarks"][:m])
+            gram = kernel.gram(places, places, own["gamma"])
+            cross = kernel.gram(places, own["landmarks"], own["gamma"])
+            for e in self._experts_on(i):
+                prior = self._head(e).arguments.get("prior", 1.0)
+                mapped = relocate(own | _part(state, f"expert{e}/"), places, gram, cross, prior)
+                mapped["counts"] = np.ascontiguousarray(own["counts"][:m])
+                _update(state, f"map{i}/", own.keys(), mapped)
+                _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
+        return changed
+
+    def _fit_tables(self) -> None:
+        """Tables as large as the memory allows, while they are empty."""
+        tables = self._indices(CellMap)
+        if not tables:
+            return
+        spec = fitted(self.spec, lambda spec: self._bytes_with(spec, self.outputs), self.options.memory)
+        if spec is None or spec == self.spec:
+            return
+        state = self._engine.state()
+        for i in tables:
+            table = spec.arguments["maps"][i].arguments["table"]
+            for e in self._experts_on(i):
+                slots = table if self._head(e).kind is DiagonalCells else -(-table // 4)
+                state[f"expert{e}/cells"] = np.zeros((slots, self.outputs), dtype=np.float32)
+                if self._head(e).kind is DiagonalCells:
+                    variance = self._head(e).arguments["variance"]
+                    state[f"expert{e}/variances"] = np.full(slots, variance, dtype=np.float32)
+        self._rebuild(spec, state)
+
+    # State
+
+    def _fields(self) -> list[Field]:
+        return [Field(self, "mean_weight", low=0.0), Field(self, "redrawn", whole=True, low=0.0)]
+
+    def state(self) -> State:
+        state = super().state() | export(self._fields())
+        state |= {f"scaling/{name}": value for name, value in self._scaling.state().items()}
+        if self._target_scaling is not None:
+            state |= {f"target_scaling/{name}": value for name, value in self._target_scaling.state().items()}
+        return state
+
+    def restore(self, state: State) -> None:
+        for field in self._fields():
+            check_field(field, state, {})
+        before = self._scaling.state(), self._target_scaling.state() if self._target_scaling is not None else None
+        try:
+            self._scaling.restore(_part(state, "scaling/"))
+            if self._target_scaling is not None:
+                self._target_scaling.restore(_part(state, "target_scaling/"))
+            super().restore(state)
+        except BaseException:
+            self._scaling.restore(before[0])
+            if self._target_scaling is not None:
+                self._target_scaling.restore(before[1])
+            raise
+        for field in self._fields():
+            field.set(state[field.key])
+        self._prepare()
+
+
+@dataclass(frozen=True)
+class _Anchors:
+    """The scaling in use: z = metric squash((x - center) factor)."""
+
+    center: Array
+    factor: Array
+    metric: Array
+
+    @classmethod
+    def of(cls, scaling: Any) -> "_Anchors":
+        state = scaling.state()
+        return cls(state["center"], state["factor"], state["metric"])
+
+    def raw(self, z: Array) -> Array:
+        """Rows in the units of the input; a constant feature has its centre."""
+        q = z / self.metric
+        size = np.abs(q)
+        q = np.where(size > 1, np.copysign(np.exp(np.minimum(size, LARGEST_Z) - 1), q), q)
+        return np.asarray(np.divide(q, self.factor, out=np.zeros_like(q), where=self.factor > 0) + self.center)
+
+    def scaled(self, x: Array) -> Array:
+        q = (x - self.center) * self.factor
+        size = np.abs(q)
+        tail = np.minimum(1 + np.log(np.maximum(size, 1.0)), LARGEST_Z)
+        return np.asarray(self.metric * np.where(size > 1, np.copysign(tail, q), q))
+
+
+def _part(state: State, prefix: str) -> State:
+    """The entries of one part, without the prefix."""
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
+def _update(state: State, prefix: str, names: Any, values: State) -> None:
+    state.update({prefix + name: values[name] for name in names})
+
+
+def fitted(spec: Spec, measure: Callable[[Spec], int], memory: int) -> Spec | None:
+    """The spec with tables that just fit into the memory; None where no table fits."""
+    tables = [i for i, map in enumerate(spec.arguments["maps"]) if map.kind is CellMap]
+    if not tables:
+        return spec if measure(spec) <= memory else None
+    sized = spec
+    for i in tables:
+        sized = with_argument(sized, i, table=SLOTS)
+    smallest = measure(sized)
+    for i in tables:
+        sized = with_argument(sized, i, table=2 * SLOTS)
+    slot = (measure(sized) - smallest) / SLOTS  # bytes of a slot in all tables
+    table = SLOTS * int(1 + (memory - smallest) / (slot * SLOTS))
+    while table >= SLOTS:
+        for i in tables:
+            sized = with_argument(sized, i, table=table)
+        if measure(sized) <= memory:
+            return sized
+        table -= SLOTS
+    return None
+
+
+def stream_learner(spec: Spec, options: StreamOptions, features: int, outputs: int) -> StreamLearner:
+    """A learner of this spec, its tables as large as the memory allows."""
+    learner = StreamLearner(spec, options, features, outputs)
+    fits = fitted(spec, lambda other: learner._bytes_with(other, outputs), options.memory)
+    if fits is None:
+        raise ValueError(
+            f"memory={options.memory} bytes is too little for {features} features: this learner needs more than "
+            f"{learner.memory_bytes} bytes; choose a larger memory or fewer experts"
+        )
+    return StreamLearner(fits, options, features, outputs)
