@@ -10,9 +10,12 @@ namespace nolana {
 
 class Landmarks {
   public:
-    Landmarks(std::size_t capacity, std::size_t features)
-        : capacity_(capacity), features_(features), panels_(padded(capacity, panel_lanes) * features),
-          norms_(padded(capacity, panel_lanes)), counts_(capacity) {}
+    // single: places are stored in single precision, in half the memory.
+    Landmarks(std::size_t capacity, std::size_t features, bool single = false)
+        : capacity_(capacity), features_(features), single_(single),
+          panels_(single ? 0 : padded(capacity, panel_lanes) * features),
+          singles_(single ? padded(capacity, panel_lanes) * features : 0), norms_(padded(capacity, panel_lanes)),
+          counts_(capacity) {}
 
     std::size_t size() const { return size_; }
     std::size_t capacity() const { return capacity_; }
@@ -20,16 +23,20 @@ class Landmarks {
     bool full() const { return size_ == capacity_; }
     std::size_t width() const { return padded(size_, panel_lanes); }  // lanes in use, padding included
     std::size_t panel_count() const { return width() / panel_lanes; }
-    const double* panel(std::size_t p) const { return panels_.data() + p * panel_lanes * features_; }
+    bool single() const { return single_; }
+    template <class T = double> const T* panel(std::size_t p) const {
+        if constexpr (std::is_same_v<T, float>) return singles_.data() + p * panel_lanes * features_;
+        else return panels_.data() + p * panel_lanes * features_;
+    }
     const double* norms() const { return norms_.data(); }  // |u_i|^2
     double& count(std::size_t i) { return counts_[i]; }
     const Buffer& counts() const { return counts_; }
     double count(std::size_t i) const { return counts_[i]; }
-    std::size_t bytes() const { return panels_.bytes() + norms_.bytes() + counts_.bytes(); }
+    std::size_t bytes() const { return panels_.bytes() + singles_.bytes() + norms_.bytes() + counts_.bytes(); }
     // (size, features) under this name.
     void describe_places(Description& d, const std::string& name, const Side& side) {
         const std::size_t n = side.value;
-        d.scratch(panels_, norms_);
+        d.scratch(panels_, singles_, norms_);
         d.add({name, {side, features_},
                [this, n](double* to) { for (std::size_t i = 0; i < n; ++i) get(i, to + i * features_); },
                [this, n](const double* from) { for (std::size_t i = 0; i < n; ++i) set(i, from + i * features_); }});
@@ -41,14 +48,18 @@ class Landmarks {
     }
 
     void get(std::size_t i, double* u) const {
-        const double* p = panel(i / panel_lanes) + i % panel_lanes;
-        for (std::size_t j = 0; j < features_; ++j) u[j] = p[j * panel_lanes];
+        const std::size_t at = first(i);
+        for (std::size_t j = 0; j < features_; ++j)
+            u[j] = single_ ? static_cast<double>(singles_[at + j * panel_lanes]) : panels_[at + j * panel_lanes];
     }
     void set(std::size_t i, const double* u) {
-        double* p = panels_.data() + (i / panel_lanes) * panel_lanes * features_ + i % panel_lanes;
+        const std::size_t at = first(i);
         double norm = 0;
         for (std::size_t j = 0; j < features_; ++j) {
-            p[j * panel_lanes] = u[j];
+            if (single_)
+                singles_[at + j * panel_lanes] = static_cast<float>(u[j]);
+            else
+                panels_[at + j * panel_lanes] = u[j];
             norm = fma(u[j], u[j], norm);
         }
         norms_[i] = norm;
@@ -62,13 +73,20 @@ class Landmarks {
     void resize(std::size_t n) {
         size_ = n;
         panels_.clear();
+        singles_.clear();
         norms_.clear();
     }
     void clear() { resize(0); }
 
   private:
+    // Where the first feature of a landmark is; the others are a panel's lanes apart.
+    std::size_t first(std::size_t i) const { return i / panel_lanes * panel_lanes * features_ + i % panel_lanes; }
+
     std::size_t capacity_, features_, size_ = 0;
-    Buffer panels_, norms_, counts_;
+    bool single_;
+    Buffer panels_;
+    BufferOf<float> singles_;
+    Buffer norms_, counts_;
 };
 
 }  // namespace nolana

@@ -3,6 +3,7 @@
 // every four rows, feature after feature.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "state.hpp"
@@ -18,7 +19,7 @@ class Probes {
         features_ = features;
         relevance_ = Buffer(features);
         probed_ = Buffer(features);
-        sample_ = BufferOf<float>(sample_rows * features);
+        sample_ = BufferOf<std::int8_t>(sample_rows * features);
         slots_ = BufferOf<std::uint32_t>(grids);
         scores_ = Buffer(std::max<std::size_t>(1, outputs));
         stored_ = 0;
@@ -32,7 +33,7 @@ class Probes {
         return (step < dense_until ? 4 * step + i : step / 4) % features_;
     }
     float value(std::uint64_t step, std::size_t j) const {
-        return sample_[(31 * step + 17 * j) % sample_rows * features_ + j];
+        return static_cast<float>(sample_[(31 * step + 17 * j) % sample_rows * features_ + j]) / static_cast<float>(steps);
     }
     std::uint32_t* slots() { return slots_.data(); }
     double* scores() { return scores_.data(); }
@@ -51,28 +52,35 @@ class Probes {
         } else {
             ++stored_;
         }
-        for (std::size_t j = 0; j < features_; ++j) sample_[place * features_ + j] = static_cast<float>(z[j]);
+        for (std::size_t j = 0; j < features_; ++j)
+            sample_[place * features_ + j] =
+                static_cast<std::int8_t>(std::min(largest, std::max(-largest, std::nearbyint(z[j] * steps))));
     }
 
     void describe(Description& d) {
         d.vector("relevance", relevance_, features_);
         d.vector("probed", probed_, features_);
         d.fields.back().low = 0;
-        d.single("sample", sample_, Side("sample", stored_, sample_rows), features_,
-                 -std::numeric_limits<double>::infinity());
-        d.scratch(slots_, scores_);
+        const std::size_t n = stored_ * features_;
+        Field sample{"sample", {Side("sample", stored_, sample_rows), features_}, {}, {}, -largest, largest, {}, true};
+        sample.get_single = [this, n](float* to) { std::copy_n(sample_.data(), n, to); };
+        sample.set_single = [this, n](const float* from) {
+            for (std::size_t i = 0; i < n; ++i) sample_[i] = static_cast<std::int8_t>(from[i]);
+        };
+        d.add(std::move(sample));
+        d.scratch(slots_, scores_, sample_);
     }
     void resize(std::size_t stored) { stored_ = stored; }
 
   private:
     static constexpr std::size_t sample_rows = 64;
     static constexpr std::uint64_t first = 512, dense_until = 2048, share = 20;
-    static constexpr double most = 200;
+    static constexpr double most = 200, steps = 40, largest = 127;
 
     bool on_;
     std::size_t features_ = 0, stored_ = 0;
     Buffer relevance_{0}, probed_{0}, scores_{0};
-    BufferOf<float> sample_{0};
+    BufferOf<std::int8_t> sample_{0};  // in steps of 1/40, clipped
     BufferOf<std::uint32_t> slots_{0};
 };
 

@@ -41,10 +41,13 @@ class RobustScaling final : public Stateful {
             differs_[j] += ((x[j] != center_[j] ? 1.0 : 0.0) - differs_[j]) / memory;
         }
         if (rows > first_rows) return;
-        std::copy_n(x, d_, first_.data() + stored_++ * d_);
+        if (first_.size() == 0) first_ = Buffer(first_rows * d_);
+        stored_ = static_cast<std::size_t>(rows);
+        std::copy_n(x, d_, first_.data() + (stored_ - 1) * d_);
         if (rows < first_rows) return;
         for (std::size_t j = 0; j < d_; ++j) drop_outlier(j);
         stored_ = 0;
+        first_ = Buffer(0);
     }
 
     std::size_t rows_to_anchor() const {
@@ -93,7 +96,10 @@ class RobustScaling final : public Stateful {
         d.fields.back().low = Description::positive;
         d.matrix("first", first_, Side("first", stored_, first_rows), d_, d_);
     }
-    void resize(const Sizes& sizes) override { stored_ = sizes.at("first"); }
+    void resize(const Sizes& sizes) override {
+        stored_ = sizes.at("first");
+        first_ = Buffer((stored_ > 0 ? first_rows : 0) * d_);
+    }
 
   private:
     static constexpr double memory = 256, clip = 6, outlier = 1e4, late_anchors = 2, smallest_spread = 0.05, largest = 13;

@@ -40,6 +40,7 @@ struct Vec {
     static Vec zero() { return {_mm256_setzero_pd()}; }
     static Vec all(double a) { return {_mm256_set1_pd(a)}; }
     static Vec load(const double* p) { return {_mm256_loadu_pd(p)}; }
+    static Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
     void store(double* p) const { _mm256_storeu_pd(p, v); }
 };
 inline Vec operator+(Vec a, Vec b) { return {_mm256_add_pd(a.v, b.v)}; }
@@ -101,7 +102,7 @@ struct Vec {
     Lanes v;
     static Vec zero() { return all(0); }
     static Vec all(double a) { return {Lanes{a, a, a, a}}; }
-    static Vec load(const double* p) { return {Lanes{p[0], p[1], p[2], p[3]}}; }
+    template <class T> static Vec load(const T* p) { return {Lanes{p[0], p[1], p[2], p[3]}}; }
     void store(double* p) const {
         for (std::size_t i = 0; i < lanes; ++i) p[i] = v[i];
     }

@@ -16,9 +16,9 @@ namespace nolana {
 class LandmarkMap final : public DenseMap {
   public:
     LandmarkMap(std::size_t features, std::size_t capacity, std::shared_ptr<const Kernel> kernel,
-                std::shared_ptr<Policy> policy)
+                std::shared_ptr<Policy> policy, bool single)
         : DenseMap(features, checked(capacity)), kernel_(std::move(kernel)), policy_(std::move(policy)),
-          landmarks_(capacity, features), inverse_(capacity), products_(stride_), distances_(group * stride_),
+          landmarks_(capacity, features, single), inverse_(capacity), products_(stride_), distances_(group * stride_),
           move_values_(4 * stride_), places_(2 * features) {
     }
 
@@ -174,8 +174,8 @@ class LandmarkMap final : public DenseMap {
 
 NOLANA_BINDING(landmark_map) {
     nb::class_<LandmarkMap, Map>(m, "LandmarkMap")
-        .def(nb::init<std::size_t, std::size_t, std::shared_ptr<const Kernel>, std::shared_ptr<Policy>>(), "features"_a,
-             "capacity"_a, "kernel"_a, "policy"_a)
+        .def(nb::init<std::size_t, std::size_t, std::shared_ptr<const Kernel>, std::shared_ptr<Policy>, bool>(), "features"_a,
+             "capacity"_a, "kernel"_a, "policy"_a, "single"_a = false)
         .def("refresh", &LandmarkMap::refresh)
         .def_rw("gamma", &LandmarkMap::gamma)
         .def_rw("threshold", &LandmarkMap::threshold)

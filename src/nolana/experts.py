@@ -7,59 +7,69 @@ Examples
 --------
 >>> from nolana import StreamClassifier, experts
 >>> cells_alone = StreamClassifier(experts=[experts.Cells()])
->>> follows_faster = StreamClassifier(
-...     experts=[experts.Landmarks(), experts.Cells(), experts.Landmarks(policy="window", heads=("newton",))]
+>>> with_a_window = StreamClassifier(
+...     experts=[*experts.DEFAULT, experts.Landmarks(policy="window", forgetting=0.999, fast=False, share=0.2)]
 ... )
 """
 
 from dataclasses import dataclass
 
+from nolana.reference.bounds import Count, Memory, Share
+
 __all__ = ["DEFAULT", "Cells", "ExpertSet", "Landmarks", "Neighbours"]
 
 
-@dataclass(frozen=True)
 class ExpertSet:
-    """What every set has. share: of the memory, at most."""
+    """A feature map with its heads."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Landmarks(ExpertSet):
-    """Kernel values with m landmarks: smooth functions.
+    """Kernel values with m landmarks: smooth functions. A Newton head converges, an LMS head follows change.
 
-    heads : "newton" (second order, converges), "lms" (constant gain, follows change), "sgd" (the paper's).
-    policy : what moves landmarks once they are full: "fixed", "kmeans", ...
+    slow, fast : whether it has the Newton head and the LMS head.
+    policy : what moves landmarks: "fixed", or a policy of `NolanaClassifier`.
     most : m at most; None: 100, from 1 MB of memory on more.
+    share : of the memory, at most.
     forgetting : lambda per row of the Newton head.
     """
 
-    heads: tuple[str, ...] = ("newton", "lms")
+    slow: bool = True
+    fast: bool = True
     policy: str = "fixed"
-    most: int | None = None
-    share: float = 0.4
-    forgetting: float = 1 - 3e-5
+    most: Count | None = None
+    share: Share = 0.4
+    forgetting: Memory = 1 - 3e-5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cells(ExpertSet):
     """Random grids hashed into a table: fine local structure, at one table look-up for each grid.
 
-    heads : "diagonal" (second order, converges; measures the relevance of features), "constant" (constant gain, follows
-        change; needs "diagonal").
+    fast : whether a head with constant gain stands beside the one that converges.
     grids : None: 128; 64 below 200 KB of memory, 256 from 1 MB on.
+    relevance : measure the relevance of the features and use it.
+
     The table gets the memory that no other set takes.
     """
 
-    heads: tuple[str, ...] = ("diagonal", "constant")
-    grids: int | None = None
+    fast: bool = True
+    grids: Count | None = None
+    relevance: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Neighbours(ExpertSet):
-    """The most recent rows: the nearest of them vote, in windows of the last 100, 316, 1,000, 3,162, ... rows."""
+    """The most recent rows: the nearest of them vote, in windows of the last 100, 316, 1,000, ... rows.
 
-    neighbours: int = 5
-    most: int = 4096
-    share: float = 0.25
+    neighbours : how many vote.
+    most : rows at most.
+    share : of the memory, at most.
+    """
+
+    neighbours: Count = 5
+    most: Count = 4096
+    share: Share = 0.25
 
 
 DEFAULT = (Landmarks(), Cells(), Neighbours())

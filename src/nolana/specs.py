@@ -136,6 +136,8 @@ def _argument(node: Node, hint: Any, features: int, objects: Mapping[str, Any]) 
         return resolve(node, objects)
     if hint is bool:
         return node.flag()
+    if hint is str:
+        return node.text()
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         inner, nothing = typing.get_args(hint)
         assert nothing is type(None)

@@ -12,13 +12,11 @@ from nolana.reference.combiners import Stack
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
-from nolana.reference.heads.sgd import SGD
 from nolana.reference.heads.vote import Vote
 from nolana.reference.kernels import RBF
 from nolana.reference.learner import Expert, Learner
 from nolana.reference.losses import Logistic, Squared, SquaredHinge
 from nolana.reference.maps.cell_map import CellMap
-from nolana.reference.maps.grids import WIDEST
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.policies import Policy
@@ -34,9 +32,8 @@ SLOW, FAST = 0.9, 0.1  # first weights in the stack, shared by the slow and by t
 
 @dataclass(frozen=True)
 class Entry:
-    """An expert: its name, its head, and how the stack sees its scores."""
+    """An expert: its head, and how the stack sees its scores."""
 
-    name: str
     head: Spec
     factor: float
     limit: float
@@ -55,16 +52,16 @@ def grids_of(cells: Cells, memory: int) -> int:
     return cells.grids or (64 if memory < FEW_GRIDS else 256 if memory >= MANY_GRIDS else 128)
 
 
-def landmark_bytes(m: int, features: int, outputs: int, heads: Sequence[str]) -> int:
+def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
     """Of a landmark map with its heads, roughly."""
-    rows = m + 8
-    newton = heads.count("newton")
-    return 8 * (rows * (features + 32 + outputs * len(heads) + 14 * newton) + (1 + newton) * rows * (rows + 8) // 2)
+    rows, heads = m + 8, each.slow + each.fast
+    per_row = features // 2 + 32 + outputs * heads + 14 * each.slow
+    return 8 * (rows * per_row + (1 + each.slow) * rows * (rows + 8) // 2)
 
 
-def slot_bytes(outputs: int, heads: Sequence[str]) -> int:
+def slot_bytes(outputs: int, each: Cells) -> int:
     """Of a slot of the table in all heads."""
-    return 4 * (1 + outputs) + (outputs if "constant" in heads else 0)
+    return 4 * (1 + outputs) + (outputs if each.fast else 0)
 
 
 def row_bytes(features: int) -> int:
@@ -79,28 +76,19 @@ def windows_of(rows: int) -> list[float]:
 
 
 def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int) -> Sizes:
-    """How large each map becomes; the table's size is a first guess."""
-    left, sizes, grids = memory - 8 * features * 30 - 6 * KB, [0] * len(sets), [0] * len(sets)
+    """How large each map becomes; the table is as small as it may be, until it is fitted to what is left."""
+    sizes, grids = [0] * len(sets), [0] * len(sets)
     for i, each in enumerate(sets):
         if isinstance(each, Landmarks):
-            most = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
-            m = most
-            while m > 1 and landmark_bytes(m, features, outputs, each.heads) > each.share * memory:
+            m = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
+            while m > 1 and landmark_bytes(m, features, outputs, each) > each.share * memory:
                 m -= 1 + m // 50
             sizes[i] = m
-            left -= landmark_bytes(m, features, outputs, each.heads)
         elif isinstance(each, Neighbours):
-            sizes[i] = max(2 * each.neighbours, min(each.most, int(each.share * memory) // row_bytes(features)))
-            left -= sizes[i] * row_bytes(features)
-    tables = [i for i, each in enumerate(sets) if isinstance(each, Cells)]
-    for i in tables:
-        cells = sets[i]
-        assert isinstance(cells, Cells)
-        grids[i] = grids_of(cells, memory)
-        width = min(features, WIDEST)
-        own = grids[i] * (width // 2 * 8 + 6 * 12 + 60) + 8 * features * (50 + outputs) + 8 * KB
-        room = max(0, left // len(tables) - own)
-        sizes[i] = max(SLOTS, room // slot_bytes(outputs, cells.heads) // SLOTS * SLOTS)
+            rows = min(each.most, int(each.share * memory) // row_bytes(features))
+            sizes[i] = max(4 * each.neighbours, rows)
+        elif isinstance(each, Cells):
+            sizes[i], grids[i] = SLOTS, grids_of(each, memory)
     return Sizes(tuple(sizes), tuple(grids))
 
 
@@ -108,37 +96,26 @@ def entries_of(each: ExpertSet, size: int, grids: int, number: bool, first: int)
     """The experts of a set; `first` is the index of the first of them."""
     hinge, logistic = (Spec(Squared), Spec(Squared)) if number else (Spec(SquaredHinge), Spec(Logistic))
     if isinstance(each, Landmarks):
-        clip = {"clip": 3.0} if number else {}
         steps = {"noise": 0.5 if number else 0.05, "prior": 1.0, "move_noise": 1e-3, "forgetting": each.forgetting}
-        heads = {
-            "newton": Entry("landmarks", Spec(Newton, {"loss": hinge, **steps, **clip}), 1.0, 2.0, "slow"),
-            "lms": Entry("landmarks, fast", Spec(LMS, {"loss": hinge, "rate": 0.1, "epsilon": 0.01}), 1.0, 2.0, "fast"),
-            "sgd": Entry(
-                "landmarks, sgd", Spec(SGD, {"loss": hinge, "rate": 0.15, "power": 0.0, "decay": 0.0}), 1.0, 2.0, "slow"
-            ),
-        }
-        return [heads[name] for name in each.heads]
+        newton = Spec(Newton, {"loss": hinge, **steps, "clip": 3.0 if number else math.inf})
+        lms = Spec(LMS, {"loss": hinge, "rate": 0.1, "epsilon": 0.01})
+        both = [Entry(newton, 1.0, 2.0, "slow")] * each.slow + [Entry(lms, 1.0, 2.0, "fast")] * each.fast
+        return both
     if isinstance(each, Cells):
         slow = {"loss": logistic, "variance": (1.28 if number else 3.2) / grids, "linear": 0.1, "floor": 1e-4}
         fast = {"loss": logistic, "gain": 6.4 / grids, "offset": first}
-        factor, limit = 0.5, 10.0
-        heads = {
-            "diagonal": Entry("cells", Spec(DiagonalCells, slow | {"probes": True}), factor, limit, "slow"),
-            "constant": Entry("cells, fast", Spec(ConstantCells, fast), factor, limit, "fast"),
-        }
-        return [heads[name] for name in each.heads]
+        diagonal = Entry(Spec(DiagonalCells, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
+        return [diagonal] + [Entry(Spec(ConstantCells, fast), 0.5, 10.0, "fast")] * each.fast
     assert isinstance(each, Neighbours)
-    return [
-        Entry(f"neighbours, last {int(n):,} rows", Spec(Vote, {"loss": logistic, "window": i}), 1.0, 2.0, "vote")
-        for i, n in enumerate(windows_of(size))
-    ]
+    windows = range(len(windows_of(size)))
+    return [Entry(Spec(Vote, {"loss": logistic, "window": i}), 1.0, 2.0, "vote") for i in windows]
 
 
 def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> Spec:
     """The map of a set."""
     if isinstance(each, Landmarks):
         policy = Spec(labels(Policy)[each.policy], {"novelty": 0.03})
-        return Spec(LandmarkMap, {"features": features, "capacity": size, "kernel": Spec(RBF), "policy": policy})
+        return Spec(LandmarkMap, {"features": features, "capacity": size, "kernel": Spec(RBF), "policy": policy, "single": True})
     if isinstance(each, Cells):
         return Spec(CellMap, {"features": features, "table": size, "grids": grids, "seed": seed, "relevance": None})
     assert isinstance(each, Neighbours)
@@ -158,8 +135,8 @@ def starts_of(entries: Sequence[Entry], number: bool) -> list[float]:
     return [shares[entry.speed] for entry in entries]
 
 
-def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool, seed: int) -> tuple[Spec, list[str]]:
-    """The learner, and the names of its experts."""
+def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool, seed: int) -> Spec:
+    """The learner."""
     maps, experts, entries = [], [], []
     for i, each in enumerate(sets):
         size, grids = sizes.sizes[i], sizes.grids[i]
@@ -175,8 +152,7 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
         "forgetting": 0.999,
         "prior": 100.0 if number else 1.0,
     }
-    learner = Spec(Learner, {"maps": maps, "experts": experts, "combiner": Spec(Stack, arguments)})
-    return learner, [entry.name for entry in entries]
+    return Spec(Learner, {"maps": maps, "experts": experts, "combiner": Spec(Stack, arguments)})
 
 
 def with_argument(spec: Spec, map: int, **changed: Any) -> Spec:

@@ -20,10 +20,11 @@ import numpy as np
 
 from nolana import reference
 from nolana._threads import one_blas_thread
-from nolana.learners.budget import SLOTS, with_argument
+from nolana.experts import ExpertSet
+from nolana.learners.budget import SLOTS, buy, spec_of, with_argument
 from nolana.learners.driver import Array, Driver, State
 from nolana.maps.remap import relocate, remap
-from nolana.reference.bounds import Count
+from nolana.reference.bounds import Count, Seed
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.vote import Vote
 from nolana.reference.kernels import Kernel
@@ -47,15 +48,20 @@ WEIGHT_GAIN = 0.001
 RIDGE = 1e-3
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
-FEWEST_LANDMARKS = 2
 
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """memory: bytes that state and scratch never exceed; number: targets are numbers, not classes."""
+    """memory: bytes that state and scratch never exceed; experts: specs of expert sets; number: targets are numbers."""
 
     memory: Count
+    experts: list[ExpertSet]  # as specs
     number: bool
+    seed: Seed
+
+    @property
+    def sets(self) -> list[ExpertSet]:
+        return [each.build(reference) for each in self.experts]  # type: ignore[attr-defined]
 
 
 class StreamLearner(Driver):
@@ -294,17 +300,18 @@ class StreamLearner(Driver):
         for e in self._experts_with(DiagonalCells):
             state[f"expert{e}/linear"][:, :-1] /= metric
             state[f"expert{e}/linear_variances"][:-1] /= metric**2
-            state[f"expert{e}/sample"] *= metric.astype(np.float32)
+            steps = np.rint(state[f"expert{e}/sample"] * metric)
+            state[f"expert{e}/sample"] = np.clip(steps, -LARGEST, LARGEST).astype(np.float32)
         spec = self.spec
         for i in self._indices(CellMap):
             spec = with_argument(spec, i, relevance=relevance)
-        self._rebuild(spec, state)
+        self._rebuild(spec, state, self.outputs)
         self._scaling.restore(self._scaling.state() | {"metric": metric})
 
-    def _rebuild(self, spec: Spec, state: State) -> None:
+    def _rebuild(self, spec: Spec, state: State, outputs: int) -> None:
         """Continue with an engine of another spec."""
         engine = spec.build(self._module)
-        engine.clear(self.outputs)
+        engine.clear(outputs)
         engine.restore(state)
         self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
 
@@ -359,18 +366,20 @@ class StreamLearner(Driver):
             state[f"expert{e}/counts"] = np.where(new, 0.0, counts[sources] if old > 1 else 0.0)
             if old == 1:
                 state[f"expert{e}/targets"] = (state[f"expert{e}/targets"] > 0).astype(np.float32)
-        self._change_outputs(state)
+        self._change_outputs(state, len(signs))
 
-    def _change_outputs(self, state: State) -> None:
+    def _change_outputs(self, state: State, outputs: int) -> None:
         """Restore a state with more outputs, in no more memory than there is."""
-        outputs = len(state["expert0/weights"]) if "expert0/weights" in state else state["expert0/cells"].shape[1]
-        for step in (self._fold_tables, self._halve_windows, self._halve_landmarks):
-            while self._bytes_with(self.spec, outputs) > self.options.memory and step(state):
-                pass
-        engine = self.spec.build(self._module)
-        engine.clear(outputs)
-        engine.restore(state)
-        self._engine, self._maps = engine, list(engine.maps)
+        sizes = buy(self.options.memory, self.options.sets, self.n_features, outputs).sizes
+        for i in self._indices(LandmarkMap):
+            if sizes[i] < self._capacity(i):
+                self._drop_landmarks(state, i, sizes[i])
+        for i in self._indices(NeighbourMap):
+            if sizes[i] < self.spec.arguments["maps"][i].arguments["windows"][-1]:
+                self._shorten_windows(state, i, sizes[i])
+        while self._bytes_with(self.spec, outputs) > self.options.memory and self._fold_tables(state):
+            pass
+        self._rebuild(self.spec, state, outputs)
 
     def _bytes_with(self, spec: Spec, outputs: int) -> int:
         """Bytes of a learner of this spec with so many outputs."""
@@ -383,7 +392,7 @@ class StreamLearner(Driver):
         small = True
         for i in self._indices(CellMap):
             table = self.spec.arguments["maps"][i].arguments["table"]
-            if table < 2 * SLOTS // 8 or table % 8:
+            if table < 16 or table % 8:
                 continue
             small = False
             self.spec = with_argument(self.spec, i, table=table // 2)
@@ -402,43 +411,34 @@ class StreamLearner(Driver):
                 state[name] = np.ascontiguousarray(folded, dtype=np.float32)
         return not small
 
-    def _halve_windows(self, state: State) -> bool:
-        changed = False
-        for i in self._indices(NeighbourMap):
-            arguments = self.spec.arguments["maps"][i].arguments
-            windows = np.ceil(arguments["windows"] / 2)
-            if windows[0] < 2 * arguments["neighbours"] or len(np.unique(windows)) < len(windows):
-                continue
-            changed = True
-            self.spec = with_argument(self.spec, i, windows=windows)
-            state[f"map{i}/recent"] = np.ascontiguousarray(state[f"map{i}/recent"][-int(windows[-1]) :])
-            for e in self._experts_on(i):
-                size = int(windows[self._head(e).arguments["window"]])
-                state[f"expert{e}/targets"] = np.ascontiguousarray(state[f"expert{e}/targets"][-size:])
-        return changed
+    def _shorten_windows(self, state: State, i: int, rows: int) -> None:
+        """Windows of at most so many rows; as many of them as before."""
+        windows = self.spec.arguments["maps"][i].arguments["windows"]
+        ratio = rows / windows[-1]
+        least = self.spec.arguments["maps"][i].arguments["neighbours"] + np.arange(len(windows))
+        windows = np.maximum(np.floor(windows * ratio), least)
+        self.spec = with_argument(self.spec, i, windows=windows)
+        state[f"map{i}/recent"] = np.ascontiguousarray(state[f"map{i}/recent"][-int(windows[-1]) :])
+        for e in self._experts_on(i):
+            size = int(windows[self._head(e).arguments["window"]])
+            state[f"expert{e}/targets"] = np.ascontiguousarray(state[f"expert{e}/targets"][-size:])
 
-    def _halve_landmarks(self, state: State) -> bool:
-        changed = False
-        for i in self._indices(LandmarkMap):
-            m = self._capacity(i) // 2
-            if m < FEWEST_LANDMARKS:
-                continue
-            changed = True
-            self.spec = with_argument(self.spec, i, capacity=m)
-            own = _part(state, f"map{i}/")
-            if len(own["landmarks"]) <= m:
-                continue
-            kernel: Kernel = self.spec.arguments["maps"][i].arguments["kernel"].build(reference)
-            places = np.ascontiguousarray(own["landmarks"][:m])
-            gram = kernel.gram(places, places, own["gamma"])
-            cross = kernel.gram(places, own["landmarks"], own["gamma"])
-            for e in self._experts_on(i):
-                prior = self._head(e).arguments.get("prior", 1.0)
-                mapped = relocate(own | _part(state, f"expert{e}/"), places, gram, cross, prior)
-                mapped["counts"] = np.ascontiguousarray(own["counts"][:m])
-                _update(state, f"map{i}/", own.keys(), mapped)
-                _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
-        return changed
+    def _drop_landmarks(self, state: State, i: int, m: int) -> None:
+        """The first m landmarks stay; the model becomes what it is given them."""
+        self.spec = with_argument(self.spec, i, capacity=m)
+        own = _part(state, f"map{i}/")
+        if len(own["landmarks"]) <= m:
+            return
+        kernel: Kernel = self.spec.arguments["maps"][i].arguments["kernel"].build(reference)
+        places = np.ascontiguousarray(own["landmarks"][:m])
+        gram = kernel.gram(places, places, own["gamma"])
+        cross = kernel.gram(places, own["landmarks"], own["gamma"])
+        for e in self._experts_on(i):
+            prior = self._head(e).arguments.get("prior", 1.0)
+            mapped = relocate(own | _part(state, f"expert{e}/"), places, gram, cross, prior)
+            mapped["counts"] = np.ascontiguousarray(own["counts"][:m])
+            _update(state, f"map{i}/", own.keys(), mapped)
+            _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
 
     def _fit_tables(self) -> None:
         """Tables as large as the memory allows, while they are empty."""
@@ -457,7 +457,7 @@ class StreamLearner(Driver):
                 if self._head(e).kind is DiagonalCells:
                     variance = self._head(e).arguments["variance"]
                     state[f"expert{e}/variances"] = np.full(slots, variance, dtype=np.float32)
-        self._rebuild(spec, state)
+        self._rebuild(spec, state, self.outputs)
 
     # State
 
@@ -548,13 +548,15 @@ def fitted(spec: Spec, measure: Callable[[Spec], int], memory: int) -> Spec | No
     return None
 
 
-def stream_learner(spec: Spec, options: StreamOptions, features: int, outputs: int) -> StreamLearner:
-    """A learner of this spec, its tables as large as the memory allows."""
+def stream_learner(options: StreamOptions, features: int, outputs: int) -> StreamLearner:
+    """A learner whose maps are as large as the memory allows."""
+    sets = options.sets
+    spec = spec_of(sets, buy(options.memory, sets, features, outputs), features, options.number, options.seed)
     learner = StreamLearner(spec, options, features, outputs)
     fits = fitted(spec, lambda other: learner._bytes_with(other, outputs), options.memory)
     if fits is None:
         raise ValueError(
-            f"memory={options.memory} bytes is too little for {features} features: this learner needs more than "
+            f"memory={options.memory} bytes is too little for {features} features: this learner needs "
             f"{learner.memory_bytes} bytes; choose a larger memory or fewer experts"
         )
     return StreamLearner(fits, options, features, outputs)

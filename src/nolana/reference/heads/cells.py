@@ -8,7 +8,8 @@ DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) wi
 ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
 
 Probes measure the relevance of features: before a row is learned, one feature is replaced by its value in another row,
-out of a sample of 64; `relevance` is the mean increase of the loss. Four probes for each of the rows up to 2,047, later
+out of a sample of 64
+(in steps of 1/40); `relevance` is the mean increase of the loss. Four probes for each of the rows up to 2,047, later
 one every four rows, feature after feature; at most 200 effective.
 """
 
@@ -21,6 +22,8 @@ from nolana.reference.heads.implicit import class_step, number_step
 from nolana.reference.losses import CurvedLoss
 from nolana.reference.maps.cell_map import SparseMap
 from nolana.reference.maps.map import Array, Event, Map
+from nolana.reference.maps.neighbour_map import LARGEST as LARGEST_STEP
+from nolana.reference.maps.neighbour_map import STEPS
 from nolana.reference.state import OUTPUTS, Field, Size
 
 Single = NDArray[np.float32]
@@ -120,17 +123,18 @@ class DiagonalCells(CellHead):
             before = self.row_loss(f, y, noise)
             for j in probed_features(step, len(row)):
                 other = row.copy()
-                other[j] = self.sample[(31 * step + 17 * j) % SAMPLE, j]
+                other[j] = self.sample[(31 * step + 17 * j) % SAMPLE, j] / np.float32(STEPS)
                 slots = self.map.slots_of(other.astype(np.float64))
                 change = (self.cells[slots].astype(np.float64) - self.cells[self.map.slots]).sum(axis=0)
                 change = change + self.linear[:, j] * (float(other[j]) - float(row[j]))
                 self.probed[j] = min(self.probed[j] + 1, MOST_PROBES)
                 increase = self.row_loss(f + change, y, noise) - before
                 self.relevance[j] += (increase - self.relevance[j]) / self.probed[j]
+        steps = np.clip(np.rint(self.map.dense[:-1] * STEPS), -LARGEST_STEP, LARGEST_STEP).astype(np.float32)
         if len(self.sample) < SAMPLE:
-            self.sample = np.vstack([self.sample, row])
+            self.sample = np.vstack([self.sample, steps])
         elif scrambled(step) % SAMPLED_SHARE == 0:
-            self.sample[scrambled(step) // SAMPLED_SHARE % SAMPLE] = row
+            self.sample[scrambled(step) // SAMPLED_SHARE % SAMPLE] = steps
 
     def row_loss(self, f: Array, y: Array, noise: float) -> float:
         """The loss of these scores, bounded."""
@@ -152,7 +156,8 @@ class DiagonalCells(CellHead):
         ]
         if not self.probes:
             return own
-        sample = Field(self, "sample", (Size("sample", SAMPLE), d), dtype=np.float32)
+        bounds = {"whole": True, "low": -LARGEST_STEP, "high": LARGEST_STEP}
+        sample = Field(self, "sample", (Size("sample", SAMPLE), d), dtype=np.float32, **bounds)
         return [*own, Field(self, "relevance", (d,)), Field(self, "probed", (d,), low=0.0), sample]
 
 

@@ -48,7 +48,7 @@ def draw(features: int, grids: int, seed: int, relevance: Array | None) -> Grids
     sizes = [2**i for i in range(1, 7) if 2**i < width] or [width]
     for g in range(grids):
         if g % 2:
-            start[g], size[g] = -1, rng.choice(sizes)
+            start[g], size[g] = -1, sizes[g // 2 % len(sizes)]
             n = int(size[g])
             chosen = rng.integers(0, features, n)
             if shares is not None:

@@ -73,6 +73,10 @@ class MovingLandmarks(Map):
     def rebuild(self, gram: Array, delta: float) -> float:
         """The map from the kernel matrix alone; returns the ridge it took."""
 
+    def stored(self, place: Array) -> Array:
+        """The place as a landmark has it."""
+        return place
+
     # The row at hand.
 
     def evaluate(self, x: Array) -> None:
@@ -85,7 +89,7 @@ class MovingLandmarks(Map):
         self.grew = self.size < self.capacity and self.is_new(step)
         if self.grew:
             k = self.k
-            self.landmarks = np.vstack([self.landmarks, self.x])
+            self.landmarks = np.vstack([self.landmarks, self.stored(self.x)])
             self.counts = np.append(self.counts, 1.0)
             self.added(k, self.self_value)
             self.k = np.append(k, self.self_value)
@@ -110,7 +114,7 @@ class MovingLandmarks(Map):
         new_values, _ = self.kernel.row(place, self.landmarks, self.gamma)
         old_values, _ = self.kernel.row(old, self.landmarks, self.gamma)
         self_values = self.kernel.self(place, self.gamma), self.kernel.self(old, self.gamma)
-        self.landmarks[q], self.counts[q] = place, count
+        self.landmarks[q], self.counts[q] = self.stored(place), count
         self.moves += 1
         outgrown = self.needs_ridge and self.ridge < SMALLEST_RIDGE * self_values[0] / self.size
         if not self.replaced(q, new_values, old_values, *self_values) or outgrown:
@@ -128,7 +132,22 @@ class MovingLandmarks(Map):
 
 
 class LandmarkMap(MovingLandmarks):
-    """phi(x) = k_x, with the inverse P (m, m) as the prior of the weights."""
+    """phi(x) = k_x, with the inverse P (m, m) as the prior of the weights.
+
+    single: the places of landmarks are stored in single precision.
+    """
+
+    def __init__(
+        self, features: Count, capacity: Count, kernel: Kernel, policy: Policy, single: bool = False
+    ) -> None:
+        super().__init__(features, capacity, kernel, policy)
+        self.single = single
+
+    def stored(self, place: Array) -> Array:
+        return place.astype(np.float32).astype(np.float64) if self.single else place
+
+    def restored(self) -> None:
+        self.landmarks = self.stored(self.landmarks)
 
     def clear(self) -> None:
         super().clear()
