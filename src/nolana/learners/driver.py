@@ -1,5 +1,7 @@
-"""What surrounds an engine's learner: which engine runs it, the lock, copies, and changes of its outputs."""
+"""What surrounds an engine's learner: the engine that runs it, the lock, copies, divergence, changes of its outputs."""
 
+import sys
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -7,6 +9,7 @@ from numpy.typing import NDArray
 
 from nolana import reference
 from nolana._backend import engine
+from nolana.errors import DivergenceWarning
 from nolana.learners.lock import FairLock
 from nolana.reference.kernels import LARGEST_VALUE
 from nolana.reference.learner import Expert, Learner
@@ -14,6 +17,17 @@ from nolana.specs import Spec
 
 Array = NDArray[np.float64]
 State = dict[str, Any]
+
+LARGEST_FLOAT = sys.float_info.max
+# How to take shorter steps, by the argument of an engine object. The text names parameters of the estimators.
+SHORTER_STEPS = {
+    "rate": "choose a smaller learning_rate",
+    "width_rate": "choose a smaller width_rate",
+    "decay": "choose a smaller regularization",
+    "regularization": "choose a larger regularization",
+    "noise": "choose a larger regularization",
+    "c": "choose a smaller C",
+}
 
 
 def learner_spec(map: Spec, head: Spec) -> Spec:
@@ -39,6 +53,7 @@ class Driver:
         self._module: Any = engine() if spec.is_compiled(engine()) else reference
         self._engine = spec.build(self._module)
         self._engine.clear(outputs)
+        self.diverged = False  # whether a score was not finite
 
     @classmethod
     def check(cls, spec: Spec, options: Any) -> None:
@@ -61,11 +76,32 @@ class Driver:
 
     def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
         """What each row scored before it was learned."""
-        raise NotImplementedError
+        return self._warn_if_diverged(self._learn(x, y, weight))
 
     def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
         """Scores of rows that are not learned."""
-        return np.asarray(self._engine.scores(x))
+        return self._warn_if_diverged(np.asarray(self._engine.scores(x)))
+
+    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
+        raise NotImplementedError
+
+    def _warn_if_diverged(self, scores: Array) -> Array:
+        """The scores; the first one of this learner that is not finite is reported."""
+        if not self.diverged and self._module.first_beyond(scores, LARGEST_FLOAT) >= 0:
+            self.diverged = True
+            text = f"the model has diverged: its scores are no longer finite. Remedies: {'; '.join(self.remedies())}"
+            warnings.warn(text, DivergenceWarning, stacklevel=user_stacklevel())
+        return scores
+
+    def remedies(self) -> list[str]:
+        """What a user can do about divergence, with the parameters of this method that are in use."""
+        steps = [
+            SHORTER_STEPS[name]
+            for part in self.spec.parts()
+            for name, value in part.arguments.items()
+            if name in SHORTER_STEPS and value > 0
+        ]
+        return [*dict.fromkeys(steps), "remove outliers from X and y", "scale the features"]
 
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
@@ -92,8 +128,17 @@ class Driver:
 
     def __getstate__(self) -> State:
         arguments = (self.spec, self.options, self.n_features, self.outputs)
-        return {"arguments": arguments, "state": self.state()}
+        return {"arguments": arguments, "state": self.state(), "diverged": self.diverged}
 
     def __setstate__(self, saved: State) -> None:
         type(self).__init__(self, *saved["arguments"])
         self.restore(saved["state"])
+        self.diverged = saved["diverged"]
+
+
+def user_stacklevel() -> int:
+    """The stacklevel at which a warning of the calling function names the first line outside nolana."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nolana."):
+        level, frame = level + 1, frame.f_back
+    return level + 1

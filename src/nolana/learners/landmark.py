@@ -10,15 +10,12 @@ The engine does that. This file decides what the engine does not: when the width
 re-estimated (at 2, 4, 8, ... rows), each time through a re-mapping of all that was learned.
 """
 
-import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from nolana import reference
 from nolana._threads import one_blas_thread
-from nolana.errors import DivergenceWarning
 from nolana.learners.driver import Array, Driver, State
 from nolana.learners.scaling import Scaling
 from nolana.maps.refit import inverse_roots
@@ -26,6 +23,7 @@ from nolana.maps.remap import remap
 from nolana.maps.spectral_map import SpectralMap
 from nolana.maps.spectrum import Spectrum
 from nolana.reference.bounds import Count, Share, Threshold, Width
+from nolana.reference.heads.sgd import SGD
 from nolana.reference.inverse import inverted
 from nolana.reference.kernels import SMALLEST_SQUARE, Kernel, squared_distances
 from nolana.reference.learner import Learner
@@ -80,7 +78,6 @@ class LandmarkLearner(Driver):
             self._map.gamma = options.gamma
         if options.threshold is not None:
             self._map.threshold = options.threshold
-        self._healthy = True
         self._filling = True  # until the landmarks are full, and what depends on that is done
         if initial_landmarks is not None:
             self._start_from(initial_landmarks, outputs)
@@ -161,17 +158,16 @@ class LandmarkLearner(Driver):
 
     # Learning
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:
-        if not self.decomposed:
-            return self._learn(x, y, weight)
-        with one_blas_thread():
-            return self._learn(x, y, weight)
-
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
+        if not self.decomposed:
+            return self._learn_rows(x, y, weight)
+        with one_blas_thread():
+            return self._learn_rows(x, y, weight)
+
+    def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
         if len(x) < self._due and self._scaling is None and not self._can_be_outgrown:  # nothing is re-estimated
             scores: Array = self._engine.learn(x, y, weight)
             self._due -= len(x)
-            self._check_health(scores)
             return scores
         scores = np.empty(y.shape)
         start = 0
@@ -196,7 +192,6 @@ class LandmarkLearner(Driver):
             self._after(before)
             start = stop
         self._due = self._rows_to_event()
-        self._check_health(scores)
         return scores
 
     @property
@@ -213,16 +208,17 @@ class LandmarkLearner(Driver):
         if self.options.threshold is None:
             self._map.threshold = np.inf
 
-    def _check_health(self, scores: Array) -> None:
-        """Warn once that gradient steps were too long for these features."""
-        if self._healthy and scores.size and not math.isfinite(scores[-1, 0]):
-            self._healthy = False
-            warnings.warn(
-                "the model has diverged: its scores are no longer finite. Choose a smaller learning_rate or "
-                "regularization, scale the features (scale=True), or use optimizer='newton'",
-                DivergenceWarning,
-                stacklevel=5,
-            )
+    def remedies(self) -> list[str]:
+        found = super().remedies()
+        if self.options.rank is not None:  # NOGD, which has neither of these parameters
+            return found
+        found.remove("scale the features")
+        if not self.options.scale:
+            found.append("scale the features (scale=True)")
+        map_spec, expert = self.spec.arguments["maps"][0], self.spec.arguments["experts"][0]
+        if map_spec.kind is LandmarkMap and expert.arguments["head"].kind is SGD:
+            found.append("use optimizer='newton'")
+        return found
 
     def state(self) -> State:
         return super().state() | (self._scaling.state() if self._scaling else {})

@@ -32,8 +32,8 @@ def record_of(learner: Driver) -> Tree:
     for name, value in learned.items():
         if isinstance(value, np.ndarray) and not np.isfinite(value).all():
             raise ModelFileError(
-                f"the model has diverged ({name} holds numbers that are not finite) and was not written. Choose a "
-                "smaller learning_rate or scale the features"
+                f"the model has diverged ({name} holds numbers that are not finite) and was not written. Remedies: "
+                + "; ".join(learner.remedies())
             )
     driver = next(name for name, kind in DRIVERS.items() if type(learner) is kind)
     record: dict[str, Tree] = {

@@ -58,7 +58,7 @@ class WarmupLearner(Driver):
         """State and scratch, with the rows that are stored."""
         return super().memory_bytes + sum(a.nbytes for part in self._first for a in part)
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:
+    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         if self.options.gamma is not None or self.rows >= LAST_ESTIMATE:
             return np.asarray(self._engine.learn(x, y, weight))
         scores = np.empty(y.shape)

@@ -7,12 +7,14 @@ that their learners export. Letters: n rows, d features, m landmarks, r rank, c 
 from nolana.reference.checks import add_moments, first_beyond
 from nolana.reference.combiners import Combiner, Mean, Stack
 from nolana.reference.csv import csv_cells, csv_fields
+from nolana.reference.drift_alarm import DriftAlarm
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.head import Head
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.sgd import SGD
 from nolana.reference.heads.vote import Vote
+from nolana.reference.interval_width import IntervalWidth
 from nolana.reference.json import json_cells
 from nolana.reference.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
 from nolana.reference.learner import Expert, Learner
@@ -38,12 +40,14 @@ __all__ = [
     "ConstantCells",
     "Cosine",
     "DiagonalCells",
+    "DriftAlarm",
     "EpsilonInsensitive",
     "Expert",
     "Fixed",
     "FourierMap",
     "Head",
     "Hinge",
+    "IntervalWidth",
     "KMeans",
     "Kernel",
     "LandmarkMap",
