@@ -20,7 +20,7 @@ from nolana.reference.maps.fourier_map import FourierMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.map import Map
 from nolana.reference.online import Online
-from nolana.reference.policies import Fixed, KMeans, Policy
+from nolana.reference.policies import Expiring, Fixed, KMeans, Policy, Weighted, Window
 from nolana.reference.rivals.rival import Rival
 from nolana.reference.robust_scaling import RobustScaling
 from nolana.reference.state import Stateful
@@ -36,6 +36,7 @@ __all__ = [
     "DiagonalCells",
     "EpsilonInsensitive",
     "Expert",
+    "Expiring",
     "Fixed",
     "FourierMap",
     "Head",
@@ -59,6 +60,8 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "Stateful",
+    "Weighted",
+    "Window",
     "add_moments",
     "csv_cells",
     "csv_fields",
