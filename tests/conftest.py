@@ -31,7 +31,7 @@ HEADS = (
     ("newton", "logistic"),
     ("newton", "squared"),
 )
-POLICIES = ("kmeans", "fixed")
+POLICIES = ("kmeans", "fixed", "weighted", "expiring", "window")
 
 
 def core_builds() -> list[Any]:
@@ -78,7 +78,13 @@ def build_learner(
         if optimizer == "sgd"
         else module.Newton(losses[loss](), noise=0.1, prior=1.0, move_noise=move_noise)
     )
-    policies = {"kmeans": module.KMeans, "fixed": module.Fixed}
+    policies = {
+        "kmeans": module.KMeans,
+        "fixed": module.Fixed,
+        "weighted": module.Weighted,
+        "expiring": module.Expiring,
+        "window": module.Window,
+    }
     map = module.LandmarkMap(features, capacity, kernels[kernel](), policies[policy](novelty))
     map.gamma, map.threshold, map.ridge = gamma, threshold, ridge
     learner = module.Learner([map], [module.Expert(0, head)])

@@ -20,6 +20,7 @@ class LandmarkMap final : public DenseMap {
         : DenseMap(features, checked(capacity)), kernel_(std::move(kernel)), policy_(std::move(policy)),
           landmarks_(capacity, features, single), inverse_(capacity), products_(stride_), distances_(group * stride_),
           move_values_(4 * stride_), places_(2 * features) {
+        policy_->reserve(capacity);
     }
 
     Side side() const override { return {"landmarks", landmarks_.size(), landmarks_.capacity(), Side::Scope::map}; }
@@ -38,11 +39,13 @@ class LandmarkMap final : public DenseMap {
         if (!landmarks_.full()) grow(r, step);
     }
     void after(std::size_t r, double step) override {
+        const bool open = !changed_ && landmarks_.size() > 0 && !policy_->idle(threshold);
+        const double fresh = open && policy_->needs_novelty() ? novelty(r) : std::numeric_limits<double>::quiet_NaN();
         products_.count(asked_);
-        if (!changed_ && landmarks_.size() > 0 && !policy_->idle(threshold)) {
-            const Situation situation{row_of(r), distances_.data() + r * stride_, threshold, step};
+        if (open) {
+            const Situation situation{row_of(r), distances_.data() + r * stride_, threshold, step, self_[r], fresh};
             double count = 0;
-            changed_ = policy_->propose(landmarks_, situation, places_.data(), count);
+            changed_ = policy_->decide(landmarks_, situation, places_.data(), count);
             if (changed_) move(*changed_, count);
         }
         if (!changed_ || r + 1 == rows_) return;
@@ -103,7 +106,7 @@ class LandmarkMap final : public DenseMap {
         size_ = n;
         inverse_.matrix().clear();
         products_.invalidate();
-        policy_->resize(n);
+        policy_->clear();
         moves_ = since_refresh_ = 0;
     }
 
@@ -132,6 +135,7 @@ class LandmarkMap final : public DenseMap {
         const Growth growth = inverse_.grow(products_.get(r), fresh + ridge, n);
         notify(growth);
         landmarks_.append(row_of(r), 1);
+        policy_->grown(landmarks_, step);
         size_ = n + 1;
         if (n % panel_lanes == 0) std::fill_n(values(r) + n, panel_lanes, 0.0);
         values(r)[n] = self;

@@ -8,9 +8,7 @@ class Fixed final : public Policy {
   public:
     using Policy::Policy;
     bool idle(double) const override { return true; }
-    std::optional<std::size_t> propose(const Landmarks&, const Situation&, double*, double&) override {
-        return std::nullopt;
-    }
+    std::optional<std::size_t> decide(Landmarks&, const Situation&, double*, double&) override { return std::nullopt; }
 };
 
 NOLANA_BINDING(fixed) { nb::class_<Fixed, Policy>(m, "Fixed").def(nb::init<double>(), "novelty"_a); }

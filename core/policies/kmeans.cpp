@@ -8,13 +8,10 @@ class KMeans final : public Policy {
   public:
     using Policy::Policy;
     bool idle(double threshold) const override { return threshold == std::numeric_limits<double>::infinity(); }
-    std::optional<std::size_t> propose(const Landmarks& u, const Situation& row, double* place, double& count) override {
-        const std::size_t q = nearest(row.distances, u.size());
-        if (!(row.distances[q] >= row.threshold)) return std::nullopt;
-        const double before = u.count(q);
-        u.get(q, place);
-        for (std::size_t j = 0; j < u.features(); ++j) place[j] = (before * place[j] + row.x[j]) / (before + 1);
-        count = before + 1;
+    std::optional<std::size_t> decide(Landmarks& u, const Situation& row, double* place, double& count) override {
+        const std::size_t q = least(row.distances, u.size());
+        if (!is_far(row.distances[q], row.threshold)) return std::nullopt;
+        step_to_mean(u, q, row.x, place, count);
         return q;
     }
 };

@@ -20,7 +20,7 @@ from nolana.modelfile.placeholders import placeholder, resolve
 from nolana.modelfile.tree import Tree
 from nolana.reference.bounds import Range, Rows
 
-__all__ = ["Spec", "arguments_of", "kinds", "labels", "record_of", "spec_of"]
+__all__ = ["Spec", "arguments_of", "defaults_of", "kinds", "labels", "record_of", "spec_of"]
 
 CLASS = "class"
 
@@ -90,6 +90,12 @@ def hints_of(kind: Any) -> dict[str, Any]:
         return {}
     hints = typing.get_type_hints(kind.__init__, include_extras=True)
     return {name: hints[name] for name in inspect.signature(kind).parameters}
+
+
+def defaults_of(kind: Any) -> dict[str, Any]:
+    """The arguments of a class's constructor that have a default: files hold them, whatever later defaults are."""
+    arguments = inspect.signature(kind).parameters
+    return {name: each.default for name, each in arguments.items() if each.default is not inspect.Parameter.empty}
 
 
 def record_of(spec: Spec) -> Tree:

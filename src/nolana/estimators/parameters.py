@@ -19,7 +19,7 @@ from nolana.reference.losses import EpsilonInsensitive, Loss
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.policies import Policy, UserPolicy
 from nolana.schedules import POWERS
-from nolana.specs import Spec, labels
+from nolana.specs import Spec, defaults_of, labels
 
 OPTIMIZERS = ("newton", "sgd")
 SOLVERS = ("inverse", *labels(Solver))
@@ -110,7 +110,8 @@ def policy_of(policy: Any, novelty: Any) -> Spec:
     if not isinstance(policy, str):
         names = ", ".join(map(repr, known))
         raise ValueError(f"landmarks={policy!r} is unknown; choose from {names}, or pass an object with propose()")
-    return Spec(known[choice("landmarks", policy, known)], {"novelty": novelty})
+    kind = known[choice("landmarks", policy, known)]
+    return Spec(kind, {"novelty": novelty} | defaults_of(kind))
 
 
 def loss_of(name: Any, task: str, epsilon: Any = 0.0) -> Spec:

@@ -28,10 +28,12 @@ from nolana.reference.inverse import inverted
 from nolana.reference.kernels import SMALLEST_SQUARE, Kernel, squared_distances
 from nolana.reference.learner import Learner
 from nolana.reference.maps.landmark_map import LandmarkMap, MovingLandmarks
-from nolana.reference.state import pack
+from nolana.reference.state import Size, pack
 from nolana.specs import Spec
 
 ROWS_PER_LOCK = 4096  # rows learned or scored before other threads get their turn
+# After this many rows for each place the landmarks may never be full: the threshold is estimated from those in use.
+LATE = 4
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,9 @@ class LandmarkLearner(Driver):
         return self._scaling.undo(places) if self._scaling else places
 
     def counts(self) -> Array:
-        """Points counted into each landmark (m,)."""
-        return np.array(self._engine.state()["counts"])
+        """Points counted into each landmark (m,); decayed counts are stored in a unit of their own."""
+        state = self._engine.state()
+        return np.array(state["counts"] * state.get("count_unit", 1.0))
 
     def spectrum(self, rank: int) -> Spectrum:
         """The decomposition of the landmarks' kernel matrix."""
@@ -247,11 +250,16 @@ class LandmarkLearner(Driver):
             or (self._filling and self.options.gamma is None and self.kernel.uses_gamma)
         )
 
+    @property
+    def _estimates_threshold(self) -> bool:
+        """Whether the threshold is still that of landmarks that are not full."""
+        return self._filling and self.options.threshold is None
+
     def _rows_to_event(self) -> int:
         if self.size == 0:
             return 1
         rows = 1 << 62
-        if self._estimates_metric:
+        if self._estimates_metric or self._estimates_threshold:
             rows = (1 << max(1, self.rows.bit_length())) - self.rows
         # The landmarks can be full after this many rows at the earliest, and only at the last of them.
         return rows if self._full else min(rows, self.capacity - self.size)
@@ -278,7 +286,8 @@ class LandmarkLearner(Driver):
         if self._estimates_metric and (doubled or filled):
             self._reestimate()
         self._filling = not self._full
-        if filled and self.options.threshold is None:
+        late = self._estimates_threshold and doubled and rows >= LATE * self.capacity and self.size > 1
+        if late or (filled and self.options.threshold is None):
             self._map.threshold = spacing(self._engine.state()["landmarks"])
         if filled and self.options.rank is not None:
             self._cut_to_rank(self.options.rank)
@@ -341,7 +350,9 @@ class LandmarkLearner(Driver):
         gram = self.kernel.gram(landmarks, landmarks, self.gamma)
         ridge = self._set_ridge(np.diag(gram))
         n = len(landmarks)
+        policy = self.spec.arguments["maps"][0].arguments["policy"].build(reference)
         state = self._engine.state() | {"landmarks": landmarks, "counts": np.ones(n), "ridge": ridge}
+        state |= {field.key: np.zeros(n) for field in policy.fields(Size("landmarks")) if field.shape}
         if self.decomposed:
             spectrum = Spectrum.of(gram, self._map.rank)
             state |= {"vectors": spectrum.vectors, "values": spectrum.values}

@@ -25,7 +25,7 @@ from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.map import Map
 from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.online import Online
-from nolana.reference.policies import Fixed, KMeans, Policy
+from nolana.reference.policies import Expiring, Fixed, KMeans, Policy, Weighted, Window
 from nolana.reference.rivals.rival import Rival
 from nolana.reference.robust_scaling import RobustScaling
 from nolana.reference.state import Stateful
@@ -43,6 +43,7 @@ __all__ = [
     "DriftAlarm",
     "EpsilonInsensitive",
     "Expert",
+    "Expiring",
     "Fixed",
     "FourierMap",
     "Head",
@@ -70,6 +71,8 @@ __all__ = [
     "Stack",
     "Stateful",
     "Vote",
+    "Weighted",
+    "Window",
     "add_moments",
     "csv_cells",
     "csv_fields",

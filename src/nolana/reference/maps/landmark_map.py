@@ -12,7 +12,7 @@ from nolana.reference.bounds import Count
 from nolana.reference.inverse import grown, inverted, moved
 from nolana.reference.kernels import Kernel
 from nolana.reference.maps.map import Array, Growth, Map, Move
-from nolana.reference.policies.policy import Policy
+from nolana.reference.policies.policy import Policy, Situation
 from nolana.reference.state import POSITIVE, Field, Size, count
 
 SMALLEST_RIDGE = 1e-6  # relative to the mean of k(u, u)
@@ -35,6 +35,7 @@ class MovingLandmarks(Map):
         self.landmarks: Array = np.zeros((0, self.features))
         self.counts: Array = np.zeros(0)
         self.moves = 0
+        self.policy.clear()
 
     @property
     def size(self) -> int:
@@ -91,6 +92,7 @@ class MovingLandmarks(Map):
             k = self.k
             self.landmarks = np.vstack([self.landmarks, self.stored(self.x)])
             self.counts = np.append(self.counts, 1.0)
+            self.policy.grown(self.counts, step)
             self.added(k, self.self_value)
             self.k = np.append(k, self.self_value)
             self.represent()
@@ -103,7 +105,9 @@ class MovingLandmarks(Map):
     def after(self, step: int) -> None:
         if self.grew or not self.size:
             return
-        proposal = self.policy.propose(self.x, self.distances, self.landmarks, self.counts, self.threshold)
+        novelty = self.novelty() if self.policy.needs_novelty else np.nan
+        own = self.landmarks, self.counts, self.threshold
+        proposal = self.policy.decide(Situation(self.x, self.distances, *own, step, self.self_value, novelty))
         if proposal is not None:
             self.move(proposal.q, proposal.place, proposal.count)
 

@@ -1,9 +1,9 @@
 """Landmarks that never move."""
 
-from nolana.reference.policies.policy import Array, Policy, Proposal
+from nolana.reference.policies.policy import Array, DistancePolicy, Proposal
 
 
-class Fixed(Policy):
+class Fixed(DistancePolicy):
     """No row moves a landmark."""
 
     label = "fixed"

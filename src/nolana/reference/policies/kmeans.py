@@ -5,10 +5,10 @@ Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation",
 
 import numpy as np
 
-from nolana.reference.policies.policy import Array, Policy, Proposal
+from nolana.reference.policies.policy import Array, DistancePolicy, Proposal
 
 
-class KMeans(Policy):
+class KMeans(DistancePolicy):
     """A row far from its nearest landmark moves it."""
 
     label = "kmeans"

@@ -3,10 +3,10 @@
 from typing import Any
 
 from nolana.reference.bounds import Share
-from nolana.reference.policies.policy import Array, Policy, Proposal
+from nolana.reference.policies.policy import Array, DistancePolicy, Proposal
 
 
-class UserPolicy(Policy):
+class UserPolicy(DistancePolicy):
     """Growth as everywhere; ``propose`` is the user's."""
 
     user_parameter = "landmarks"
