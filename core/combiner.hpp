@@ -15,7 +15,11 @@ class Combiner {
     virtual void learn(const double* scores, const double* y, const double* f, double weight) = 0;
     // The variance of a target that is a number, as far as it is known.
     virtual double noise() const { return 1; }
+    // Rows (from 1) at which the experts' error rose suddenly, the last ones.
+    virtual std::vector<double> alarms() const { return {}; }
     virtual void describe(Description& d) = 0;
+    // Room for a state of these sizes.
+    virtual void resize(const Sizes& sizes) { (void)sizes; }
 };
 
 }  // namespace nolana

@@ -36,6 +36,8 @@ class Learner final : public Online {
 
     const std::vector<std::shared_ptr<Map>>& maps() const { return maps_; }
 
+    std::vector<double> alarms() const { return combiner_ ? combiner_->alarms() : std::vector<double>(); }
+
     void learn(const double* x, const double* y, const double* weight, std::size_t count, double* scores) override {
         const std::size_t c = outputs_;
         for (std::size_t start = 0, size = 0; start < count; start += size) {
@@ -87,6 +89,7 @@ class Learner final : public Online {
     }
     void resize(const Sizes& sizes) override {
         Online::resize(sizes);
+        if (combiner_) combiner_->resize(sizes);
         for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i]->resize(sizes, prefix(i));
         for (std::size_t i = 0; i < experts_.size(); ++i) experts_[i].head->resize(sizes, own_prefix(i));
     }
@@ -127,7 +130,8 @@ NOLANA_BINDING(learner) {
     nb::class_<Learner, Online>(m, "Learner")
         .def(nb::init<std::vector<std::shared_ptr<Map>>, std::vector<Expert>, std::shared_ptr<Combiner>>(), "maps"_a,
              "experts"_a, "combiner"_a.none() = nb::none())
-        .def_prop_ro("maps", &Learner::maps);
+        .def_prop_ro("maps", &Learner::maps)
+        .def_prop_ro("alarms", &Learner::alarms);
 }
 
 }  // namespace nolana

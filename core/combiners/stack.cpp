@@ -5,6 +5,7 @@
 
 #include "bind/bind.hpp"
 #include "combiner.hpp"
+#include "drift_alarm.hpp"
 #include "loss.hpp"
 
 namespace nolana {
@@ -35,10 +36,14 @@ class Stack final : public Combiner {
         information_.clear();
         for (std::size_t i = 0; i < size_; ++i) information_[i * size_ + i] = prior_;
         errors_.clear();
+        alarm_.clear();
+        alarm_count_ = 0;
         stacked_ = lowest_ = highest_ = 0;
         variance_ = start_noise;
     }
     double noise() const override { return number_ ? std::max(variance_, smallest_noise) : 1; }
+
+    std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
 
     void combine(const double* scores, double* f) const override {
         see(scores);
@@ -74,6 +79,14 @@ class Stack final : public Combiner {
         d.vector("errors", errors_, experts_);
         d.fields.back().low = 0;
         d.count("stacked", stacked_);
+        alarm_.describe(d, "alarm_");
+        Field alarms{"alarms", {Side("alarms", alarm_count_, most_alarms)},
+                     [this, n = alarm_count_](double* to) { std::copy_n(alarms_, n, to); },
+                     [this, n = alarm_count_](const double* from) { std::copy_n(from, n, alarms_); }};
+        alarms.low = 0;
+        alarms.high = 0x1p53;
+        alarms.whole = true;
+        d.add(std::move(alarms));
         if (number_) {
             d.number("residual_variance", variance_, 0);
             d.number("lowest", lowest_, -std::numeric_limits<double>::infinity());
@@ -83,9 +96,12 @@ class Stack final : public Combiner {
         d.bytes += sizeof(*this);
     }
 
+    void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
+
   private:
+    static constexpr std::size_t most_alarms = 100;
     static constexpr double rare = 1e-4, start_noise = 0.1, smallest_noise = 1e-3, largest_target = 8, margin = 0.1;
-    static constexpr double recent = 1000, slowest = 0.002, clip = 3;
+    static constexpr double recent = 1000, slowest = 0.002, clip = 3, unusual = 2;
 
     // The inputs (size, columns) of these scores.
     void see(const double* scores) const {
@@ -121,6 +137,7 @@ class Stack final : public Combiner {
         for (std::size_t c = 0; c < k; ++c) top = std::max(top, p_[c] = column_score(c));
         for (std::size_t c = 0; c < k; ++c) sum += p_[c] = std::exp(p_[c] - top);
         for (std::size_t c = 0; c < k; ++c) p_[c] /= sum;
+        watch(own);
         for (std::size_t e = 0; e < experts_; ++e) {
             double *seen = seen_.data() + e * k, middle = 0;
             const auto best = static_cast<std::size_t>(std::max_element(seen, seen + k) - seen);
@@ -138,6 +155,22 @@ class Stack final : public Combiner {
         }
         mirror();
     }
+    // The alarm watches the experts with the weights they began with: the stack itself may turn around at once.
+    void watch(std::size_t own) {
+        std::size_t best = 0;
+        double top = -std::numeric_limits<double>::infinity();
+        for (std::size_t c = 0; c < columns_; ++c) {
+            double sum = 0;
+            for (std::size_t e = 0; e < experts_; ++e) sum += start_[e] * seen_[e * columns_ + c];
+            if (sum > top) top = sum, best = c;
+        }
+        raise(alarm_.observe(best == own ? 0 : 1));
+    }
+    void raise(bool alarm) {
+        if (!alarm) return;
+        if (alarm_count_ == most_alarms) std::copy(alarms_ + 1, alarms_ + most_alarms, alarms_), --alarm_count_;
+        alarms_[alarm_count_++] = stacked_;
+    }
     void learn_number(double y, double f, double weight) {
         const double nu = noise(), residual = y - f, limit = clip * std::sqrt(nu);
         const double pull = weight * std::min(limit, std::max(-limit, residual)) / nu;
@@ -147,6 +180,7 @@ class Stack final : public Combiner {
             for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += weight / nu * seen_[a] * seen_[b];
         }
         mirror();
+        raise(alarm_.observe(std::fabs(residual) > unusual * std::sqrt(nu) ? 1 : 0));
         const double bounded = std::min(largest_target, std::max(-largest_target, y));
         lowest_ = std::min(lowest_, bounded - margin);
         highest_ = std::max(highest_, bounded + margin);
@@ -185,6 +219,9 @@ class Stack final : public Combiner {
     double forgetting_, prior_;
     Buffer weights_, information_, errors_;
     double stacked_ = 0, variance_ = start_noise, lowest_ = 0, highest_ = 0;
+    DriftAlarm alarm_;
+    std::size_t alarm_count_ = 0;
+    double alarms_[most_alarms] = {};
     Buffer factor_, gradient_, p_{0};
     mutable Buffer seen_{0};
 };

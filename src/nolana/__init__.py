@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as _numpy  # noqa: F401  (the one thing that is loaded at once)
 
 if TYPE_CHECKING:
-    from nolana import baselines, datasets, errors, evaluate, rivals, streams
+    from nolana import baselines, datasets, errors, evaluate, experts, rivals, streams
     from nolana._backend import backend_name, build_name
-    from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem
+    from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem, StreamClassifier, StreamRegressor
     from nolana.loading import load
 
 __version__ = "0.1.0"
@@ -20,6 +20,8 @@ __all__ = [
     "NolanaClassifier",
     "NolanaRegressor",
     "OnlineNystroem",
+    "StreamClassifier",
+    "StreamRegressor",
     "__version__",
     "backend_name",
     "baselines",
@@ -27,6 +29,7 @@ __all__ = [
     "datasets",
     "errors",
     "evaluate",
+    "experts",
     "load",
     "rivals",
     "streams",
@@ -36,6 +39,8 @@ _HOMES = {
     "NolanaClassifier": "nolana.estimators",
     "NolanaRegressor": "nolana.estimators",
     "OnlineNystroem": "nolana.estimators",
+    "StreamClassifier": "nolana.estimators",
+    "StreamRegressor": "nolana.estimators",
     "backend_name": "nolana._backend",
     "build_name": "nolana._backend",
     "load": "nolana.loading",

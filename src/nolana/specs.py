@@ -20,7 +20,7 @@ from nolana.modelfile.placeholders import placeholder, resolve
 from nolana.modelfile.tree import Tree
 from nolana.reference.bounds import Range, Rows
 
-__all__ = ["Spec", "arguments_of", "defaults_of", "kinds", "labels", "record_of", "spec_of"]
+__all__ = ["Spec", "arguments_of", "defaults_of", "kinds", "labels", "record_of", "spec_of", "tree_of"]
 
 CLASS = "class"
 
@@ -104,15 +104,16 @@ def record_of(spec: Spec) -> Tree:
     hints = hints_of(spec.kind)
     tree: dict[str, Tree] = {CLASS: spec.kind.__name__}
     for name, value in spec.arguments.items():
-        tree[name] = placeholder(own, value) if own and hints[name] is Any else _tree(value)
+        tree[name] = placeholder(own, value) if own and hints[name] is Any else tree_of(value)
     return tree
 
 
-def _tree(value: Any) -> Tree:
+def tree_of(value: Any) -> Tree:
+    """Plain data of a spec, of a list of specs, or of what is plain already."""
     if isinstance(value, Spec):
         return record_of(value)
     if isinstance(value, list):
-        return [_tree(each) for each in value]
+        return [tree_of(each) for each in value]
     plain: Tree = value
     return plain
 

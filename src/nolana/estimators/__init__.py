@@ -2,6 +2,7 @@
 
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.estimators.regressor import NolanaRegressor
+from nolana.estimators.stream import StreamClassifier, StreamRegressor
 from nolana.estimators.transformer import OnlineNystroem
 
-__all__ = ["NolanaClassifier", "NolanaRegressor", "OnlineNystroem"]
+__all__ = ["NolanaClassifier", "NolanaRegressor", "OnlineNystroem", "StreamClassifier", "StreamRegressor"]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nolana.experts import DEFAULT, ExpertSet
 from nolana.learners.driver import learner_spec
 from nolana.learners.landmark import LandmarkOptions
 from nolana.maps.refit import PaperLandmarkMap, PaperRefit, Refit
@@ -306,3 +307,11 @@ def options_of(estimator: Any, ridge: float) -> LandmarkOptions:
     """What is re-estimated while it learns."""
     gamma, threshold = gamma_of(estimator.gamma), threshold_of(estimator.threshold)
     return LandmarkOptions(gamma, threshold, ridge, flag("scale", estimator.scale))
+
+
+def sets_of(experts: Any) -> list[Spec]:
+    """The expert sets as specs."""
+    sets = list(DEFAULT) if experts is None else experts
+    if not isinstance(sets, list | tuple) or not sets or not all(isinstance(each, ExpertSet) for each in sets):
+        raise ValueError(f"experts={experts!r} is not a list of expert sets such as nolana.experts.Cells()")
+    return [Spec(type(each), dict(vars(each))) for each in sets]

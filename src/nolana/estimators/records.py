@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from nolana import reference, specs
 from nolana.errors import ModelFileError
+from nolana.estimators.parameters import sets_of
+from nolana.experts import ExpertSet
 from nolana.learners import records
 from nolana.learners.memory import FREE, RATIO, bytes_of
 from nolana.modelfile.node import Node
@@ -78,6 +81,10 @@ def _parameter_record(name: str, value: Any) -> Tree:
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value)
+    if name == "experts":
+        return [specs.record_of(each) for each in sets_of(value)]
+    if name == "class_weight":
+        return {"classes": list(value), "weights": [float(weight) for weight in value.values()]}
     if name == "initial_landmarks":
         return np.ascontiguousarray(value, dtype=np.float64)
     if isinstance(value, np.random.RandomState):
@@ -103,6 +110,13 @@ def _parameters_of(kind: Any, node: Node, objects: Mapping[str, Any], present: i
 def _parameter_of(name: str, node: Node, objects: Mapping[str, Any]) -> Any:
     if is_placeholder(node):
         return resolve(node, objects)
+    if name == "experts" and not node.is_none:
+        return [specs.spec_of(each, ExpertSet, 1, objects).build(reference) for each in node.items()]
+    if name == "class_weight" and isinstance(node.value, dict):
+        labels, weights = ([each.value for each in node[key].items()] for key in ("classes", "weights"))
+        if len(labels) != len(weights) or not all(isinstance(label, str | bool | int | float) for label in labels):
+            raise node.wrong("as many weights as classes")
+        return dict(zip(labels, weights, strict=True))
     if name == "initial_landmarks" and not node.is_none:
         return node.array((None, None))
     if name == "random_state" and isinstance(node.value, dict):

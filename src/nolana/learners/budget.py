@@ -72,7 +72,7 @@ def row_bytes(features: int) -> int:
 def windows_of(rows: int) -> list[float]:
     """100, 316, 1,000, ... up to the number of rows."""
     sizes = [round(100 * 10 ** (i / 2)) for i in range(20)]
-    return [float(n) for n in sizes if n < rows / 1.2] + [float(rows)]
+    return [float(n) for n in sizes if n < rows / 1.5] + [float(rows)]
 
 
 def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int) -> Sizes:
@@ -106,7 +106,8 @@ def entries_of(each: ExpertSet, size: int, grids: int, number: bool, first: int)
         fast = {"loss": logistic, "gain": 6.4 / grids, "offset": first}
         diagonal = Entry(Spec(DiagonalCells, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
         return [diagonal] + [Entry(Spec(ConstantCells, fast), 0.5, 10.0, "fast")] * each.fast
-    assert isinstance(each, Neighbours)
+    if not isinstance(each, Neighbours):
+        raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = range(len(windows_of(size)))
     return [Entry(Spec(Vote, {"loss": logistic, "window": i}), 1.0, 2.0, "vote") for i in windows]
 
@@ -114,11 +115,15 @@ def entries_of(each: ExpertSet, size: int, grids: int, number: bool, first: int)
 def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> Spec:
     """The map of a set."""
     if isinstance(each, Landmarks):
+        if each.policy not in labels(Policy):
+            raise ValueError(f"policy={each.policy!r} is unknown; choose from {', '.join(map(repr, labels(Policy)))}")
         policy = Spec(labels(Policy)[each.policy], {"novelty": 0.03})
-        return Spec(LandmarkMap, {"features": features, "capacity": size, "kernel": Spec(RBF), "policy": policy, "single": True})
+        arguments = {"features": features, "capacity": size, "kernel": Spec(RBF), "policy": policy, "single": True}
+        return Spec(LandmarkMap, arguments)
     if isinstance(each, Cells):
         return Spec(CellMap, {"features": features, "table": size, "grids": grids, "seed": seed, "relevance": None})
-    assert isinstance(each, Neighbours)
+    if not isinstance(each, Neighbours):
+        raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = np.array(windows_of(size))
     return Spec(NeighbourMap, {"features": features, "windows": windows, "neighbours": each.neighbours})
 

@@ -15,6 +15,7 @@ from nolana.learners import version1
 from nolana.learners.driver import Driver
 from nolana.learners.landmark import LandmarkLearner
 from nolana.learners.memory import bytes_needed, bytes_of, check_room, room_for
+from nolana.learners.stream import StreamLearner
 from nolana.learners.warmup import WarmupLearner
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
@@ -22,7 +23,7 @@ from nolana.reference.online import Online
 
 __all__ = ["learner_of", "record_of"]
 
-DRIVERS: dict[str, type[Driver]] = {"landmark": LandmarkLearner, "warmup": WarmupLearner}
+DRIVERS: dict[str, type[Driver]] = {"landmark": LandmarkLearner, "stream": StreamLearner, "warmup": WarmupLearner}
 MOST_FEATURES = 1 << 40
 
 
@@ -39,7 +40,7 @@ def record_of(learner: Driver) -> Tree:
     record: dict[str, Tree] = {
         "driver": driver,
         "spec": specs.record_of(learner.spec),
-        "options": dict(vars(learner.options)),
+        "options": {name: specs.tree_of(value) for name, value in vars(learner.options).items()},
         "features": learner.n_features,
         "outputs": learner.outputs,
         "learned": learned,
@@ -57,7 +58,7 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
     spec = specs.spec_of(fields["spec"], Online, features, objects)
     options = specs.arguments_of(kind.options_class, fields["options"], features, objects)
     check_room(fields["spec"].place, bytes_needed(spec, features, outputs), bytes_of(node.value))
-    learned = _learned(fields["learned"], outputs)
+    learned = _learned(fields["learned"], outputs, kind is StreamLearner)
     try:
         learner = kind(spec, kind.options_class(**options), features, outputs)
         learner.restore(learned)
@@ -66,20 +67,25 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
         raise ModelFileError(f"{node.place}: {str(error) or type(error).__name__}") from error
     if unknown:
         raise ModelFileError(f"{node.place}/learned: {sorted(unknown)[0]!r} does not belong to this learner")
+    if learner.outputs != outputs:
+        raise ModelFileError(f"{node.place}/learned: expected {outputs} outputs, found {learner.outputs}")
     if learner.rows < 1:
         raise ModelFileError(f"{node.place}/learned/rows: expected at least one row")
     return learner
 
 
-def _learned(node: Node, outputs: int) -> dict[str, Any]:
+def _learned(node: Node, outputs: int, several_parts: bool) -> dict[str, Any]:
     """A state of finite numbers; whether it fits is for the learner to say."""
     learned: dict[str, Any] = {}
     for name, entry in node.entries().items():
         if isinstance(entry.value, np.ndarray):
-            learned[name] = entry.array((None,) * np.ndim(entry.value))
+            precision = np.float32 if entry.value.dtype == np.float32 else np.float64
+            learned[name] = entry.array((None,) * entry.value.ndim, precision)
         else:
-            learned[name] = entry.number(unbounded=name == "threshold")
+            learned[name] = entry.number(unbounded=name.rpartition("/")[2] == "threshold")
     weights = learned.get("weights")
+    if several_parts:
+        return learned
     if not isinstance(weights, np.ndarray) or weights.ndim != 2 or len(weights) != outputs:
         raise ModelFileError(f"{node.place}/weights: expected one row for each of the {outputs} outputs")
     return learned

@@ -26,6 +26,8 @@ from nolana.learners.driver import Array, Driver, State
 from nolana.maps.remap import relocate, remap
 from nolana.reference.bounds import Count, Seed
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.lms import LMS
+from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.vote import Vote
 from nolana.reference.kernels import Kernel
 from nolana.reference.learner import Learner
@@ -46,6 +48,7 @@ METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.25, 0.1, 2.0
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
 RIDGE = 1e-3
+LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
 
@@ -73,8 +76,13 @@ class StreamLearner(Driver):
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
         super().__init__(spec, options, features, outputs)
         self._scaling: Any = self._module.RobustScaling(features)
-        self._target_scaling: Any = self._module.RobustScaling(1) if options.number else None
+        self._parts: dict[str, Any] = {"scaling": self._scaling}
+        if options.number:
+            self._target_scaling: Any = self._module.RobustScaling(1)
+            self._interval: Any = self._module.IntervalWidth(LEVELS)
+            self._parts |= {"target_scaling": self._target_scaling, "interval": self._interval}
         self.mean_weight, self.redrawn = 0.0, 0.0
+        self._reported = 0  # the last row whose alarm was asked for
         self._prepare()
 
     @classmethod
@@ -91,7 +99,7 @@ class StreamLearner(Driver):
                 self._maps[i].gamma = 1 / (2 * self.n_features)  # about right for standardised features
                 self._maps[i].ridge = RIDGE
         self._target_center, self._target_factor = 0.0, 0.0
-        if self._target_scaling is not None:
+        if self.options.number:
             state = self._target_scaling.state()
             self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
 
@@ -103,13 +111,59 @@ class StreamLearner(Driver):
 
     @property
     def memory_bytes(self) -> int:
-        own = int(self._scaling.memory_bytes)
-        if self._target_scaling is not None:
-            own += int(self._target_scaling.memory_bytes)
-        return super().memory_bytes + own
+        return super().memory_bytes + sum(int(part.memory_bytes) for part in self._parts.values())
 
     def scores(self, x: Array) -> Array:
         return self._from_engine(super().scores(self._scaling.apply(x)))
+
+    def half_width(self, level: float) -> float:
+        """Of the interval that covers this share of the targets, in their units."""
+        return float(self._interval.half_width(level)) / self._target_factor if self._target_factor > 0 else 0.0
+
+    def experts(self) -> list[dict[str, Any]]:
+        """For each expert its name, its weight in the stack, its recent score and its bytes."""
+        state, spec = self._engine.state(), self.spec.arguments
+        records = []
+        for e, expert in enumerate(spec["experts"]):
+            i, head = expert.arguments["map"], expert.arguments["head"]
+            map = spec["maps"][i]
+            error = float(state["errors"][e])
+            shared = len(self._experts_on(i))
+            nbytes = sum(np.asarray(v).nbytes for v in _part(state, f"expert{e}/").values())
+            nbytes += sum(np.asarray(v).nbytes for v in _part(state, f"map{i}/").values()) // shared
+            score = math.sqrt(error) / (self._target_factor or 1.0) if self.options.number else 1 - error
+            records.append(
+                {
+                    "name": expert_name(map, head),
+                    "weight": float(state["stack_weights"][e]),
+                    "score": score,
+                    "bytes": nbytes,
+                }
+            )
+        return records
+
+    def sizes(self) -> dict[str, int]:
+        """What the memory bought."""
+        names = {"capacity": "landmarks", "table": "slots", "grids": "grids"}
+        bought: dict[str, int] = {}
+        for map in self.spec.arguments["maps"]:
+            for argument, name in names.items():
+                if argument in map.arguments:
+                    bought[name] = bought.get(name, 0) + int(map.arguments[argument])
+            if "windows" in map.arguments:
+                bought["recent rows"] = int(map.arguments["windows"][-1])
+        return bought
+
+    @property
+    def alarms(self) -> list[int]:
+        """Rows (from 0) at which the drift alarm was raised, the last 100 of them."""
+        return [int(row) - 1 for row in self._engine.alarms]
+
+    def take_alarms(self) -> list[int]:
+        """Those since the last call."""
+        new = [row for row in self.alarms if row >= self._reported]
+        self._reported = self.rows
+        return new
 
     def _from_engine(self, f: Array) -> Array:
         """Predictions in the units of the targets."""
@@ -122,12 +176,14 @@ class StreamLearner(Driver):
 
     # Learning
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:
+    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         scores = np.empty(y.shape)
         start = 0
         while start < len(x):
             stop = min(len(x), start + self._rows_to_event())
-            scores[start:stop] = self._learn_part(x[start:stop], y[start:stop], None if weight is None else weight[start:stop])
+            scores[start:stop] = self._learn_part(
+                x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
+            )
             start = stop
         return scores
 
@@ -135,12 +191,13 @@ class StreamLearner(Driver):
         """Rows between two events."""
         before = self.rows
         weight = self._normalised(len(x), weight)
-        scores: Array = self._engine.learn(self._scaling.apply(x), self._to_engine(y), weight)
-        if weight is not None:
-            x, y = np.ascontiguousarray(x[weight > 0]), np.ascontiguousarray(y[weight > 0])
-        self._scaling.observe(x)
-        if self._target_scaling is not None:
-            self._target_scaling.observe(y)
+        targets = self._to_engine(y)
+        scores: Array = self._engine.learn(self._scaling.apply(x), targets, weight)
+        learned = slice(None) if weight is None else weight > 0
+        self._scaling.observe(np.ascontiguousarray(x[learned]))
+        if self.options.number:
+            self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
+            self._target_scaling.observe(np.ascontiguousarray(y[learned]))
         scores = self._from_engine(scores)
         if self.rows != before:
             self._after()
@@ -185,7 +242,7 @@ class StreamLearner(Driver):
                 self._follow_anchors(t, scaling)
         else:
             self._widen_full_maps()
-        if self._target_scaling is not None and self._target_scaling.anchor().any():
+        if self.options.number and self._target_scaling.anchor().any():
             self._follow_target_anchor()
 
     # Maps and experts by their kind
@@ -212,7 +269,7 @@ class StreamLearner(Driver):
         """The features have another scale."""
         if t == 2:
             self._engine.clear(self.outputs)
-            self._engine.restore(self._engine.state() | {"rows": float(t)})
+            self._engine.restore(self._engine.state() | {"rows": float(t), "stacked": float(t)})
             self._prepare()
             return
         state = self._engine.state()
@@ -226,7 +283,9 @@ class StreamLearner(Driver):
 
     def _widen_full_maps(self) -> None:
         """A landmark map that has just become full takes the width of all its landmarks."""
-        full = [i for i in self._indices(LandmarkMap) if self._maps[i].size == self._capacity(i) and i not in self._full]
+        full = [
+            i for i in self._indices(LandmarkMap) if self._maps[i].size == self._capacity(i) and i not in self._full
+        ]
         if full:
             with one_blas_thread():
                 state = self._engine.state()
@@ -321,6 +380,8 @@ class StreamLearner(Driver):
         state = self._target_scaling.state()
         self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
         g = self._target_factor / factor if factor > 0 else 0.0
+        if g > 0:
+            self._interval.rescale(g)
         shift = (center - self._target_center) * self._target_factor if factor > 0 else 0.0
         state = self._engine.state()
         for i in self._indices(LandmarkMap):
@@ -466,28 +527,41 @@ class StreamLearner(Driver):
 
     def state(self) -> State:
         state = super().state() | export(self._fields())
-        state |= {f"scaling/{name}": value for name, value in self._scaling.state().items()}
-        if self._target_scaling is not None:
-            state |= {f"target_scaling/{name}": value for name, value in self._target_scaling.state().items()}
+        for name, part in self._parts.items():
+            state |= {f"{name}/{key}": value for key, value in part.state().items()}
         return state
 
     def restore(self, state: State) -> None:
         for field in self._fields():
             check_field(field, state, {})
-        before = self._scaling.state(), self._target_scaling.state() if self._target_scaling is not None else None
+        before = {name: part.state() for name, part in self._parts.items()}
         try:
-            self._scaling.restore(_part(state, "scaling/"))
-            if self._target_scaling is not None:
-                self._target_scaling.restore(_part(state, "target_scaling/"))
+            for name, part in self._parts.items():
+                part.restore(_part(state, f"{name}/"))
             super().restore(state)
         except BaseException:
-            self._scaling.restore(before[0])
-            if self._target_scaling is not None:
-                self._target_scaling.restore(before[1])
+            for name, part in self._parts.items():
+                part.restore(before[name])
             raise
         for field in self._fields():
             field.set(state[field.key])
+        self._reported = self.rows
         self._prepare()
+
+
+NAMES = {
+    Newton: "landmarks",
+    LMS: "landmarks, fast",
+    DiagonalCells: "cells",
+    ConstantCells: "cells, fast",
+}
+
+
+def expert_name(map: Spec, head: Spec) -> str:
+    """What an expert is called in summaries."""
+    if head.kind is Vote:
+        return f"neighbours, last {int(map.arguments['windows'][head.arguments['window']]):,} rows"
+    return NAMES.get(head.kind, head.kind.__name__)
 
 
 @dataclass(frozen=True)

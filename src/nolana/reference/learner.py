@@ -41,6 +41,11 @@ class Learner(Online):
             expert.head.connect([each.head for each in experts])
         self.clear(1)
 
+    @property
+    def alarms(self) -> list[float]:
+        """Rows (from 1) at which the experts' error rose suddenly, the last ones."""
+        return [] if self.combiner is None else self.combiner.alarms
+
     def reset(self) -> None:
         for map in self.maps:
             map.clear()

@@ -27,6 +27,11 @@ class Combiner(ABC):
         """The variance of a target that is a number, as far as it is known."""
         return 1.0
 
+    @property
+    def alarms(self) -> list[float]:
+        """Rows (from 1) at which the experts' error rose suddenly, the last ones."""
+        return []
+
     def fields(self) -> list[Field]:
         """The state."""
         return []

@@ -11,24 +11,31 @@ Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits
                theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta0)],  r = y - f clipped at 3 sqrt(nu)
                nu: running variance of the residuals
 
+A drift alarm watches the experts with the weights theta0 they began with (the stack itself may turn around after a
+few rows), for numbers the residuals beyond 2 sqrt(nu).
+
 theta is shared by all classes, so a new class needs nothing. Scores are log-odds: softmax of -f, f for one output.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from nolana.reference.bounds import Memory, Numbers, Positive
 from nolana.reference.combiners.combiner import Array, Combiner
+from nolana.reference.drift_alarm import DriftAlarm
 from nolana.reference.heads.implicit import CLIP, softmax
 from nolana.reference.losses import Loss
-from nolana.reference.state import Field, count
+from nolana.reference.state import Field, Size, count
 
 RARE = 1e-4  # a class below this probability adds nothing to H
 START_NOISE, SMALLEST_NOISE = 0.1, 1e-3  # of standardised targets
 LARGEST_TARGET, MARGIN = 8.0, 0.1  # how far targets extend the range of predictions
 RECENT = 1000  # rows that the errors of the experts stand for
 SLOWEST = 0.002  # gain of nu
+UNUSUAL = 2.0  # deviations of a residual, for the alarm
+MOST_ALARMS = 100
 
 
 class Stack(Combiner):
@@ -50,7 +57,18 @@ class Stack(Combiner):
         self.information: Array = self.prior * np.eye(len(self.start))
         self.errors: Array = np.zeros(experts)
         self.stacked = 0
+        self.alarm = DriftAlarm()
+        self.alarm_rows: Array = np.zeros(0)
         self.residual_variance, self.lowest, self.highest = START_NOISE, 0.0, 0.0
+
+    @property
+    def alarms(self) -> list[float]:
+        return [float(row) for row in self.alarm_rows]
+
+    def watch(self, error: bool) -> None:
+        """Tell the alarm of a row."""
+        if self.alarm.observe_row(float(error)):
+            self.alarm_rows = np.append(self.alarm_rows, self.stacked)[-MOST_ALARMS:]
 
     @property
     def noise(self) -> float:
@@ -79,6 +97,7 @@ class Stack(Combiner):
 
     def learn_class(self, seen: Array, y: Array, weight: float) -> None:
         own = int(np.argmax(y)) if len(y) > 1 else int(y[0] > 0)
+        self.watch(int(np.argmax(self.start @ seen)) != own)
         self.count_errors((seen.argmax(axis=1) != own).astype(np.float64))
         p = softmax(self.stack_weights @ seen)
         middle = seen @ p
@@ -92,6 +111,7 @@ class Stack(Combiner):
         limit = CLIP * math.sqrt(nu)
         clipped = min(limit, max(-limit, residual))
         self.step(weight * clipped / nu * seen, weight / nu * np.outer(seen, seen))
+        self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
         bounded = min(LARGEST_TARGET, max(-LARGEST_TARGET, y))
         self.lowest, self.highest = min(self.lowest, bounded - MARGIN), max(self.highest, bounded + MARGIN)
         gain = max(SLOWEST, 1 / (self.stacked + 10))
@@ -116,6 +136,8 @@ class Stack(Combiner):
             Field(self, "information", (k, k)),
             Field(self, "errors", (experts,), low=0.0),
             count(self, "stacked"),
+            *(replace(field, name=f"alarm_{field.key}") for field in self.alarm.fields()),
+            Field(self, "alarm_rows", (Size("alarms", MOST_ALARMS),), name="alarms", whole=True, low=0.0),
         ]
         numbers = [Field(self, name) for name in ("lowest", "highest")]
         return [*own, Field(self, "residual_variance", low=0.0), *numbers] if self.loss.linear else own

@@ -141,9 +141,7 @@ class LandmarkMap(MovingLandmarks):
     single: the places of landmarks are stored in single precision.
     """
 
-    def __init__(
-        self, features: Count, capacity: Count, kernel: Kernel, policy: Policy, single: bool = False
-    ) -> None:
+    def __init__(self, features: Count, capacity: Count, kernel: Kernel, policy: Policy, single: bool = False) -> None:
         super().__init__(features, capacity, kernel, policy)
         self.single = single
 

@@ -23,7 +23,9 @@ class NeighbourMap(Map):
         super().__init__(features)
         sizes = [int(n) for n in windows]
         if sizes != sorted(set(sizes)) or sizes[0] < neighbours or (np.array(sizes) != windows).any():
-            raise ValueError("windows are whole numbers in ascending order, the first at least the number of neighbours")
+            raise ValueError(
+                "windows are whole numbers in ascending order, the first at least the number of neighbours"
+            )
         self.windows, self.neighbours = sizes, neighbours
         self.self_value = 1.0
         self.clear()

@@ -1,0 +1,279 @@
+"""The default estimators: nothing to tune, in a fixed number of bytes."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.classification import OnlineClassifier
+from nolana.estimators.parameters import integer, number, sets_of
+from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
+
+Array = NDArray[np.float64]
+
+UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+SMALLEST_MEMORY, LARGEST_MEMORY = 32 << 10, 1 << 30
+
+
+def memory_of(memory: Any) -> int:
+    """Bytes: a whole number, or text with a unit of 1,024."""
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)?\s*", memory, re.IGNORECASE)
+        if match is None:
+            raise ValueError(f"memory={memory!r} is not a size; write bytes, or for example '512KB', '2MB', '1GB'")
+        memory = int(float(match[1]) * UNITS[(match[2] or "").upper()])
+    bytes = integer("memory", memory, 1)
+    if not SMALLEST_MEMORY <= bytes <= LARGEST_MEMORY:
+        raise ValueError(f"memory={memory!r} is out of range: at least 32KB and at most 1GB")
+    return bytes
+
+
+@parameters
+class StreamModel(OnlineEstimator):
+    """What the classifier and the regressor share."""
+
+    memory: Any = "512KB"
+    experts: Any = None
+    max_iter: int = 1
+    shuffle: bool = False
+    random_state: Any = None
+
+    _learner_class = StreamLearner
+    _number: ClassVar[bool]
+
+    def _options(self, seed: int) -> StreamOptions:
+        return StreamOptions(memory_of(self.memory), sets_of(self.experts), self._number, seed)  # type: ignore[arg-type]
+
+    def _make_learner(self, n_features: int, outputs: int) -> StreamLearner:
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return stream_learner(self._options(seed), n_features, outputs)
+
+    def _check_parameters(self) -> None:
+        stream_learner(self._options(0), 1, 1)
+
+    def _largest(self) -> float:
+        return StreamLearner.largest
+
+    @property
+    def on_drift(self) -> Callable[[int], Any] | None:
+        """Called with the number of each row that raises the drift alarm, after it was learned; None: nothing."""
+        return self.__dict__.get("_on_drift")
+
+    @on_drift.setter
+    def on_drift(self, action: Callable[[int], Any] | None) -> None:
+        if action is not None and not callable(action):
+            raise ValueError(f"on_drift={action!r} is not callable")
+        self._on_drift = action
+
+    def _report_drift(self) -> None:
+        """Tell the user's function of alarms; outside the lock."""
+        if "_learner" not in self.__dict__:
+            return
+        for row in self._learner.take_alarms():
+            if self.on_drift is not None:
+                self.on_drift(row)
+
+    @property
+    def experts_(self) -> list[dict[str, Any]]:
+        """A record for each expert: name, weight in the stack, score over the last 1,000 rows or so, bytes."""
+        learner = self._read()
+        with learner.lock:
+            return list(learner.experts())
+
+    @property
+    def drift_(self) -> list[int]:
+        """The rows (from 0) at which the drift alarm was raised, the last 100 of them."""
+        return list(self._read().alarms)
+
+    @property
+    def relevance_(self) -> Array:
+        """The relevance of each feature for the predictions, 1 on average (d,)."""
+        learner = self._read()
+        with learner.lock:
+            return np.asarray(learner.relevance())
+
+    @property
+    def sizes_(self) -> dict[str, int]:
+        """What the memory bought: landmarks, grids, slots of the table, recent rows."""
+        return dict(self._read().sizes())
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = str(super().__repr__(N_CHAR_MAX))
+        if not self.__sklearn_is_fitted__():
+            return text
+        bought = ", ".join(f"{size:,} {name}" for name, size in self.sizes_.items())
+        return f"{text}  # {self.n_rows_:,} rows learned; {bought}; {self.memory_bytes_:,} bytes"
+
+
+@parameters
+class StreamClassifier(OnlineClassifier, StreamModel):
+    """Classify a stream with a nonlinear model of fixed size that follows change; there is nothing to tune.
+
+    Landmarks, cells and recent neighbours, each with experts that converge and experts that follow change, are combined
+    by a small regression on their scores (a stack). Features are scaled robustly inside.
+
+    Parameters
+    ----------
+    memory : bytes of state and scratch, never exceeded: a number, or text such as "64KB", "2MB"; 32KB to 1GB.
+    experts : list of expert sets (`nolana.experts`); None: landmarks, cells and neighbours.
+    class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts.
+    max_iter, shuffle : epochs of ``fit`` and whether each is shuffled.
+    random_state : seed of the random grids and of the shuffles.
+
+    Attributes
+    ----------
+    experts_, drift_, on_drift, relevance_, sizes_, memory_bytes_, n_rows_, classes_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana import StreamClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (4000, 2))
+    >>> y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
+    >>> model = StreamClassifier(random_state=0)
+    >>> scores = model.learn(X, y)  # what each row scored before it was learned
+    >>> bool((model.classes_[np.nanargmax(scores[1000:], axis=1)] == y[1000:]).mean() > 0.95)
+    True
+    >>> model.predict_proba(X[:3]).shape
+    (3, 2)
+    """
+
+    class_weight: Any = None
+
+    _number = False
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        class_weight_of(self.class_weight)
+
+    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Score each row, then learn it; returns the scores (n, classes known at the end), log-odds.
+
+        NaN where a class was not yet known at that row. For two classes the columns are -f and f.
+        """
+        scores = super().learn(X, y, classes=classes, sample_weight=sample_weight)
+        self._report_drift()
+        return scores
+
+    def _learn_one(self, x: Any, y: Any) -> Array | None:
+        return super()._learn_one(x, y) if self.class_weight is None else None
+
+    def _learn_checked(
+        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
+    ) -> Array:
+        if self.class_weight is not None:
+            own = self._class_weights(labels, weights)
+            weights = own if weights is None else own * weights
+        return super()._learn_checked(x, labels, announced, weights)
+
+    def _class_weights(self, labels: NDArray[Any], weights: Array | None) -> Array:
+        """The weight of each row by its class; "balanced": rows so far / (classes so far * rows of the class)."""
+        fixed = class_weight_of(self.class_weight)
+        if fixed is not None:
+            return np.array([fixed.get(label, 1.0) for label in labels.tolist()])
+        counts: dict[Any, float] = self.__dict__.setdefault("_class_counts", {})
+        own = np.empty(len(labels))
+        total = sum(counts.values())
+        for i, label in enumerate(labels.tolist()):
+            if weights is None or weights[i] > 0:
+                counts[label] = counts.get(label, 0.0) + 1
+                total += 1
+            own[i] = total / (len(counts) * counts[label]) if label in counts else 1.0
+        return own
+
+    def probabilities(self, scores: Array) -> Array:
+        """What `scores` (n, classes), as `learn` returns them, mean as probabilities: their softmax.
+
+        0 for a class that was not known. Rows where none was known are all 0.
+        """
+        known = ~(np.isnan(scores) | np.isneginf(scores))
+        top = np.max(np.where(known, scores, -np.inf), axis=1, keepdims=True)
+        odds = np.where(known, np.exp(np.where(known, scores - np.where(np.isfinite(top), top, 0.0), 0.0)), 0.0)
+        total = np.add.accumulate(odds, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
+        return np.where(total > 0, odds / np.where(total > 0, total, 1.0), 0.0)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities (n, classes); 1 where one class alone was seen."""
+        scores = self._column_scores(X)
+        return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _fitted_record(self) -> dict[str, Tree]:
+        counts = self.__dict__.get("_class_counts", {})
+        ordered = [float(counts.get(label, 0.0)) for label in self._labels.column]
+        return super()._fitted_record() | {"class_counts": ordered}
+
+    def _restore_fitted(self, node: Node) -> None:
+        super()._restore_fitted(node)
+        counts = [entry.number(0.0) for entry in node["class_counts"].items()]
+        if len(counts) != len(self._labels.column):
+            raise node["class_counts"].wrong("one number for each class")
+        self._class_counts = {label: n for label, n in zip(self._labels.column, counts, strict=True) if n > 0}
+
+
+def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
+    """Weights by class; None: by running counts, or all equal."""
+    if class_weight is None or class_weight == "balanced":
+        return None
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight={class_weight!r} is neither a dict, 'balanced' nor None")
+    return {label: number(f"class_weight[{label!r}]", weight, 0.0) for label, weight in class_weight.items()}
+
+
+@parameters
+class StreamRegressor(OnlineRegressor, StreamModel):
+    """Predict a number from a stream with a nonlinear model of fixed size that follows change; nothing to tune.
+
+    Parameters and attributes are those of `StreamClassifier`, but for ``class_weight``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana import StreamRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, (3000, 1))
+    >>> y = 10 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=3000)
+    >>> model = StreamRegressor(random_state=0)
+    >>> scores = model.learn(X, y)
+    >>> bool(np.sqrt(np.mean((scores[1000:] - y[1000:]) ** 2)) < 0.12)
+    True
+    >>> prediction, low, high = model.predict(X[:3], interval=0.9)
+    """
+
+    _number = True
+
+    def _make_centre(self) -> Centre:
+        return Uncentred(linear=False)
+
+    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Score each row, then learn it; returns what was predicted for each row before it was learned (n,)."""
+        scores = super().learn(X, y, classes=classes, sample_weight=sample_weight)
+        self._report_drift()
+        return scores
+
+    def predict(self, X: Any, interval: float | None = None) -> Any:  # type: ignore[override]
+        """The target of each row (n,); with ``interval=0.9`` also bounds that cover 90 % of the targets.
+
+        Returns y, or (y, low, high).
+        """
+        if interval is None:
+            return super().predict(X)
+        level = number("interval", interval, 0.0, 1.0, open_low=True)
+        if level >= 1:
+            raise ValueError(f"interval={interval!r} is out of range: less than 1")
+        y = super().predict(X)
+        with self._learner.lock:
+            half = self._learner.half_width(level)
+        return y, y - half, y + half
