@@ -3,7 +3,7 @@
 The engine learns. This file decides what the engine does not, always after a row whose number is fixed, so that a block
 may be split anywhere:
 
-- rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows are scaled
+- rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows scaled
   again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
 - the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and when they are full;
 - at 2048 4^k rows, once, if few features matter: rows are scaled by the relevance of the features, the grids are drawn
@@ -34,9 +34,9 @@ from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
+from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
 from nolana.reference.state import Field, export, unpack
 from nolana.reference.state import check as check_field
-from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
 from nolana.specs import Spec
 
 LAST_ANCHOR = 512
@@ -334,7 +334,7 @@ class StreamLearner(Driver):
         if self.redrawn or t < FIRST_REDRAW or not self._experts_with(DiagonalCells):
             return False
         power = round(math.log(t / FIRST_REDRAW, REDRAW_FACTOR))
-        return t == FIRST_REDRAW * REDRAW_FACTOR**power
+        return bool(t == FIRST_REDRAW * REDRAW_FACTOR**power)
 
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average: its share of the increases of the loss (d,)."""
@@ -561,7 +561,7 @@ def expert_name(map: Spec, head: Spec) -> str:
     """What an expert is called in summaries."""
     if head.kind is Vote:
         return f"neighbours, last {int(map.arguments['windows'][head.arguments['window']]):,} rows"
-    return NAMES.get(head.kind, head.kind.__name__)
+    return NAMES.get(head.kind, str(head.kind.__name__))
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Vote(Head):
             own = int(target > 0) if self.outputs == 1 else min(int(target), self.outputs - 1)
             votes[own] += 1.5 - share
         logs = np.log(votes + NO_VOTE)
-        f = (logs - logs.sum() / len(logs)) / 2
+        f: Array = (logs - logs.sum() / len(logs)) / 2
         return f[1:] if self.outputs == 1 else f
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
