@@ -19,22 +19,25 @@ class IntervalWidth final : public Stateful {
 
     double rows = 0;
 
-    // 1 for a residual outside the interval of the last level, else 0.
-    double observe(double residual) {
+    std::size_t levels() const { return n_; }
+
+    // 1 for a residual outside the interval of levels[level], else 0.
+    double observe(double residual, std::size_t level) {
         rows += 1;
         if (!std::isfinite(residual)) return 1;  // a diverged model tells nothing about the width
         const double gain = std::max(1 / memory, 3 / (rows + 3)), step = std::max(smallest_step, 2 / (rows + 10));
         const double deviation = std::sqrt(variance_);
-        double miss = 0;
+        double result = 0;
         for (std::size_t i = 0; i < n_; ++i) {
-            miss = std::fabs(residual) > factors_[i] * deviation ? 1 : 0;
+            const double miss = std::fabs(residual) > factors_[i] * deviation ? 1 : 0;
+            if (i == level) result = miss;
             const double longer = std::max(1.0, std::sqrt(0.1 / alpha_[i]));
             const double changed = factors_[i] * std::exp(step * longer * (miss - alpha_[i]));
             factors_[i] = std::min(std::max(changed, start_[i] / largest_change), start_[i] * largest_change);
         }
         const double square = std::min(residual * residual, clip * std::max(variance_, smallest_clipped));
         variance_ = std::max(smallest_variance, variance_ + gain * (square - variance_));
-        return miss;
+        return result;
     }
 
     void rescale(double factor) { variance_ = std::max(smallest_variance, variance_ * factor * factor); }
@@ -96,12 +99,16 @@ NOLANA_BINDING(interval_width) {
             "levels"_a)
         .def(
             "observe",
-            [](IntervalWidth& self, const Vector& residuals) {
+            [](IntervalWidth& self, const Vector& residuals, std::ptrdiff_t level) {
+                const auto n = static_cast<std::ptrdiff_t>(self.levels());
+                expect(-n <= level && level < n, "level is not an index of levels");
+                const auto place = static_cast<std::size_t>(level < 0 ? level + n : level);
                 Fresh misses = fresh({residuals.shape(0)});
-                for (std::size_t i = 0; i < residuals.shape(0); ++i) misses.data[i] = self.observe(residuals.data()[i]);
+                for (std::size_t i = 0; i < residuals.shape(0); ++i)
+                    misses.data[i] = self.observe(residuals.data()[i], place);
                 return misses.array;
             },
-            "residuals"_a)
+            "residuals"_a, "level"_a = -1)
         .def("rescale", &IntervalWidth::rescale, "factor"_a)
         .def(
             "half_width",

@@ -70,6 +70,26 @@ def test_coverage(build, kind, last):
     assert 1 - np.mean(misses) == pytest.approx(last, abs=0.003)
 
 
+@builds
+def test_misses_of_any_level(build):
+    r = residuals("laplace", 5000)
+    shares = [build.IntervalWidth(LEVELS).observe(r, level).mean() for level in range(5)]
+    assert shares == pytest.approx(1 - LEVELS, abs=0.005)
+    for level in range(-5, 5):
+        expected = reference.IntervalWidth(LEVELS).observe(r[:300], level)
+        assert np.array_equal(build.IntervalWidth(LEVELS).observe(r[:300], level), expected)
+    assert np.array_equal(build.IntervalWidth(LEVELS).observe(r), build.IntervalWidth(LEVELS).observe(r, 4))
+
+
+@builds
+@pytest.mark.parametrize("kind", ["normal", "laplace", "heavy tails", "heteroscedastic"])
+def test_misses_of_90_percent_raise_a_drift_alarm(build, kind):
+    """Residuals ten times as large within 60 rows; no alarm before, in 200,000 rows."""
+    width, alarm = build.IntervalWidth(LEVELS), build.DriftAlarm()
+    assert len(alarm.observe(width.observe(residuals(kind, 200_000), 2))) == 0
+    assert len(alarm.observe(width.observe(10 * residuals(kind, 60, seed=1), 2))) == 1
+
+
 @engines
 def test_starts_at_the_normal_quantile(engine):
     width = engine.IntervalWidth(LEVELS)
@@ -130,6 +150,9 @@ def test_levels_are_checked(engine):
     for levels in ([], [0.5], [0.0, 0.9], [0.95, 0.9], [0.9, 0.9], [0.9, 1.0], [np.nan, 0.9]):
         with pytest.raises(ValueError, match=r"increasing numbers between 0 and 1 with the last at least 0\.9"):
             engine.IntervalWidth(np.array(levels, dtype=float))
+    for place in (-6, 5):
+        with pytest.raises(ValueError, match="level is not an index of levels"):
+            engine.IntervalWidth(LEVELS).observe(np.zeros(1), place)
     for level in (0.0, 1.0, np.nan):
         with pytest.raises(ValueError, match="level is not between 0 and 1"):
             engine.IntervalWidth(LEVELS).half_width(level)

@@ -48,24 +48,31 @@ class IntervalWidth(Stateful):
         self.factors = self.start.copy()  # q
         self.variance = 1.0  # V
 
-    def observe(self, residuals: Array) -> Array:  # (n,) -> (n,)
-        """1 for each residual outside the interval of the last level, else 0."""
-        return np.array([self.observe_row(float(residual)) for residual in residuals], dtype=np.float64)
+    def observe(self, residuals: Array, level: int = -1) -> Array:  # (n,) -> (n,)
+        """1 for each residual outside the interval of levels[level], else 0.
 
-    def observe_row(self, residual: float) -> float:
+        A drift alarm needs the level .9: at .99 it finds residuals that are ten times as large only for normal ones.
+        """
+        if not -len(self.alpha) <= level < len(self.alpha):
+            raise ValueError("level is not an index of levels")
+        place = level % len(self.alpha)
+        return np.array([self.observe_row(float(residual), place) for residual in residuals], dtype=np.float64)
+
+    def observe_row(self, residual: float, level: int) -> float:
         self.rows += 1
         if not math.isfinite(residual):
             return 1.0  # a diverged model tells nothing about the width
         gain, step = max(1 / MEMORY, 3 / (self.rows + 3)), max(STEP, 2 / (self.rows + 10))
         deviation = math.sqrt(self.variance)
-        miss = 0.0
+        result = 0.0
         for i, alpha in enumerate(self.alpha.tolist()):
             miss = 1.0 if abs(residual) > self.factors[i] * deviation else 0.0
+            result = miss if i == level else result
             changed = self.factors[i] * math.exp(step * max(1.0, math.sqrt(0.1 / alpha)) * (miss - alpha))
             self.factors[i] = min(max(changed, self.start[i] / LARGEST_CHANGE), self.start[i] * LARGEST_CHANGE)
         square = min(residual * residual, CLIP * max(self.variance, SMALLEST_CLIPPED))
         self.variance = max(SMALLEST_VARIANCE, self.variance + gain * (square - self.variance))
-        return miss
+        return result
 
     def rescale(self, factor: float) -> None:
         """The unit of the target changes: residuals are `factor` times what they were."""
