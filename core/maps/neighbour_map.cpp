@@ -1,6 +1,8 @@
 // A ring buffer of the last W rows in fixed point: whole steps of 1/40, clipped to +-127, so distances are whole numbers
 // and exact. One pass of distances serves nested windows; of two equal distances the more recent row comes first.
 //
+// More than 64 features are sketched to 64 (nolana/reference/maps/neighbour_map.py).
+//
 // Rows lie in panels of 8, two features at a time: one instruction squares and adds both for all eight rows.
 #include "maps/neighbour_map.hpp"
 
@@ -12,8 +14,8 @@ namespace nolana {
 
 class NeighbourMap final : public RecentRows {
   public:
-    NeighbourMap(std::size_t features, const Vector& windows, std::size_t neighbours)
-        : RecentRows(features), pairs_((features + 1) / 2), neighbours_(neighbours) {
+    NeighbourMap(std::size_t features, const Vector& windows, std::size_t neighbours, std::uint64_t seed)
+        : RecentRows(features), width_(std::min(features, widest)), pairs_((width_ + 1) / 2), neighbours_(neighbours) {
         double before = static_cast<double>(neighbours) - 1;
         for (std::size_t i = 0; i < windows.shape(0); ++i) {
             const double n = windows.data()[i];
@@ -23,25 +25,35 @@ class NeighbourMap final : public RecentRows {
             before = n;
         }
         expect(neighbours > 0 && !windows_.empty(), "a neighbour map needs a window and a neighbour");
-        expect(features <= most_features, "a neighbour map has at most 32,768 features");
         capacity_ = windows_.back();
         rows_ = BufferOf<std::int8_t>(padded(capacity_, panel) * pairs_ * 2);
         distances_ = BufferOf<std::int32_t>(padded(capacity_, panel));
         found_ = BufferOf<Neighbour>(windows_.size() * neighbours);
         counts_.resize(windows_.size());
         steps_ = BufferOf<std::int16_t>(group * pairs_ * 2);
+        if (features <= widest) return;
+        places_ = BufferOf<std::uint8_t>(features);
+        factors_ = Buffer(features);
+        sums_ = Buffer(width_);
+        const nb::object drawn = nb::module_::import_("nolana.reference.maps.neighbour_map").attr("sketch")(features, seed);
+        const Vector places = nb::cast<Vector>(drawn[0]), factors = nb::cast<Vector>(drawn[1]);
+        for (std::size_t j = 0; j < features; ++j) {
+            places_[j] = static_cast<std::uint8_t>(places.data()[j]);
+            factors_[j] = factors.data()[j];
+        }
     }
 
     std::size_t window_count() const override { return windows_.size(); }
     std::size_t window(std::size_t i) const override { return windows_[i]; }
 
     void evaluate(const double* x, std::size_t rows) override {
-        const std::size_t d = features();
-        for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t j = 0; j < d; ++j) {
-                const double v = std::nearbyint(x[r * d + j] * steps_in_unit);
+        for (std::size_t r = 0; r < rows; ++r) {
+            const double* row = sketched(x + r * features());
+            for (std::size_t j = 0; j < width_; ++j) {
+                const double v = std::nearbyint(row[j] * steps_in_unit);
                 steps_[r * 2 * pairs_ + j] = static_cast<std::int16_t>(std::min(largest, std::max(-largest, v)));
             }
+        }
         searched_ = none;
     }
     void after(std::size_t r, double) override {
@@ -58,7 +70,7 @@ class NeighbourMap final : public RecentRows {
     }
 
     void describe(Description& d) override {
-        const std::size_t n = stored_, width = features();
+        const std::size_t n = stored_, width = width_;
         Field recent{"recent", {Side("recent", n, capacity_), width}, {}, {}, -largest, largest, {}, true};
         recent.get_single = [this, n, width](float* to) {
             for (std::size_t i = 0; i < n; ++i)
@@ -71,7 +83,7 @@ class NeighbourMap final : public RecentRows {
             }
         };
         d.add(std::move(recent));
-        d.scratch(rows_, distances_, found_, steps_);
+        d.scratch(rows_, distances_, found_, steps_, places_, factors_, sums_);
         d.bytes += sizeof(*this) + (windows_.size() + counts_.size()) * sizeof(std::size_t);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
@@ -83,13 +95,20 @@ class NeighbourMap final : public RecentRows {
 
   private:
     static constexpr double steps_in_unit = 40, largest = 127;
-    static constexpr std::size_t panel = 8, none = group, most_features = 1 << 15;
+    static constexpr std::size_t panel = 8, none = group, widest = 64;
+
+    const double* sketched(const double* x) {
+        if (features() <= widest) return x;
+        sums_.clear();
+        for (std::size_t j = 0; j < features(); ++j) sums_[places_[j]] += x[j] * factors_[j];
+        return sums_.data();
+    }
 
     std::int8_t& element(std::size_t slot, std::size_t j) {
         return rows_[(slot / panel * pairs_ + j / 2) * 2 * panel + slot % panel * 2 + j % 2];
     }
     void store(std::size_t slot, const std::int16_t* row) {
-        for (std::size_t j = 0; j < features(); ++j) element(slot, j) = static_cast<std::int8_t>(row[j]);
+        for (std::size_t j = 0; j < width_; ++j) element(slot, j) = static_cast<std::int8_t>(row[j]);
     }
     // Where the row of this age is.
     std::size_t slot_of(std::size_t age) const { return (next_ + capacity_ - 1 - age) % capacity_; }
@@ -162,17 +181,20 @@ class NeighbourMap final : public RecentRows {
 #endif
     }
 
-    std::size_t pairs_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
+    std::size_t width_, pairs_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
     std::vector<std::size_t> windows_, counts_;
     BufferOf<std::int8_t> rows_{0};
     BufferOf<std::int32_t> distances_{0};
     BufferOf<Neighbour> found_{0};       // (windows, neighbours)
     BufferOf<std::int16_t> steps_{0};    // the rows of the group
+    BufferOf<std::uint8_t> places_{0};   // of features in a sketch, with their factors
+    Buffer factors_{0}, sums_{0};
 };
 
 NOLANA_BINDING(neighbour_map) {
     nb::class_<NeighbourMap, Map>(m, "NeighbourMap")
-        .def(nb::init<std::size_t, const Vector&, std::size_t>(), "features"_a, "windows"_a, "neighbours"_a);
+        .def(nb::init<std::size_t, const Vector&, std::size_t, std::uint64_t>(), "features"_a, "windows"_a, "neighbours"_a,
+             "seed"_a = 0);
 }
 
 }  // namespace nolana

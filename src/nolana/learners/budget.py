@@ -18,7 +18,7 @@ from nolana.reference.learner import Expert, Learner
 from nolana.reference.losses import Logistic, Squared, SquaredHinge
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
-from nolana.reference.maps.neighbour_map import NeighbourMap
+from nolana.reference.maps.neighbour_map import WIDEST, NeighbourMap
 from nolana.reference.policies import Policy
 from nolana.specs import Spec, labels
 
@@ -67,7 +67,7 @@ def slot_bytes(outputs: int, each: Cells) -> int:
 
 def row_bytes(features: int) -> int:
     """Of a stored row, its distance and its target in about 1.5 windows."""
-    return 2 * ((features + 1) // 2) + 4 + 6
+    return 2 * ((min(features, WIDEST) + 1) // 2) + 4 + 6
 
 
 def windows_of(rows: int) -> list[float]:
@@ -126,7 +126,7 @@ def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> 
     if not isinstance(each, Neighbours):
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = np.array(windows_of(size))
-    return Spec(NeighbourMap, {"features": features, "windows": windows, "neighbours": each.neighbours})
+    return Spec(NeighbourMap, {"features": features, "windows": windows, "neighbours": each.neighbours, "seed": seed})
 
 
 def starts_of(entries: Sequence[Entry], number: bool) -> list[float]:

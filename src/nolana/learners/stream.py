@@ -297,6 +297,9 @@ class StreamLearner(Driver):
         for i in self._indices(LandmarkMap) if maps is None else maps:
             self._remap_landmarks(state, i, moved)
         for i in self._indices(NeighbourMap) if maps is None else []:
+            if state[f"map{i}/recent"].shape[1] < self.n_features:  # sketches cannot be scaled
+                state[f"map{i}/recent"] = np.zeros((0, state[f"map{i}/recent"].shape[1]), dtype=np.float32)
+                continue
             rows = moved(state[f"map{i}/recent"].astype(np.float64) / STEPS)
             steps = np.clip(np.rint(rows * STEPS), -LARGEST, LARGEST)
             state[f"map{i}/recent"] = np.ascontiguousarray(steps, dtype=np.float32)
