@@ -4,6 +4,7 @@
 // No sum can round: floors of single-precision numbers, and whole numbers modulo 2^32.
 #include "maps/cell_map.hpp"
 
+#include <bit>
 #include <cmath>
 
 #include "bind/bind.hpp"
@@ -65,12 +66,13 @@ class CellMap final : public SparseMap {
         index_ = BufferOf<std::uint32_t>(places);
         for (std::size_t g = 0; g < grids_; ++g)
             if (start_[g] >= 0) begin_[g] = static_cast<std::uint32_t>(places), places += padded(size_[g], wide);
-        inverse_pitch_ = BufferOf<float>(places);
-        offset_ = BufferOf<float>(places);
+        inverse_pitch_ = BufferOf<std::uint16_t>(places);
+        offset_ = BufferOf<std::uint8_t>(places);
         for (std::size_t g = 0; g < grids_; ++g)
             for (std::size_t j = 0; j < size_[g]; ++j) {
-                inverse_pitch_[begin_[g] + j] = static_cast<float>(inverse_pitch.data()[g * width + j]);
-                offset_[begin_[g] + j] = static_cast<float>(offset.data()[g * width + j]);
+                const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(inverse_pitch.data()[g * width + j]));
+                inverse_pitch_[begin_[g] + j] = static_cast<std::uint16_t>(bits >> 16);
+                offset_[begin_[g] + j] = static_cast<std::uint8_t>(offset.data()[g * width + j] * 256);
                 if (start_[g] >= 0) continue;
                 const double place = index.data()[g * width + j];
                 expect(place >= 0 && place < static_cast<double>(features), "the grids name features that do not exist");
@@ -98,10 +100,9 @@ class CellMap final : public SparseMap {
         const std::size_t at = place_[feature], d = features();
         const float before = static_cast<float>(dense_[r * (d + 1) + feature]);
         for (std::size_t g = 0; g < grids_; ++g) {
-            const float *a = inverse_pitch_.data() + begin_[g], *b = offset_.data() + begin_[g];
             std::uint32_t change = 0;
             const auto replace = [&](std::size_t j) {
-                change += (bin(value * a[j] + b[j]) - bin(before * a[j] + b[j])) * multipliers_[at];
+                change += (bin(value, begin_[g] + j) - bin(before, begin_[g] + j)) * multipliers_[at];
             };
             if (start_[g] < 0) {
                 for (std::size_t j = 0; j < size_[g]; ++j)
@@ -126,19 +127,22 @@ class CellMap final : public SparseMap {
 
     // The key of grid g for the row at hand, before it is mixed.
     std::uint32_t sum(std::size_t g) const {
-        const float *a = inverse_pitch_.data() + begin_[g], *b = offset_.data() + begin_[g];
+        const std::size_t begin = begin_[g];
         std::uint32_t key = 0;
         if (start_[g] < 0) {
-            const std::uint32_t* f = index_.data() + begin_[g];
-            for (std::size_t j = 0; j < size_[g]; ++j) key += bin(row_[f[j]] * a[j] + b[j]) * multipliers_[f[j]];
+            const std::uint32_t* f = index_.data() + begin;
+            for (std::size_t j = 0; j < size_[g]; ++j) key += bin(row_[f[j]], begin + j) * multipliers_[f[j]];
         } else {
             const float* z = row_.data() + start_[g];
             const std::uint32_t* m = multipliers_.data() + start_[g];
 #ifdef NOLANA_AVX2
             __m256i sum = _mm256_setzero_si256();
             for (std::size_t j = 0; j < size_[g]; j += wide) {  // beyond size pitch and offset are 0: bin 0
-                const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(z + j), _mm256_loadu_ps(a + j));
-                const __m256 at = _mm256_add_ps(scaled, _mm256_loadu_ps(b + j));
+                const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(inverse_pitch_.data() + begin + j));
+                const __m256 a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+                const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(offset_.data() + begin + j));
+                const __m256 b = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)), _mm256_set1_ps(1 / 256.0f));
+                const __m256 at = _mm256_add_ps(_mm256_mul_ps(_mm256_loadu_ps(z + j), a), b);
                 const __m256i whole = _mm256_cvttps_epi32(_mm256_floor_ps(at));
                 const __m256i times = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(m + j));
                 sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(whole, times));
@@ -147,7 +151,7 @@ class CellMap final : public SparseMap {
             _mm256_store_si256(reinterpret_cast<__m256i*>(parts), sum);
             for (const std::uint32_t part : parts) key += part;
 #else
-            for (std::size_t j = 0; j < size_[g]; ++j) key += bin(z[j] * a[j] + b[j]) * m[j];
+            for (std::size_t j = 0; j < size_[g]; ++j) key += bin(z[j], begin + j) * m[j];
 #endif
         }
         return key;
@@ -158,12 +162,19 @@ class CellMap final : public SparseMap {
         key ^= key >> 13;
         return static_cast<std::uint32_t>((static_cast<std::uint64_t>(key) * table_) >> 32);
     }
-    static std::uint32_t bin(float value) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::floor(value))); }
+    // floor(z/pitch + offset) with the pitch and offset at this place.
+    std::uint32_t bin(float z, std::size_t place) const {
+        const float a = std::bit_cast<float>(static_cast<std::uint32_t>(inverse_pitch_[place]) << 16);
+        const float b = static_cast<float>(offset_[place]) * (1 / 256.0f);
+        return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::floor(z * a + b)));
+    }
 
     BufferOf<std::uint32_t> order_, place_, keys_, multipliers_;
     BufferOf<std::int32_t> start_;
     BufferOf<std::uint32_t> size_, begin_, salt_, index_{0};
-    BufferOf<float> inverse_pitch_{0}, offset_{0}, row_;
+    BufferOf<std::uint16_t> inverse_pitch_{0};  // the first half of a float
+    BufferOf<std::uint8_t> offset_{0};          // in steps of 1/256
+    BufferOf<float> row_;
 };
 
 NOLANA_BINDING(cell_map) {

@@ -30,7 +30,7 @@ class Landmarks(ExpertSet):
     slow, fast : whether it has the Newton head and the LMS head.
     policy : what moves landmarks: "fixed", or a policy of `NolanaClassifier`.
     most : m at most; None: 100, from 1 MB of memory on more.
-    share : of the memory, at most.
+    share : of the memory, at most; None: 0.4, below 200 KB 0.25.
     forgetting : lambda per row of the Newton head.
     """
 
@@ -38,7 +38,7 @@ class Landmarks(ExpertSet):
     fast: bool = True
     policy: str = "fixed"
     most: Count | None = None
-    share: Share = 0.4
+    share: Share | None = None
     forgetting: Memory = 1 - 3e-5
 
 
@@ -64,12 +64,12 @@ class Neighbours(ExpertSet):
 
     neighbours : how many vote.
     most : rows at most.
-    share : of the memory, at most.
+    share : of the memory, at most; None: 0.25, below 200 KB 0.1.
     """
 
     neighbours: Count = 5
     most: Count = 4096
-    share: Share = 0.25
+    share: Share | None = None
 
 
 DEFAULT = (Landmarks(), Cells(), Neighbours())

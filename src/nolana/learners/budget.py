@@ -24,7 +24,8 @@ from nolana.specs import Spec, labels
 
 KB = 1024
 MEGABYTE = KB * KB
-FEW_GRIDS, MANY_GRIDS = 200 * KB, MEGABYTE  # memory
+SMALL, LARGE = 200 * KB, MEGABYTE  # memory below and from which the default sizes differ
+SHARES = {Landmarks: (0.4, 0.25), Neighbours: (0.25, 0.1)}  # of the memory, and of a small one
 LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
 SLOTS = 64  # the table is a multiple of this, so that it can be halved
 SLOW, FAST = 0.9, 0.1  # first weights in the stack, shared by the slow and by the fast experts
@@ -50,7 +51,13 @@ class Sizes:
 
 def grids_of(cells: Cells, memory: int) -> int:
     """Grids that a memory of so many bytes is best used with."""
-    return cells.grids or (64 if memory < FEW_GRIDS else 256 if memory >= MANY_GRIDS else 128)
+    return cells.grids or (64 if memory < SMALL else 256 if memory >= LARGE else 128)
+
+
+def share_of(each: Landmarks | Neighbours, memory: int) -> float:
+    """The share of the memory that a set may take."""
+    usual, small = SHARES[type(each)]
+    return each.share if each.share is not None else small if memory < SMALL else usual
 
 
 def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
@@ -76,20 +83,23 @@ def windows_of(rows: int) -> list[float]:
     return [float(n) for n in sizes if n < rows / 1.5] + [float(rows)]
 
 
-def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int) -> Sizes:
-    """How large each map becomes; the table is as small as it may be, until it is fitted to what is left."""
+def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, part: float = 1.0) -> Sizes:
+    """How large each map becomes; the table is as small as it may be, until it is fitted to what is left.
+
+    `part` below 1 makes all but the table smaller, where the features alone take much of the memory.
+    """
     sizes, grids = [0] * len(sets), [0] * len(sets)
     for i, each in enumerate(sets):
         if isinstance(each, Landmarks):
             m = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
-            while m > 1 and landmark_bytes(m, features, outputs, each) > each.share * memory:
+            while m > 1 and landmark_bytes(m, features, outputs, each) > part * share_of(each, memory) * memory:
                 m -= 1 + m // 50
             sizes[i] = m
         elif isinstance(each, Neighbours):
-            rows = min(each.most, int(each.share * memory) // row_bytes(features))
+            rows = min(each.most, int(part * share_of(each, memory) * memory) // row_bytes(features))
             sizes[i] = max(4 * each.neighbours, rows)
         elif isinstance(each, Cells):
-            sizes[i], grids[i] = SLOTS, grids_of(each, memory)
+            sizes[i], grids[i] = SLOTS, max(8, round(part * grids_of(each, memory)))
     return Sizes(tuple(sizes), tuple(grids))
 
 

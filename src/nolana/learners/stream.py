@@ -48,6 +48,7 @@ METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.25, 0.1, 2.0
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
 RIDGE = 1e-3
+PARTS = 1.0, 0.5, 0.25, 0.1  # of the usual sizes that are tried where the memory is small
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
@@ -441,14 +442,14 @@ class StreamLearner(Driver):
         for i in self._indices(NeighbourMap):
             if sizes[i] < self.spec.arguments["maps"][i].arguments["windows"][-1]:
                 self._shorten_windows(state, i, sizes[i])
-        while self._bytes_with(self.spec, outputs) > self.options.memory and self._fold_tables(state):
+        while self.bytes_with(self.spec, outputs) > self.options.memory and self._fold_tables(state):
             pass
         self._rebuild(self.spec, state, outputs)
 
-    def _bytes_with(self, spec: Spec, outputs: int) -> int:
-        """Bytes of a learner of this spec with so many outputs."""
+    def bytes_with(self, spec: Spec, outputs: int | None = None) -> int:
+        """Bytes of a learner of this spec with so many outputs; None: as many as now."""
         engine = spec.build(self._module)
-        engine.clear(outputs)
+        engine.clear(self.outputs if outputs is None else outputs)
         return int(engine.memory_bytes) + self.memory_bytes - int(self._engine.memory_bytes)
 
     def _fold_tables(self, state: State) -> bool:
@@ -509,7 +510,7 @@ class StreamLearner(Driver):
         tables = self._indices(CellMap)
         if not tables:
             return
-        spec = fitted(self.spec, lambda spec: self._bytes_with(spec, self.outputs), self.options.memory)
+        spec = fitted(self.spec, self.bytes_with, self.options.memory)
         if spec is None or spec == self.spec:
             return
         state = self._engine.state()
@@ -628,12 +629,14 @@ def fitted(spec: Spec, measure: Callable[[Spec], int], memory: int) -> Spec | No
 def stream_learner(options: StreamOptions, features: int, outputs: int) -> StreamLearner:
     """A learner whose maps are as large as the memory allows."""
     sets = options.sets
-    spec = spec_of(sets, buy(options.memory, sets, features, outputs), features, options.number, options.seed)
-    learner = StreamLearner(spec, options, features, outputs)
-    fits = fitted(spec, lambda other: learner._bytes_with(other, outputs), options.memory)
-    if fits is None:
-        raise ValueError(
-            f"memory={options.memory} bytes is too little for {features} features: this learner needs "
-            f"{learner.memory_bytes} bytes; choose a larger memory or fewer experts"
-        )
-    return StreamLearner(fits, options, features, outputs)
+    for part in PARTS:
+        sizes = buy(options.memory, sets, features, outputs, part)
+        spec = spec_of(sets, sizes, features, options.number, options.seed)
+        learner = StreamLearner(spec, options, features, outputs)
+        fits = fitted(spec, learner.bytes_with, options.memory)
+        if fits is not None:
+            return StreamLearner(fits, options, features, outputs)
+    raise ValueError(
+        f"memory={options.memory} bytes is too little for {features} features: this learner needs at least "
+        f"{learner.memory_bytes} bytes; choose a larger memory"
+    )
