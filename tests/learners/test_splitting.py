@@ -54,6 +54,10 @@ SETTINGS = [
     {"scale": True},
     {"scale": True, "kernel": "polynomial", "optimizer": "sgd", "learning_rate": 0.01},
     {"kernel": "laplacian", "landmarks": "fixed"},
+    {"landmarks": "weighted"},
+    {"landmarks": "expiring", "scale": True},
+    {"landmarks": "window", "optimizer": "sgd"},
+    {"landmarks": "window", "optimizer": "sgd", "solver": "rank2"},
     {"kernel": "linear"},
     {"optimizer": "sgd", "solver": "exact", "threshold": 0.5},
     {"optimizer": "sgd", "solver": "rank2", "rank": 0.8, "threshold": 0.5},
@@ -100,6 +104,20 @@ def test_transformer(stream):
     for i, j in cut(600, [1, 5, 6, 77, 400]):
         parts.partial_fit(x[i:j])
     assert np.array_equal(whole.transform(x), parts.transform(x))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_landmarks_that_are_never_full(policy, rng):
+    """The threshold is estimated at 4 m rows and at later doublings, wherever the cuts are."""
+    x = rng.uniform(size=(700, 2))
+    y = np.sin(6 * x[:, 0]) * x[:, 1]
+    whole, parts = (NolanaRegressor(n_landmarks=60, landmarks=policy) for _ in range(2))
+    scores = whole.learn(x, y)
+    pieces = [parts.learn(x[i:j], y[i:j]) for i, j in cut(700, [1, 3, 64, 239, 240, 255, 257, 400, 511, 513, 600])]
+    assert np.array_equal(scores, np.concatenate(pieces))
+    assert same_state(whole._learner.state(), parts._learner.state())
+    assert len(whole.landmarks_) < 60
+    assert np.isfinite(whole.threshold_)
 
 
 def test_one_by_one_is_a_block(stream):

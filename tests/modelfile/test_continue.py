@@ -44,6 +44,11 @@ CLASSIFIERS = [
     {"scale": True, "threshold": np.inf},
     {"scale": True, "kernel": "polynomial", "degree": 2, "optimizer": "sgd", "learning_rate": 0.01},
     {"kernel": "laplacian", "landmarks": "fixed", "gamma": 0.3},
+    {"landmarks": "weighted", "threshold": 0.5},
+    {"landmarks": "expiring", "threshold": 0.5},
+    {"landmarks": "window", "novelty": 0.2},
+    {"landmarks": "window", "initial_landmarks": STARTS},
+    {"landmarks": "expiring", "initial_landmarks": STARTS, "optimizer": "sgd", "solver": "exact", "threshold": 0.5},
     {"kernel": "linear"},
     {"kernel": "cosine", "random_state": 2**60 % 2**32},
     {"initial_landmarks": STARTS},
@@ -60,8 +65,17 @@ REGRESSORS = [
     {"center": False},
     {"scale": True},
     {"optimizer": "sgd", "loss": "epsilon_insensitive"},
+    {"landmarks": "weighted"},
 ]
-MAPS = [{}, {"scale": True, "rank": 4}, {"solver": "rank2", "rank": 0.5, "threshold": 0.1}, {"kernel": own_kernel}]
+MAPS = [
+    {},
+    {"scale": True, "rank": 4},
+    {"solver": "rank2", "rank": 0.5, "threshold": 0.1},
+    {"kernel": own_kernel},
+    {"landmarks": "weighted"},
+    {"landmarks": "expiring", "solver": "exact"},
+    {"landmarks": "window"},
+]
 VARIANTS = {
     "PassiveAggressive": [{}, {"variant": "PA-II"}],
     "BPA": [{}, {"projection": "nearest"}],

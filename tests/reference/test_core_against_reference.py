@@ -42,6 +42,10 @@ def test_equal_block_by_block(build, kernel, head, policy):
             assert gap(a["inverse"], b["inverse"]) < BOUND
             if "covariance" in a:
                 assert gap(full_covariance(a), full_covariance(b)) < BOUND
+            for name in a.keys() & {"last_nearest", "placed"}:
+                assert np.array_equal(a[name], b[name]), name
+            for name in a.keys() & {"count_unit", "tolerance"}:
+                assert a[name] == pytest.approx(b[name], rel=1e-12), name
             for name in ("rows", "moves", "since_refresh", "gamma", "threshold", "ridge"):
                 assert a[name] == b[name], name
             assert gap(core.scores(x), mine.scores(x)) < BOUND

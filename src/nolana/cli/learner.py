@@ -61,7 +61,8 @@ class LearnerOptions(Options):
         help="Squared distance from which a row moves a landmark: a number, or median. Default: median.", parse=value
     )
     landmarks: str | None = option(
-        help="How landmarks follow the rows: kmeans or fixed. Default: kmeans.", flag="--landmark-policy"
+        help="How landmarks follow the rows: kmeans, weighted, expiring, window or fixed. Default: kmeans.",
+        flag="--landmark-policy",
     )
     optimizer: str | None = option(help="newton or sgd. Default: newton.")
     loss: str | None = option(

@@ -19,8 +19,11 @@ class NolanaClassifier(OnlineClassifier, NolanaModel):
         2, 4, 8, ... rows until they are full.
     degree, coef0 : of the polynomial kernel.
     threshold : squared distance to the nearest landmark from which a row moves it: 0 moves at every row,
-        ``inf`` never; "median": the median distance at which landmarks were added.
-    landmarks : "kmeans", "fixed", or an object with ``propose``.
+        ``inf`` never; "median": the median distance at which landmarks were added, estimated when they are full, or
+        at 2, 4, 8, ... rows from 4 m rows on.
+    landmarks : how they follow the rows: "kmeans" (the paper), "weighted" (k-means whose steps depend on the number
+        of recent rows of a landmark), "expiring" (a landmark not nearest to any of 20 m rows goes to a new place),
+        "window" (new rows replace the oldest, at most 5 % of the rows), "fixed", or an object with ``propose``.
     initial_landmarks : (m, d) array to start from; otherwise the first rows that are new enough.
     novelty : share of k(x, x) that a row must add to what the landmarks explain to become one; relaxed by
         m / rows where places are still free after m rows.

@@ -69,7 +69,7 @@ class LandmarkEstimator(OnlineEstimator):
 
     @property
     def counts_(self) -> Array:
-        """Rows counted into each landmark."""
+        """Rows counted into each landmark; with landmarks="weighted" older rows count less."""
         learner = self._read()
         with learner.lock:
             return np.asarray(learner.counts())
@@ -81,7 +81,7 @@ class LandmarkEstimator(OnlineEstimator):
 
     @property
     def threshold_(self) -> float:
-        """The squared distance from which a row moves its landmark; infinite while the landmarks fill up."""
+        """The squared distance from which a row moves its landmark; infinite until it is estimated."""
         return float(self._read().threshold)
 
 

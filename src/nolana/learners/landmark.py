@@ -7,7 +7,7 @@ weights to the new map.
 Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation".
 
 The engine does that. This file decides what the engine does not: when the width, the scaling and the threshold are
-re-estimated (at 2, 4, 8, ... rows), each time through a re-mapping of all that was learned.
+re-estimated (at 2, 4, 8, ... rows), width and scaling each time through a re-mapping of all that was learned.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,8 @@ from nolana.reference.state import Size, pack
 from nolana.specs import Spec
 
 ROWS_PER_LOCK = 4096  # rows learned or scored before other threads get their turn
-# After this many rows for each place the landmarks may never be full: the threshold is estimated from those in use.
+# Landmarks that are not full after LATE m rows, with novelty relaxed since row m, may never be: few features need few.
+# From then on the threshold is estimated from those in use.
 LATE = 4
 
 
