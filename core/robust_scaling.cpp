@@ -24,6 +24,16 @@ class RobustScaling final : public Stateful {
             for (std::size_t j = 0; j < d_; ++j) z[r * d_ + j] = metric_[j] * scaled(x[r * d_ + j], j);
     }
 
+    // Scales the rows one by one, observing each row of positive weight (null: all); late anchors are set on the way.
+    void advance(const double* x, const double* weight, std::size_t count, double* z) {
+        for (std::size_t r = 0; r < count; ++r) {
+            apply(x + r * d_, 1, z + r * d_);
+            if (weight && !(weight[r] > 0)) continue;
+            observe(x + r * d_);
+            if (rows > last_anchor && std::fmod(rows, check_every) == 0) anchor(nullptr);
+        }
+    }
+
     void observe(const double* x) {
         rows += 1;
         const double a = std::max(1 / rows, 1 / memory), reach = (rows <= first_rows ? 3 : 1) * clip;
@@ -58,23 +68,24 @@ class RobustScaling final : public Stateful {
         return power - t;
     }
 
-    // Sets the anchors that are due after this row; due[j] is 1 for a feature with a new one.
-    void anchor(double* due) {
+    // Sets the anchors that are due after this row; new_anchors[j] is 1 for a feature with a new one.
+    void anchor(double* new_anchors) {
         const auto t = static_cast<std::size_t>(rows);
-        std::fill_n(due, d_, 0.0);
+        if (new_anchors) std::fill_n(new_anchors, d_, 0.0);
         if (t < 2) return;
         const bool regular = t <= last_anchor && (t & (t - 1)) == 0, late = t > last_anchor && t % check_every == 0;
         for (std::size_t j = 0; j < d_; ++j) {
             const bool constant = factor_[j] == 0;
+            bool due = regular;
             if (late && late_[j] < late_anchors) {
                 const bool shrunk = !constant && z_variance_[j] < smallest_spread * smallest_spread && varies(j);
                 if (shrunk || (constant && differs_[j] > 0.5)) {
                     late_[j] += 1;
-                    due[j] = 1;
+                    due = true;
                 }
             }
-            if (regular) due[j] = 1;
-            if (due[j] == 0) continue;
+            if (!due) continue;
+            if (new_anchors) new_anchors[j] = 1;
             if (regular || !constant) center_[j] = mean_[j];  // a feature that wakes up keeps its old value as centre
             factor_[j] = varies(j) ? 1 / std::sqrt(variance_[j]) : 0;
             differs_[j] = z_mean_[j] = 0;
@@ -153,6 +164,22 @@ NOLANA_BINDING(robust_scaling) {
                 for (std::size_t r = 0; r < x.shape(0); ++r) self.observe(x.data() + r * x.shape(1));
             },
             "x"_a)
+        .def(
+            "advance",
+            [check](RobustScaling& self, const Matrix& x, const nb::object& weight) {
+                check(self, x);
+                const double* w = nullptr;
+                Vector weights;
+                if (!weight.is_none()) {
+                    weights = nb::cast<Vector>(weight);
+                    expect(weights.shape(0) == x.shape(0), "weight is not (rows,)");
+                    w = weights.data();
+                }
+                Fresh z = fresh({x.shape(0), x.shape(1)});
+                self.advance(x.data(), w, x.shape(0), z.data);
+                return z.array;
+            },
+            "x"_a, "weight"_a = nb::none())
         .def("anchor",
              [](RobustScaling& self) {
                  Fresh due = fresh({self.features()});

@@ -28,7 +28,7 @@ from nolana.reference.bounds import Count, Seed
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
-from nolana.reference.heads.vote import Vote
+from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
 from nolana.reference.kernels import Kernel
 from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
@@ -40,6 +40,7 @@ from nolana.reference.state import check as check_field
 from nolana.specs import Spec
 
 LAST_ANCHOR = 512
+CHECK_TARGETS = 1024  # rows between late checks of the scale of the targets
 LAST_CLEARING = 256  # rows up to which an anchor clears the cells
 FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
 CONCENTRATED = 0.3  # share of the features that effectively matter, below which the grids are drawn again
@@ -99,6 +100,7 @@ class StreamLearner(Driver):
             if not self._maps[i].size:
                 self._maps[i].gamma = 1 / (2 * self.n_features)  # about right for standardised features
                 self._maps[i].ridge = RIDGE
+        self._can_redraw = any(self._head(e).arguments.get("probes") for e in self._experts_with(DiagonalCells))
         self._target_center, self._target_factor = 0.0, 0.0
         if self.options.number:
             state = self._target_scaling.state()
@@ -193,13 +195,12 @@ class StreamLearner(Driver):
         before = self.rows
         weight = self._normalised(len(x), weight)
         targets = self._to_engine(y)
-        scores: Array = self._engine.learn(self._scaling.apply(x), targets, weight)
-        learned = slice(None) if weight is None else weight > 0
-        self._scaling.observe(np.ascontiguousarray(x[learned]))
+        scores: Array = self._engine.learn(self._scaling.advance(x, weight), targets, weight)
         if self.options.number:
+            learned = slice(None) if weight is None else weight > 0
             self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
             self._target_scaling.observe(np.ascontiguousarray(y[learned]))
-        scores = self._from_engine(scores)
+            scores = self._from_engine(scores)
         if self.rows != before:
             self._after()
         return scores
@@ -224,7 +225,15 @@ class StreamLearner(Driver):
 
     def _rows_to_event(self) -> int:
         """Rows until something may have to be re-estimated."""
-        due = int(self._scaling.rows_to_anchor())
+        t = self.rows
+        if t < LAST_ANCHOR:
+            due = int(self._scaling.rows_to_anchor())
+        elif self.options.number:
+            due = CHECK_TARGETS - t % CHECK_TARGETS
+        else:
+            due = 1 << 62
+        if self._can_redraw and not self.redrawn:
+            due = min(due, next_redraw(t) - t)
         for i in self._indices(LandmarkMap):
             free = self._capacity(i) - int(self._maps[i].size)
             if free > 0:
@@ -234,16 +243,17 @@ class StreamLearner(Driver):
     def _after(self) -> None:
         """What is due now that rows have been learned."""
         t = self.rows
-        if self._redraw_is_due(t):
+        if self._can_redraw and not self.redrawn and t >= FIRST_REDRAW and next_redraw(t - 1) == t:
             with one_blas_thread():
                 self._redraw()
-        scaling = _Anchors.of(self._scaling)
-        if self._scaling.anchor().any() and t <= LAST_ANCHOR:
-            with one_blas_thread():
-                self._follow_anchors(t, scaling)
+        if t <= LAST_ANCHOR and t & (t - 1) == 0:
+            scaling = _Anchors.of(self._scaling)
+            if self._scaling.anchor().any():
+                with one_blas_thread():
+                    self._follow_anchors(t, scaling)
         else:
             self._widen_full_maps()
-        if self.options.number and self._target_scaling.anchor().any():
+        if self.options.number and (t <= LAST_ANCHOR or t % CHECK_TARGETS == 0) and self._target_scaling.anchor().any():
             self._follow_target_anchor()
 
     # Maps and experts by their kind
@@ -334,12 +344,6 @@ class StreamLearner(Driver):
         for e in self._experts_with(ConstantCells):
             state[f"expert{e}/cells"][:] = 0
 
-    def _redraw_is_due(self, t: int) -> bool:
-        if self.redrawn or t < FIRST_REDRAW or not self._experts_with(DiagonalCells):
-            return False
-        power = round(math.log(t / FIRST_REDRAW, REDRAW_FACTOR))
-        return bool(t == FIRST_REDRAW * REDRAW_FACTOR**power)
-
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average: its share of the increases of the loss (d,)."""
         measured = [self._engine.state()[f"expert{e}/relevance"] for e in self._experts_with(DiagonalCells)]
@@ -398,7 +402,8 @@ class StreamLearner(Driver):
             state[f"expert{e}/linear"] *= g
             state[f"expert{e}/linear"][:, -1] += shift
         for e in self._experts_with(Vote):
-            state[f"expert{e}/targets"] = (g * state[f"expert{e}/targets"] + shift).astype(np.float32)
+            targets = np.clip(g * state[f"expert{e}/targets"] + shift, -LARGEST_NUMBER, LARGEST_NUMBER)
+            state[f"expert{e}/targets"] = targets.astype(np.float32)
         low, high = NOISE_RANGE
         state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g))
         state["errors"] = state["errors"] * g * g
@@ -559,6 +564,14 @@ NAMES = {
     DiagonalCells: "cells",
     ConstantCells: "cells, fast",
 }
+
+
+def next_redraw(t: int) -> int:
+    """The first row after t at which grids may be drawn again."""
+    row = FIRST_REDRAW
+    while row <= t:
+        row *= REDRAW_FACTOR
+    return row
 
 
 def expert_name(map: Spec, head: Spec) -> str:

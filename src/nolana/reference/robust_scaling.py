@@ -58,6 +58,17 @@ class RobustScaling(Stateful):
         tail = np.minimum(1 + np.log(np.maximum(size, 1.0)), LARGEST)
         return np.where(size > 1, np.copysign(tail, q), q)
 
+    def advance(self, x: Array, weight: Array | None = None) -> Array:  # (n, d), (n,) -> (n, d)
+        """z of rows, each observed before the next if its weight is positive; late anchors are set on the way."""
+        z = np.empty_like(x)
+        for i, row in enumerate(x):
+            z[i] = self.apply(row)
+            if weight is None or weight[i] > 0:
+                self.observe_row(row)
+                if self.rows > LAST_ANCHOR and self.rows % CHECK_EVERY == 0:
+                    self.anchor()
+        return z
+
     def observe(self, x: Array) -> None:  # (n, d)
         """Rows that were learned."""
         for row in x:

@@ -15,6 +15,7 @@ from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.state import OUTPUTS, Field, Size
 
 NO_VOTE = 0.1
+LARGEST_NUMBER = 8.0
 LARGEST_TARGET = 2.0**24  # whole numbers up to here are exact in single precision
 
 
@@ -66,7 +67,7 @@ class Vote(Head):
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         own = int(np.argmax(y))
-        target = float(y[0]) if self.outputs == 1 else float(own)
+        target = min(LARGEST_NUMBER, max(-LARGEST_NUMBER, float(y[0]))) if self.outputs == 1 else float(own)
         self.counts[own] += 1
         self.targets = np.append(self.targets, np.float32(target))[-self.map.windows[self.window] :]
 
