@@ -1,7 +1,7 @@
 """The nearest rows of a window vote with weight 1.5 - D/D_k, D their squared distances, D_k the largest.
 
 classes    f_c = (log(votes_c + 0.1) - mean over the classes)/2;  one output: f of the second class
-a number   f = mean of their targets
+a number   f = mean of their targets, which are stored clipped to +-8 (they are standardised)
 """
 
 import numpy as np

@@ -3,10 +3,10 @@
 The kernel that the cells of many grids stand for is Laplacian-like; the cost of a row is one table look-up for each
 grid, whatever the size of the table. For grid g over its features:
 
-    key = sum_j floor(z_j/pitch_gj + offset_gj) r_j + salt_g  mod 2^32,  mixed;   slot = key N >> 32
+    bin_j = floor(z_j/pitch_gj + offset_gj),   key = (sum_j bin_j r_j, sum_j bin_j s_j) mod 2^16 each, as 32 bits
+    slot = mixed(key + salt_g) N >> 32
 
-The grids are drawn in `nolana.reference.maps.grids`. All keys are exact: floors of single-precision numbers, and whole
-numbers modulo 2^32.
+The grids are drawn in `nolana.reference.maps.grids`. Everything is in whole numbers: z in steps of 1/2048.
 
 Rahimi, Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007 (random binning); Wu, Yen, Chen, Yan,
 "Revisiting Random Binning Features", KDD 2016.
@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.reference.bounds import Count, Numbers, Seed
-from nolana.reference.maps.grids import draw
+from nolana.reference.maps.grids import FRACTION, LARGEST, SCALE, draw
 from nolana.reference.maps.map import Array, Map
 from nolana.reference.state import Field
-
-WORD = np.uint64(0xFFFFFFFF)
 
 
 class SparseMap(Map):
@@ -48,10 +46,8 @@ class CellMap(SparseMap):
         if relevance is not None and (len(relevance) != features or not (relevance > 0).all()):
             raise ValueError("relevance has one positive number for each feature")
         drawn = draw(features, grids, seed, relevance)
-        whole = [a.astype(np.int64) for a in (drawn.order, drawn.start, drawn.size, drawn.index)]
-        self.order, self.start, self.size, self.index = whole
-        self.multipliers, self.salt = drawn.multipliers.astype(np.uint64), drawn.salt.astype(np.uint64)
-        self.inverse_pitch, self.offset = drawn.inverse_pitch.astype(np.float32), drawn.offset.astype(np.float32)
+        self.drawn = drawn
+        self.used = [(b, lane) for b, n in enumerate(drawn.used) for lane in range(int(n))]  # in the order of the slots
         self.grids, self.table = grids, table
         self.self_value = 1.0
 
@@ -76,15 +72,23 @@ class CellMap(SparseMap):
         self.slots = self.slots_of(x)
 
     def slots_of(self, z: Array) -> NDArray[np.intp]:
-        row = z.astype(np.float32)[self.order]
-        return np.array([self.slot(g, row) for g in range(self.grids)], dtype=np.intp)
+        steps = np.clip(np.rint(z.astype(np.float32).astype(np.float64) * SCALE), -LARGEST, LARGEST).astype(np.int64)
+        keys = [self.keys(b, steps) for b in range(len(self.drawn.size))]
+        return np.array([self.slot(int(keys[b][lane]), int(self.drawn.salt[b, lane])) for b, lane in self.used], np.intp)
 
-    def slot(self, g: int, row: NDArray[np.float32]) -> int:
-        n, d = int(self.size[g]), self.features
-        places = self.index[g, :n] if self.start[g] < 0 else (self.start[g] + np.arange(n)) % d
-        bins = np.floor(row[places] * self.inverse_pitch[g, :n] + self.offset[g, :n]).astype(np.int64)
-        key = int((bins.astype(np.uint64) * self.multipliers[places]).sum() & WORD)
-        key = ((key + int(self.salt[g])) * 0x85EBCA6B) & 0xFFFFFFFF
+    def keys(self, b: int, steps: NDArray[np.int64]) -> NDArray[np.int64]:  # (d,) -> (16,)
+        """The keys of a bundle."""
+        n = int(self.drawn.size[b])
+        pitch, offset = (a[b, :n].astype(np.int64) for a in (self.drawn.inverse_pitch, self.drawn.offset))
+        row = steps[self.drawn.index[b, :n].astype(np.intp)] if self.drawn.indexed[b] else steps[:n, None]
+        bins = ((row * pitch >> 16) + offset) // FRACTION
+        low, high = (
+            (bins * r[:n, None].astype(np.int64)).sum(axis=0) & 0xFFFF for r in self.drawn.multipliers
+        )
+        return np.asarray(low | high << 16)
+
+    def slot(self, key: int, salt: int) -> int:
+        key = ((key + salt) * 0x85EBCA6B) & 0xFFFFFFFF
         key = ((key ^ (key >> 15)) * 0xC2B2AE35) & 0xFFFFFFFF
         key ^= key >> 13
         return key * self.table >> 32

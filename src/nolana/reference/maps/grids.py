@@ -1,13 +1,15 @@
 """Random grids over the features, drawn from a seed.
 
-Half of the grids (even ones) take all features, or 64 consecutive ones of a random order where there are more; the
-others take 2, 4, 8, ... features at random. The pitch of grid g in feature j is
+Half of the grids take all features, or 64 random ones where there are more; the others take 2, 4, 8, ... features at
+random. The pitch of a grid in feature j is
 
-    max(0.05, -ln(u1 u2)/2) L sqrt(features of the grid),   L = 4 (1/8)^(floor(g/2)/(G/2 - 1))
+    max(0.05, -ln(u1 u2)/2) L sqrt(features of the grid)
 
-(the Gamma(2) pitches of random binning, at levels from coarse to fine), its offset uniform. Inverse pitches have 8
-significant bits (bfloat16) and offsets 8 bits, so that a grid takes 3 bytes for each feature. `relevance` (d,) makes 90 %
-of the features in subset grids come up in proportion to it.
+(the Gamma(2) pitches of random binning) at levels L from 4 to 1/2, its offset uniform. `relevance` (d,) makes 90 % of
+the features in the smaller grids come up in proportion to it.
+
+All is in fixed point: inverse pitches in steps of 1/2048 (at most 16), offsets in steps of 1/64. Grids come in bundles of
+at most 16 with the same number of features, so that one instruction works on a whole bundle.
 """
 
 from dataclasses import dataclass
@@ -17,57 +19,64 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LANES = 16  # grids of a bundle
 WIDEST = 64  # features of a grid
 COARSEST, RATIO = 4.0, 1 / 8  # levels of the pitches
 SMALLEST_PITCH = 0.05
-RELEVANT = 0.9  # share of subset features drawn by their relevance
+RELEVANT = 0.9  # share of the features in smaller grids drawn by their relevance
+SCALE = 2048.0  # steps in a unit of z, and of an inverse pitch
+FRACTION = 64  # steps of an offset
+LARGEST = 32767.0
 
 
 @dataclass(frozen=True)
 class Grids:
-    """Features are counted in the order of `order`; start -1: the grid has the features in `index`."""
+    """B bundles; entry (b, j, lane) is the j-th feature of a grid, for j below the bundle's size.
 
-    order: Array  # (d,)
-    multipliers: Array  # (d,)
-    start: Array  # (G,)
-    size: Array  # (G,)
-    salt: Array  # (G,)
-    index: Array  # (G, width)
-    inverse_pitch: Array  # (G, width)
-    offset: Array  # (G, width)
+    Whole numbers, but in float64: size (B,), used (B,) lanes, indexed (B,) whether the grids name their features in
+    `index`, else j is the feature; salt (B, 16); multipliers (2, 64) of the places j; index, inverse_pitch and offset
+    (B, 64, 16).
+    """
 
-
-def bfloat16(values: Array) -> Array:
-    """Numbers with the first 16 of the 32 bits of single precision."""
-    bits = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-    return bits.view(np.float32).astype(np.float64)
+    size: Array
+    used: Array
+    indexed: Array
+    salt: Array
+    multipliers: Array
+    index: Array
+    inverse_pitch: Array
+    offset: Array
 
 
 def draw(features: int, grids: int, seed: int, relevance: Array | None) -> Grids:
     """The same grids for the same arguments, always."""
     rng = np.random.Generator(np.random.PCG64(seed))
     width = min(features, WIDEST)
-    order = rng.permutation(features)
-    multipliers = (rng.integers(0, 2**31, features) * 2 + 1).astype(np.float64)
-    salt = rng.integers(0, 2**32, grids).astype(np.float64)
-    start, size = np.zeros(grids), np.full(grids, float(width))
-    index, inverse_pitch, offset = (np.zeros((grids, width)) for _ in range(3))
-    shares = None if relevance is None else (relevance / relevance.sum())[order]
+    whole, small = -(-grids // 2), grids // 2
+    bundles, small_bundles = -(-whole // LANES), -(-small // LANES)
+    total = bundles + small_bundles
     sizes = [2**i for i in range(1, 7) if 2**i < width] or [width]
-    for g in range(grids):
-        if g % 2:
-            start[g], size[g] = -1, sizes[g // 2 % len(sizes)]
-            n = int(size[g])
-            chosen = rng.integers(0, features, n)
-            if shares is not None:
-                relevant = rng.random(n) < RELEVANT
-                chosen = np.where(relevant, rng.choice(features, n, p=shares), chosen)
-            index[g, :n] = chosen
-        else:
-            start[g] = rng.integers(0, features) if features > width else 0
-        n = int(size[g])
-        level = COARSEST * RATIO ** (g // 2 / max(1, (grids - 1) // 2))
-        gamma = -np.log((1 - rng.random(n)) * (1 - rng.random(n))) / 2
-        inverse_pitch[g, :n] = bfloat16(1 / (np.maximum(SMALLEST_PITCH, gamma) * level * np.sqrt(n)))
-        offset[g, :n] = rng.integers(0, 256, n) / 256
-    return Grids(order.astype(np.float64), multipliers, start, size, salt, index, inverse_pitch, offset)
+    spread = [sizes[round(b * (len(sizes) - 1) / max(1, small_bundles - 1))] for b in range(small_bundles)]
+    size = np.array([width] * bundles + spread, dtype=np.float64)
+    shares = None if relevance is None else relevance / relevance.sum()
+    used, indexed = np.zeros(total), np.ones(total)
+    if features <= WIDEST:
+        indexed[:bundles] = 0
+    index, inverse_pitch, offset = (np.zeros((total, WIDEST, LANES)) for _ in range(3))
+    for first, count, some in ((0, whole, bundles), (bundles, small, small_bundles)):
+        for i in range(count):
+            b, lane = first + i % some, i // some
+            n = int(size[b])
+            used[b] += 1
+            chosen = rng.permutation(features)[:n] if first == 0 else rng.integers(0, features, n)
+            if first and shares is not None:
+                chosen = np.where(rng.random(n) < RELEVANT, rng.choice(features, n, p=shares), chosen)
+            level = COARSEST * RATIO ** (i / max(1, count - 1))
+            pitch = -np.log((1 - rng.random(n)) * (1 - rng.random(n))) / 2
+            pitch = np.maximum(SMALLEST_PITCH, pitch) * level * np.sqrt(n)
+            index[b, :n, lane] = chosen
+            inverse_pitch[b, :n, lane] = np.minimum(LARGEST, np.rint(SCALE / pitch))
+            offset[b, :n, lane] = rng.integers(0, FRACTION, n)
+    salt = rng.integers(0, 2**32, (total, LANES)).astype(np.float64)
+    multipliers = (rng.integers(0, 2**15, (2, WIDEST)) * 2 + 1).astype(np.float64)
+    return Grids(size, used, indexed, salt, multipliers, index, inverse_pitch, offset)

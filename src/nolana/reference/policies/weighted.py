@@ -7,16 +7,10 @@ they add up to about M = memory m rows. For a row x with nearest landmark q:
     if |x - u_q|^2 >= epsilon:  u_q <- u_q + step (x - u_q) ,  step = max(1/(N_q + 1), 0.01)
     N_q <- N_q + 1
 
-<<<<<<< HEAD
-A landmark in a dense region stands for many rows and resists the few that are far; one that no row needs any more
-(N_q near 0) jumps to the first far row whose nearest landmark it is. With the average share of the rows N_q is
-`memory`; the least step is for landmarks with more than five times that, and lets them follow for ever.
-=======
 A landmark in a dense region stands for many rows and resists the few that are far. One that has lost its rows (N_q near
 0) jumps to the next far row that it is nearest to. A landmark with the average share of the rows has N_q = memory, with
 the default a step of 1/21. The least step is for landmarks with more than five times the average share, and lets them
 follow for ever.
->>>>>>> wt-policies
 
 The decay costs one product for each row: N_j = unit counts_j, only `unit` decays, and the row adds 1/unit.
 
