@@ -3,10 +3,11 @@
 //
 // More than 64 features are sketched to 64 (nolana/reference/maps/neighbour_map.py).
 //
-// Rows lie in panels of 8, two features at a time: one instruction squares and adds both for all eight rows.
+// Rows lie in panels of 32, two features at a time: one instruction squares and adds both for eight rows.
 #include "maps/neighbour_map.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "bind/bind.hpp"
 
@@ -27,7 +28,6 @@ class NeighbourMap final : public RecentRows {
         expect(neighbours > 0 && !windows_.empty(), "a neighbour map needs a window and a neighbour");
         capacity_ = windows_.back();
         rows_ = BufferOf<std::int8_t>(padded(capacity_, panel) * pairs_ * 2);
-        distances_ = BufferOf<std::int32_t>(padded(capacity_, panel));
         found_ = BufferOf<Neighbour>(windows_.size() * neighbours);
         counts_.resize(windows_.size());
         steps_ = BufferOf<std::int16_t>(group * pairs_ * 2);
@@ -83,7 +83,7 @@ class NeighbourMap final : public RecentRows {
             }
         };
         d.add(std::move(recent));
-        d.scratch(rows_, distances_, found_, steps_, places_, factors_, sums_);
+        d.scratch(rows_, found_, steps_, places_, factors_, sums_);
         d.bytes += sizeof(*this) + (windows_.size() + counts_.size()) * sizeof(std::size_t);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
@@ -95,7 +95,9 @@ class NeighbourMap final : public RecentRows {
 
   private:
     static constexpr double steps_in_unit = 40, largest = 127;
-    static constexpr std::size_t panel = 8, none = group, widest = 64;
+    static constexpr std::size_t panel = 32, none = group, widest = 64;
+    static constexpr std::size_t stretch = 6;  // pairs between two looks at the limit
+    static constexpr std::int32_t most_distance = std::numeric_limits<std::int32_t>::max();
 
     const double* sketched(const double* x) {
         if (features() <= widest) return x;
@@ -113,43 +115,35 @@ class NeighbourMap final : public RecentRows {
     // Where the row of this age is.
     std::size_t slot_of(std::size_t age) const { return (next_ + capacity_ - 1 - age) % capacity_; }
 
+    // From the newest row to the oldest, a panel at a time. A panel of which no row can be among the nearest of a window
+    // is left as soon as that shows: distances only grow with the features.
     void search(std::size_t r) {
         searched_ = r;
+        std::fill(counts_.begin(), counts_.end(), 0);
         const std::int16_t* q = steps_.data() + r * 2 * pairs_;
-        for (std::size_t p = 0; p * panel < stored_; ++p)
-            measure(rows_.data() + p * pairs_ * 2 * panel, q, distances_.data() + p * panel);
-        std::size_t age = 0, count = 0;
-        for (std::size_t i = 0; i < windows_.size(); ++i) {
-            Neighbour* best = found_.data() + i * neighbours_;
-            if (i > 0) std::copy_n(best - neighbours_, count, best);
-            const std::size_t end = std::min(windows_[i], stored_);
-            while (age < end) {  // slots that lie one below the other, without a break
-                const std::size_t top = slot_of(age), run = std::min(end - age, top + 1);
-                scan(top, run, age, best, count);
-                age += run;
-            }
-            counts_[i] = count;
-        }
-    }
-    // Slots top, top - 1, ..., the row in `top` of this age.
-    void scan(std::size_t top, std::size_t run, std::size_t age, Neighbour* best, std::size_t& count) {
-        const std::int32_t* d = distances_.data();
-        for (std::size_t done = 0; done < run;) {
-            const std::size_t slot = top - done;
-            if (count == neighbours_ && run - done >= panel) {
-                const std::int32_t limit = best[count - 1].distance, *at = d + slot + 1 - panel;
-                int nearer = 0;
-                for (std::size_t i = 0; i < panel; ++i) nearer |= at[i] < limit;
-                if (!nearer) {
-                    done += panel;
-                    continue;
+        Neighbour* best = found_.data();
+        std::size_t window = 0, count = 0;
+        std::size_t top = next_ > 0 ? next_ - 1 : capacity_ - 1;  // the slot of the newest row that is left
+        for (std::size_t age = 0, run = 0; age < stored_; age += run, top = top >= run ? top - run : capacity_ - 1) {
+            run = std::min(stored_ - age, top % panel + 1);
+            const std::int32_t limit = count == neighbours_ ? best[count - 1].distance : most_distance;
+            if (measure(rows_.data() + top / panel * pairs_ * 2 * panel, q, limit)) {
+                for (std::size_t i = 0; i < run; ++i) {
+                    if (age + i == windows_[window]) next_window(window, best, count);
+                    insert(distances_[top % panel - i], age + i, best, count);
                 }
-                for (std::size_t i = 0; i < panel; ++i, ++done) insert(d[top - done], age + done, best, count);
-                continue;
+            } else if (age + run > windows_[window]) {
+                next_window(window, best, count);
             }
-            insert(d[slot], age + done, best, count);
-            ++done;
         }
+        while (window + 1 < windows_.size()) next_window(window, best, count);
+        counts_[window] = count;
+    }
+    // What was found in a window is also found in the next one.
+    void next_window(std::size_t& window, Neighbour*& best, std::size_t count) {
+        counts_[window++] = count;
+        std::copy_n(best, count, best + neighbours_);
+        best += neighbours_;
     }
     void insert(std::int32_t distance, std::size_t age, Neighbour* best, std::size_t& count) const {
         if (count == neighbours_ && distance >= best[count - 1].distance) return;
@@ -158,33 +152,46 @@ class NeighbourMap final : public RecentRows {
         best[at] = {static_cast<std::uint32_t>(age), distance};
     }
 
-    // Squared distances of a panel's eight rows.
-    void measure(const std::int8_t* rows, const std::int16_t* q, std::int32_t* out) const {
+    // Squared distances of a panel's rows; false where none of them is below the limit.
+    bool measure(const std::int8_t* rows, const std::int16_t* q, std::int32_t limit) {
+        std::size_t j = 0;
 #ifdef NOLANA_AVX2
-        __m256i sum = _mm256_setzero_si256();
-        for (std::size_t j = 0; j < pairs_; ++j, rows += 2 * panel, q += 2) {
-            std::int32_t both;
-            std::memcpy(&both, q, sizeof(both));
-            const __m256i values = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(rows)));
-            const __m256i away = _mm256_sub_epi16(values, _mm256_set1_epi32(both));
-            sum = _mm256_add_epi32(sum, _mm256_madd_epi16(away, away));
-        }
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), sum);
-#else
-        std::int32_t sum[panel] = {};
-        for (std::size_t j = 0; j < pairs_; ++j, rows += 2 * panel, q += 2)
-            for (std::size_t i = 0; i < panel; ++i) {
-                const std::int32_t a = rows[2 * i] - q[0], b = rows[2 * i + 1] - q[1];
-                sum[i] += a * a + b * b;
+        const __m256i most = _mm256_set1_epi32(limit);
+        __m256i sum[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
+        while (j < pairs_) {
+            for (const std::size_t end = std::min(pairs_, j + stretch); j < end; ++j, rows += 2 * panel) {
+                std::int32_t both;
+                std::memcpy(&both, q + 2 * j, sizeof(both));
+                const __m256i own = _mm256_set1_epi32(both);
+                for (std::size_t k = 0; k < 4; ++k) {
+                    const auto* from = reinterpret_cast<const __m128i*>(rows) + k;
+                    const __m256i away = _mm256_sub_epi16(_mm256_cvtepi8_epi16(_mm_load_si128(from)), own);
+                    sum[k] = _mm256_add_epi32(sum[k], _mm256_madd_epi16(away, away));
+                }
             }
-        std::copy_n(sum, panel, out);
+            const __m256i least = _mm256_min_epi32(_mm256_min_epi32(sum[0], sum[1]), _mm256_min_epi32(sum[2], sum[3]));
+            if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(most, least)) == 0) return false;
+        }
+        for (std::size_t k = 0; k < 4; ++k) _mm256_store_si256(reinterpret_cast<__m256i*>(distances_) + k, sum[k]);
+        return true;
+#else
+        std::fill_n(distances_, panel, 0);
+        while (j < pairs_) {
+            for (const std::size_t end = std::min(pairs_, j + stretch); j < end; ++j, rows += 2 * panel)
+                for (std::size_t i = 0; i < panel; ++i) {
+                    const std::int32_t a = rows[2 * i] - q[2 * j], b = rows[2 * i + 1] - q[2 * j + 1];
+                    distances_[i] += a * a + b * b;
+                }
+            if (*std::min_element(distances_, distances_ + panel) >= limit) return false;
+        }
+        return true;
 #endif
     }
 
     std::size_t width_, pairs_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
     std::vector<std::size_t> windows_, counts_;
     BufferOf<std::int8_t> rows_{0};
-    BufferOf<std::int32_t> distances_{0};
+    alignas(32) std::int32_t distances_[panel] = {};
     BufferOf<Neighbour> found_{0};       // (windows, neighbours)
     BufferOf<std::int16_t> steps_{0};    // the rows of the group
     BufferOf<std::uint8_t> places_{0};   // of features in a sketch, with their factors

@@ -73,8 +73,8 @@ def slot_bytes(outputs: int, each: Cells) -> int:
 
 
 def row_bytes(features: int) -> int:
-    """Of a stored row, its distance and its target in about 1.5 windows."""
-    return 2 * ((min(features, WIDEST) + 1) // 2) + 4 + 6
+    """Of a stored row, and of its target in about 1.5 windows."""
+    return 2 * ((min(features, WIDEST) + 1) // 2) + 6
 
 
 def windows_of(rows: int) -> list[float]:
