@@ -1,17 +1,18 @@
 """The default learners beside other libraries: one pass, predict then learn, every method at its default parameters.
 
-Streams whose order is free are shuffled; a score is the mean over the shuffles, +- the standard deviation. Streams that
-drift are learned once, in order. Peers run within `--limit` seconds for each method and stream, data conversion included:
-a pass that reaches the limit stops and its score is that of the rows it reached (column rows); the column `same rows`
-has the score of the default learner on these rows. A further shuffle of a peer starts only if it fits into the limit.
+Streams whose order is free are shuffled: a score is the mean over the shuffles, +- the standard deviation. Streams that
+drift are learned once, in order. A peer has `--limit` seconds for each stream, conversion of rows included. A pass that
+reaches the limit stops (Vowpal Wabbit's always ends), and its score is that of the rows it reached, column `rows`; the
+column `same rows` has the score of the default learner on these rows. A peer starts another shuffle only if the limit
+leaves enough time for it.
 
 What is unfair. To nolana: its memory is fixed, that of forests and of SAMkNN is not; Vowpal Wabbit and MOA know the
-classes before the first row. To the peers: the constants of nolana's defaults were chosen with these streams in view;
-River needs a Python call for each row; forests are made for many more rows and gain from more than 10 trees; Vowpal
-Wabbit reads text and writes its predictions to a file, and its linear models are usually tuned; features are not scaled
-for any method that does not scale them itself (SAMkNN, Vowpal Wabbit), but LIBSVM's files are in [0, 1] or [-1, 1]. Time
-is that of the learner alone, without the conversion of rows; the first rows of MOA include Java's compilation. Bytes:
-nolana state and scratch, River and MOA their own count of objects, Vowpal Wabbit its table of weights.
+classes before the first row. To the peers: nolana's constants were chosen with some of these streams in view; River is
+called from Python for each row; forests gain from more rows than the limit allows and from more than 10 trees; Vowpal
+Wabbit's linear models are usually tuned, and it parses text and writes its predictions to a file; rows are not scaled
+for methods that do not scale them (SAMkNN, Vowpal Wabbit), nor targets (River's linear regression diverges at first on
+cpusmall). The time is that of `learn` alone, without the conversion of rows; for MOA it includes Java's compilation.
+Bytes: nolana's state and scratch; River's and MOA's own count of objects; Vowpal Wabbit's table of weights.
 """
 
 import os
@@ -53,7 +54,7 @@ class Method:
     limited: bool = False  # by --limit
     regression: bool = True
     streams: tuple[str, ...] = NAMES
-    missing: str | None = None  # why it cannot run here
+    missing: str | None = None  # the reason why it cannot run here
 
 
 def landmarks(task: Task, seed: int) -> Native:
@@ -111,6 +112,10 @@ class Run:
     bytes: int
     curve: list[float] = field(default_factory=list)  # the score after each block of 1,000 rows
 
+    @property
+    def seconds(self) -> float:
+        return 1e-6 * self.microseconds * self.rows
+
     def score_after(self, rows: int) -> float | None:
         if rows == self.rows:
             return self.score
@@ -163,21 +168,19 @@ class Plan:
                 continue
             left = self.limit if method.limited else np.inf
             for shuffle in [None] if source.record.drifts else range(self.shuffles):
-                if self._exists(name, method_name, shuffle):
-                    continue
-                begin = time.perf_counter()
-                rows = ordered(X, y, shuffle)
-                learner = method.make(task, shuffle or 0)
-                run = Run(name, method_name, shuffle, **one_pass(learner, *rows, left, value))
-                self.runs.append(run)
-                spent = time.perf_counter() - begin
-                left -= spent
-                print(f"  {name}, {method_name}, shuffle {shuffle}: {run.score:.2f}, {spent:.1f} s", flush=True)
-                if left < spent:
+                run = self._existing(name, method_name, shuffle)
+                if run is None:
+                    learner = method.make(task, shuffle or 0)
+                    run = Run(name, method_name, shuffle, **one_pass(learner, *ordered(X, y, shuffle), left, value))
+                    self.runs.append(run)
+                    where = "in order" if shuffle is None else f"shuffle {shuffle}"
+                    print(f"  {name}, {method_name}, {where}: {run.score:.2f}, {run.seconds:.1f} s", flush=True)
+                left -= run.seconds
+                if left < run.seconds:
                     break
 
-    def _exists(self, *key: Any) -> bool:
-        return any((run.stream, run.method, run.shuffle) == key for run in self.runs)
+    def _existing(self, *key: Any) -> Run | None:
+        return next((run for run in self.runs if (run.stream, run.method, run.shuffle) == key), None)
 
 
 def ordered(X: Any, y: Any, shuffle: int | None) -> Rows:
@@ -193,7 +196,7 @@ def grouped(runs: list[Run], stream: str, method: str) -> list[Run]:
     return [run for run in these if run.rows == max(r.rows for r in these)]
 
 
-def shown(scores: list[float]) -> str:
+def formatted(scores: list[float]) -> str:
     return f"{np.mean(scores):.2f}" + (f" +- {np.std(scores):.2f}" if len(scores) > 1 else "")
 
 
@@ -206,7 +209,7 @@ def same_rows(runs: list[Run], these: list[Run], default: str) -> str:
         if run.shuffle in reached
     ]
     scores = [score for score in ours if score is not None]
-    return shown(scores) if scores else ""
+    return formatted(scores) if scores else ""
 
 
 def print_table(runs: list[Run], names: list[str], methods: dict[str, Method]) -> None:
@@ -225,7 +228,7 @@ def print_table(runs: list[Run], names: list[str], methods: dict[str, Method]) -
             these = grouped(runs, name, method)
             beside = same_rows(runs, these, ours[0]) if ours and method != ours[0] else ""
             print(
-                f"{method:<24} {these[0].rows:>8,} {shown([r.score for r in these]):>15} {beside:>15} "
+                f"{method:<24} {these[0].rows:>8,} {formatted([r.score for r in these]):>15} {beside:>15} "
                 f"{np.median([r.microseconds for r in these]):>8.1f} {max(r.bytes for r in these):>12,} {len(these):>6}"
             )
 
@@ -236,7 +239,9 @@ def print_matrix(runs: list[Run], names: list[str], methods: dict[str, Method]) 
     print(f"{'':<20}" + "".join(f"{name:>18}" for name in names))
     for method in methods:
         cells = (grouped(runs, name, method) for name in names)
-        print(f"{method:<20}" + "".join(f"{shown([r.score for r in these]) if these else '-':>18}" for these in cells))
+        print(
+            f"{method:<20}" + "".join(f"{formatted([r.score for r in these]) if these else '-':>18}" for these in cells)
+        )
 
 
 def write_json(path: Path, plan: Plan) -> None:
@@ -245,7 +250,7 @@ def write_json(path: Path, plan: Plan) -> None:
     path.write_text(json.dumps(content) + "\n")
 
 
-def chosen(text: str | None, names: list[str], option: str, parser: argparse.ArgumentParser) -> list[str]:
+def select(text: str | None, names: list[str], option: str, parser: argparse.ArgumentParser) -> list[str]:
     wanted = names if text is None else [name.strip() for name in text.split(",")]
     for name in wanted:
         if name not in names:
@@ -261,7 +266,7 @@ def arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser.add_argument("--memory", default=MEMORY, help="of the default learner, for example 2MB")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for each peer and stream")
     parser.add_argument("--json", type=Path, help="write all runs to this file")
-    parser.add_argument("--reuse", type=Path, help="a file of --json: its runs are not repeated")
+    parser.add_argument("--reuse", type=Path, help="a file of --json: peers that are in it are not run again")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--ablation", action="store_true", help="each part of the default learner switched off in turn")
     mode.add_argument("--bytes", action="store_true", help=f"the default learner from {SIZES[0]} to {SIZES[-1]}")
@@ -269,34 +274,38 @@ def arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
 
 
 def main() -> None:
-    parser, given = arguments()
-    if given.shuffles < 1 or given.limit <= 0:
+    parser, options = arguments()
+    if options.shuffles < 1 or options.limit <= 0:
         parser.error("--shuffles and --limit must be positive")
-    if given.ablation:
-        methods, show = ablation_methods(given.memory), print_matrix
-    elif given.bytes:
+    if options.ablation:
+        methods, show = ablation_methods(options.memory), print_matrix
+    elif options.bytes:
         methods, show = size_methods(), print_matrix
     else:
-        methods, show = table_methods(given.memory), print_table
-    names = chosen(given.streams, list(NAMES), "--streams", parser)
-    methods = {name: methods[name] for name in chosen(given.methods, list(methods), "--methods", parser)}
+        methods, show = table_methods(options.memory), print_table
+    names = select(options.streams, list(NAMES), "--streams", parser)
+    methods = {name: methods[name] for name in select(options.methods, list(methods), "--methods", parser)}
     print(__doc__)
     print_setting(seed=0)
-    print(f"others    {', '.join(f'{name} {version_of(name)}' for name in VERSIONS)}; limit {given.limit:g} s")
+    print(f"others    {', '.join(f'{name} {version_of(name)}' for name in VERSIONS)}; limit {options.limit:g} s")
     for name, method in methods.items():
         if method.missing:
             print(f"{name} does not run: {method.missing}")
-    plan = Plan(given.shuffles, given.limit)
-    if given.reuse:
-        plan.runs.extend(Run(**run) for run in json.loads(given.reuse.read_text())["runs"])
+    plan = Plan(options.shuffles, options.limit)
+    if options.reuse:
+        stored = json.loads(options.reuse.read_text())
+        plan.runs.extend(Run(**run) for run in stored["runs"] if run["method"] in PEERS)
+        print(
+            f"reused    the peers of {options.reuse}: {stored['machine']}, {stored['versions']}, {stored['limit']:g} s"
+        )
     print()
     for name in names:
         try:
             plan.measure(name, methods)
         except DataError as missing:
             print(f"  {name} is missing: {missing}")
-        if given.json:
-            write_json(given.json, plan)
+        if options.json:
+            write_json(options.json, plan)
     show(plan.runs, names, methods)
 
 

@@ -1,7 +1,10 @@
-"""Learners of other libraries behind nolana's verb: `learn(rows, y)` returns the scores of the rows before it learns them.
+"""Learners of other libraries with nolana's verb: `learn(rows, y)` returns the scores of rows before they are learned.
 
 `convert` brings rows to the form that the library reads. It runs outside the timed call, because a user of the library
-has such rows already. A class is named by its position in `Task.classes`; a label predicted before any was seen is NaN.
+has such rows already. Classes are numbered as in `Task.classes`.
+
+CapyMOA (MOA's learners) needs Java. It is not in the extra `bench`, because it requires old versions of other packages:
+`pip install --no-deps capymoa; pip install jpype1 deprecated tqdm seaborn pandas`.
 """
 
 import importlib
@@ -78,7 +81,7 @@ class Native:
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def convert(self, X: Array, y: Labels) -> Array:  # noqa: ARG002
+    def convert(self, X: Array, y: Labels) -> Array:
         return X
 
     def learn(self, rows: Array, y: Labels) -> Array:
@@ -108,7 +111,7 @@ class River:
         targets = self._task.targets(y).tolist()
         return [(dict(enumerate(x)), target) for x, target in zip(X.tolist(), targets, strict=True)]
 
-    def learn(self, rows: list[tuple[dict[int, float], Any]], y: Labels) -> Array:  # noqa: ARG002
+    def learn(self, rows: list[tuple[dict[int, float], Any]], y: Labels) -> Array:
         predicted = []
         for x, target in rows:
             label = self._model.predict_one(x)
@@ -168,7 +171,8 @@ class VowpalWabbit:
 
     def convert(self, X: Array, y: Labels) -> Path:
         path = Path(self._directory.name) / "rows.vw"
-        names = [f"{j}:" for j in range(self._task.n_features)]
+        # From 1: VW hashes the product of feature 0 with another to the slot of the other.
+        names = [f"{j + 1}:" for j in range(self._task.n_features)]
         with path.open("w") as file:
             for x, target in zip(X, self._labels(y), strict=True):
                 used = np.flatnonzero(x)
@@ -179,12 +183,12 @@ class VowpalWabbit:
     def learn(self, rows: Path, y: Labels) -> Array:
         from vowpalwabbit import Workspace
 
-        said = rows.with_suffix(".predictions")
+        output = rows.with_suffix(".predictions")
         task = [] if self.classes is None else ["--binary"] if self.classes == 2 else ["--oaa", str(self.classes)]
-        workspace = Workspace(arg_list=["--quiet", "-d", str(rows), "-p", str(said), *task, *self._options])
+        workspace = Workspace(arg_list=["--quiet", "-d", str(rows), "-p", str(output), *task, *self._options])
         self.memory_bytes_ = 16 * workspace.num_weights()  # a slot: weight, two statistics and padding, float32
         workspace.finish()
-        predicted = np.loadtxt(said, ndmin=1)
+        predicted = np.loadtxt(output, ndmin=1)
         if len(predicted) != len(y):
             raise ValueError(f"Vowpal Wabbit predicted {len(predicted)} of {len(y)} rows of {rows}")
         if self.classes == 2:
@@ -249,7 +253,7 @@ class Moa:
             rows.add(instance)
         return rows
 
-    def learn(self, rows: Any, y: Labels) -> Array:  # noqa: ARG002
+    def learn(self, rows: Any, y: Labels) -> Array:
         if self._task.classes is None:
             return self._task.scores(self._regress(rows))
         from moa.evaluation import EfficientEvaluationLoops
