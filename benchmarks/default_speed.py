@@ -4,8 +4,8 @@ Against NolanaClassifier(n_landmarks=100): each job makes a learner and learns t
 1,000, start included; the jobs take turns, and times are medians. Against the forests of MOA and River on elec2: one
 pass over the first rows, predict then learn, and the accuracy beside it. One thread.
 
-What is unfair: landmarks cost most while they grow and Java compiles MOA's learner while it runs, so few rows (`--rows`,
-`--forest-rows`) flatter the default learner; the default is long streams. River is called from Python for each row.
+What is unfair: landmarks cost most while they grow and Java compiles MOA's learner while it runs. Few rows (`--rows`,
+`--forest-rows`) therefore flatter the default learner; take many. River is called from Python for each row.
 Time is that of `learn`, without the conversion of rows. The forests run once.
 """
 
