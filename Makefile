@@ -8,7 +8,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Many tests start Python: they load the package faster from bytecode, even where somebody has switched it off.
 PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help dev demo test lint soak coverage bench accuracy paper sanitize clean
+.PHONY: help dev demo test lint soak coverage bench accuracy compare paper sanitize clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,6 +38,7 @@ sanitize: $(VENV)/test-tools ## the core under AddressSanitizer and UBSan
 
 bench: $(VENV)/bench-tools ## speed and memory, compared with other libraries
 	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/default_speed.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/readers.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/tool.py
@@ -47,6 +48,9 @@ bench: $(VENV)/bench-tools ## speed and memory, compared with other libraries
 accuracy: $(VENV)/test-tools ## the accuracy table of the README; set NOLANA_DATA
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/bsgd.py
+
+compare: $(VENV)/bench-tools ## the default learners beside other libraries (takes hours); set NOLANA_DATA
+	$(ONE_THREAD) $(BIN)/python benchmarks/default.py
 
 paper: $(VENV)/core ## the report in docs/paper, resumed if it was interrupted; set NOLANA_DATA
 	$(ONE_THREAD) $(BIN)/nolana paper all --out docs/paper

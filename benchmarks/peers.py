@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import forest, linear_model, preprocessing
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDClassifier
 
+import libraries
 from nolana import NolanaClassifier
 from nolana.evaluate import Result, progressive
 from streams import STREAMS, print_setting, shuffled
 
 Array = NDArray[np.float64]
-Blocks = Callable[[], Iterator[Any]]
+Blocks = Callable[[Any], Iterator[Any]]  # argument: the learner
 
 SEED = 0
 FIRST_ROWS = 1000  # that scikit-learn's Nystroem is fitted on
@@ -62,11 +62,11 @@ class Task:
 
     def arrays(self, block: int) -> Blocks:
         starts = range(0, len(self.X), block)
-        return lambda: ((self.X[i : i + block], self.y[i : i + block]) for i in starts)
+        return lambda _: ((self.X[i : i + block], self.y[i : i + block]) for i in starts)
 
-    def dicts(self, rows: int) -> Blocks:
-        """Made outside the timed call: a River user has dicts already."""
-        return lambda: (([dict(enumerate(self.X[i].tolist()))], [bool(self.y[i])]) for i in range(rows))
+    def converted(self, rows: int) -> Blocks:
+        """In the form of another library; made outside the timed call, because its user has them already."""
+        return lambda learner: libraries.blocks_of(learner, self.X[:rows], self.y[:rows])
 
 
 class NystroemSGD:
@@ -95,27 +95,6 @@ class NystroemSGD:
     def memory_bytes_(self) -> int:
         parts = (self._map.components_, self._map.normalization_, self._linear.coef_, self._linear.intercept_)
         return sum(part.nbytes for part in parts)
-
-
-class River:
-    """A River classifier of True and False, fed with lists of dicts."""
-
-    classes_ = np.array([False, True])
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def learn(self, rows: list[dict[int, float]], labels: list[bool]) -> Array:
-        return np.array([self._learn_one(row, label) for row, label in zip(rows, labels, strict=True)])
-
-    def _learn_one(self, row: dict[int, float], label: bool) -> tuple[float, float]:
-        predicted = self._model.predict_one(row)
-        self._model.learn_one(row, label)
-        return (np.nan, np.nan) if predicted is None else (float(not predicted), float(predicted))
-
-    @property
-    def memory_bytes_(self) -> int:
-        return int(self._model._raw_memory_usage)  # what River's own show_memory prints
 
 
 @dataclass(frozen=True)
@@ -147,7 +126,7 @@ def measure(candidate: Candidate, task: Task) -> Outcome:
     microseconds = np.inf
     for _ in range(candidate.repeats):
         learner = candidate.make()
-        result = progressive(learner, candidate.blocks(), window=task.slow_rows)
+        result = progressive(learner, candidate.blocks(learner), window=task.slow_rows)
         microseconds = min(microseconds, result.microseconds_per_row)
     return Outcome(candidate, learner, result, microseconds)
 
@@ -184,14 +163,14 @@ def tuned_nystroem(task: Task, gamma: float) -> list[Outcome]:
 
 
 def river_candidates(task: Task) -> list[Candidate]:
-    def logistic() -> River:
-        return River(preprocessing.StandardScaler() | linear_model.LogisticRegression())
-
-    slow = task.dicts(task.slow_rows)
+    known = libraries.Task.of(task.X, task.y, regression=False)
+    slow = task.converted(task.slow_rows)
     return [
-        Candidate("River, scaler + logistic", 1, logistic, task.dicts(len(task.X))),
-        Candidate("River, AMFClassifier", 1, lambda: River(forest.AMFClassifier(seed=SEED)), slow, repeats=1),
-        Candidate("River, ARFClassifier", 1, lambda: River(forest.ARFClassifier(seed=SEED)), slow, repeats=1),
+        Candidate(
+            "River, scaler + logistic", 1, lambda: libraries.river_linear(known, SEED), task.converted(len(task.X))
+        ),
+        Candidate("River, AMFClassifier", 1, lambda: libraries.river_amf(known, SEED), slow, repeats=1),
+        Candidate("River, ARFClassifier", 1, lambda: libraries.river_arf(known, SEED), slow, repeats=1),
     ]
 
 
