@@ -263,7 +263,7 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         self._report_drift()
         return scores
 
-    def predict(self, X: Any, interval: float | None = None) -> Any:  # type: ignore[override]
+    def predict(self, X: Any, interval: float | None = None) -> Any:
         """The target of each row (n,); with ``interval=0.9`` also bounds that cover 90 % of the targets.
 
         Returns y, or (y, low, high).

@@ -49,6 +49,7 @@ class Sizes:
 
 
 def grids_of(cells: Cells, memory: int) -> int:
+    """How many grids the set has."""
     return cells.grids or (64 if memory < FEW_GRIDS else 256 if memory >= MANY_GRIDS else 128)
 
 
@@ -142,7 +143,9 @@ def starts_of(entries: Sequence[Entry], number: bool) -> list[float]:
 
 def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool, seed: int) -> Spec:
     """The learner."""
-    maps, experts, entries = [], [], []
+    maps: list[Spec] = []
+    experts: list[Spec] = []
+    entries: list[Entry] = []
     for i, each in enumerate(sets):
         size, grids = sizes.sizes[i], sizes.grids[i]
         maps.append(map_of(each, size, grids, features, seed + i))

@@ -77,7 +77,7 @@ class CellHead(Head):
 
 
 class DiagonalCells(CellHead):
-    """variances (N,); linear (c, d + 1) and linear_variances (d + 1,) of the linear part; relevance (d,) with probes."""
+    """variances (N,); linear (c, d + 1), linear_variances (d + 1,) of the linear part; relevance (d,) with probes."""
 
     def __init__(
         self, loss: CurvedLoss, variance: Positive, linear: NonNegative, floor: NonNegative, probes: bool = False
@@ -156,8 +156,8 @@ class DiagonalCells(CellHead):
         ]
         if not self.probes:
             return own
-        bounds = {"whole": True, "low": -LARGEST_STEP, "high": LARGEST_STEP}
-        sample = Field(self, "sample", (Size("sample", SAMPLE), d), dtype=np.float32, **bounds)
+        shape, most = (Size("sample", SAMPLE), d), LARGEST_STEP
+        sample = Field(self, "sample", shape, dtype=np.float32, whole=True, low=-most, high=most)
         return [*own, Field(self, "relevance", (d,)), Field(self, "probed", (d,), low=0.0), sample]
 
 

@@ -9,7 +9,7 @@ others take 2, 4, 8, ... features at random. The pitch of grid g in feature j is
 of the features in subset grids come up in proportion to it.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ SMALLEST_PITCH = 0.05
 RELEVANT = 0.9  # share of subset features drawn by their relevance
 
 
-class Grids(NamedTuple):
+@dataclass(frozen=True)
+class Grids:
     """Features are counted in the order of `order`; start -1: the grid has the features in `index`."""
 
     order: Array  # (d,)
@@ -40,7 +41,7 @@ def draw(features: int, grids: int, seed: int, relevance: Array | None) -> Grids
     rng = np.random.Generator(np.random.PCG64(seed))
     width = min(features, WIDEST)
     order = rng.permutation(features)
-    multipliers = rng.integers(0, 2**31, features) * 2 + 1.0
+    multipliers = (rng.integers(0, 2**31, features) * 2 + 1).astype(np.float64)
     salt = rng.integers(0, 2**32, grids).astype(np.float64)
     start, size = np.zeros(grids), np.full(grids, float(width))
     index, inverse_pitch, offset = (np.zeros((grids, width)) for _ in range(3))

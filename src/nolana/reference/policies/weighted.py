@@ -8,8 +8,8 @@ they add up to about M = memory m rows. For a row x with nearest landmark q:
     N_q <- N_q + 1
 
 A landmark in a dense region stands for many rows and resists the few that are far; one that no row needs any more
-(N_q near 0) jumps to the first far row whose nearest landmark it is. With the average share of the rows N_q is `memory`;
-the least step is for landmarks with more than five times that, and lets them follow for ever.
+(N_q near 0) jumps to the first far row whose nearest landmark it is. With the average share of the rows N_q is
+`memory`; the least step is for landmarks with more than five times that, and lets them follow for ever.
 
 The decay costs one product for each row: N_j = unit counts_j, only `unit` decays, and the row adds 1/unit. The future
 work of Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation".
