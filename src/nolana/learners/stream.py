@@ -3,8 +3,8 @@
 The engine learns. This file decides what the engine does not, always after a row whose number is fixed, so that a block
 may be split anywhere:
 
-- rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows are scaled
-  again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
+- rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows are
+  scaled again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
 - the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and when they are full;
 - at 2048 4^k rows, once, if few features matter: rows are scaled by the relevance of the features, the grids are drawn
   again, the cells cleared and the landmarks re-mapped;
@@ -25,18 +25,19 @@ from nolana.learners.budget import SLOTS, buy, spec_of, with_argument
 from nolana.learners.driver import Array, Driver, State
 from nolana.maps.remap import relocate, remap
 from nolana.reference.bounds import Count, Seed
+from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
-from nolana.reference.heads.vote import Vote
+from nolana.reference.heads.vote import LARGEST_TARGET, Vote
 from nolana.reference.kernels import Kernel
 from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
+from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
 from nolana.reference.state import Field, export, unpack
 from nolana.reference.state import check as check_field
-from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
 from nolana.specs import Spec
 
 LAST_ANCHOR = 512
@@ -51,6 +52,7 @@ RIDGE = 1e-3
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
+LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
 @dataclass(frozen=True)
@@ -334,7 +336,7 @@ class StreamLearner(Driver):
         if self.redrawn or t < FIRST_REDRAW or not self._experts_with(DiagonalCells):
             return False
         power = round(math.log(t / FIRST_REDRAW, REDRAW_FACTOR))
-        return t == FIRST_REDRAW * REDRAW_FACTOR**power
+        return bool(t == FIRST_REDRAW * REDRAW_FACTOR**power)
 
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average: its share of the increases of the loss (d,)."""
@@ -380,9 +382,10 @@ class StreamLearner(Driver):
         state = self._target_scaling.state()
         self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
         g = self._target_factor / factor if factor > 0 else 0.0
+        g = g if g <= LARGEST_RESCALING else 0.0
         if g > 0:
             self._interval.rescale(g)
-        shift = (center - self._target_center) * self._target_factor if factor > 0 else 0.0
+        shift = (center - self._target_center) * self._target_factor if g > 0 else 0.0
         state = self._engine.state()
         for i in self._indices(LandmarkMap):
             ones = unpack(state[f"map{i}/inverse"]).sum(axis=1)  # P 1
@@ -394,9 +397,10 @@ class StreamLearner(Driver):
             state[f"expert{e}/linear"] *= g
             state[f"expert{e}/linear"][:, -1] += shift
         for e in self._experts_with(Vote):
-            state[f"expert{e}/targets"] = (g * state[f"expert{e}/targets"] + shift).astype(np.float32)
+            targets = g * state[f"expert{e}/targets"].astype(np.float64) + shift
+            state[f"expert{e}/targets"] = np.clip(targets, -LARGEST_TARGET, LARGEST_TARGET).astype(np.float32)
         low, high = NOISE_RANGE
-        state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g))
+        state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
         state["errors"] = state["errors"] * g * g
         state["lowest"] = min(-SMALLEST_RANGE, g * state["lowest"] + shift)
         state["highest"] = max(SMALLEST_RANGE, g * state["highest"] + shift)
@@ -561,7 +565,7 @@ def expert_name(map: Spec, head: Spec) -> str:
     """What an expert is called in summaries."""
     if head.kind is Vote:
         return f"neighbours, last {int(map.arguments['windows'][head.arguments['window']]):,} rows"
-    return NAMES.get(head.kind, head.kind.__name__)
+    return NAMES.get(head.kind, str(head.kind.__name__))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.state import OUTPUTS, Field, Size
 
 NO_VOTE = 0.1
-LARGEST_TARGET = 2.0**24  # whole numbers up to here are exact in single precision
+LARGEST_TARGET = 2.0**24  # whole numbers up to here are exact in single precision; larger ones are clipped
 
 
 class Vote(Head):
@@ -58,19 +58,20 @@ class Vote(Head):
         ratio = distances / distances[-1] if distances[-1] > 0 else np.zeros(len(distances))
         votes = np.zeros(max(2, self.outputs))
         for target, share in zip(targets, ratio, strict=True):
-            own = int(target > 0) if self.outputs == 1 else min(int(target), self.outputs - 1)
+            own = int(target > 0) if self.outputs == 1 else min(max(int(target), 0), self.outputs - 1)
             votes[own] += 1.5 - share
         logs = np.log(votes + NO_VOTE)
         f = (logs - logs.sum() / len(logs)) / 2
-        return f[1:] if self.outputs == 1 else f
+        return np.asarray(f[1:] if self.outputs == 1 else f)
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         own = int(np.argmax(y))
-        target = float(y[0]) if self.outputs == 1 else float(own)
+        target = min(LARGEST_TARGET, max(-LARGEST_TARGET, float(y[0]))) if self.outputs == 1 else float(own)
         self.counts[own] += 1
         self.targets = np.append(self.targets, np.float32(target))[-self.map.windows[self.window] :]
 
     def fields(self) -> list[Field]:
         rows = Size("targets", self.map.windows[self.window])
         counts = Field(self, "counts", (OUTPUTS,), whole=True, low=0.0)
-        return [Field(self, "targets", (rows,), dtype=np.float32, low=-LARGEST_TARGET), counts]
+        most = LARGEST_TARGET
+        return [Field(self, "targets", (rows,), dtype=np.float32, low=-most, high=most), counts]
