@@ -23,6 +23,7 @@ from nolana.reference.maps.map import Array, Map
 from nolana.reference.state import Field
 
 WORD = np.uint64(0xFFFFFFFF)
+MOST_SLOTS = 2**31
 
 
 class SparseMap(Map):
@@ -45,6 +46,10 @@ class CellMap(SparseMap):
         self, features: Count, table: Count, grids: Count, seed: Seed, relevance: Numbers | None = None
     ) -> None:
         super().__init__(features)
+        if features < 1 or grids < 1:
+            raise ValueError("a cell map needs features and grids")
+        if not 1 <= table <= MOST_SLOTS:
+            raise ValueError("the table needs 1 to 2^31 slots")
         if relevance is not None and (len(relevance) != features or not (relevance > 0).all()):
             raise ValueError("relevance has one positive number for each feature")
         drawn = draw(features, grids, seed, relevance)
