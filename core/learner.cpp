@@ -71,7 +71,7 @@ class Learner final : public Online {
         }
     }
 
-    // One map and one expert: their fields have no prefix.
+    // One map, one expert and no combiner: their fields have no prefix.
     void describe(Description& d) override {
         Online::describe(d);
         for (std::size_t i = 0; i < maps_.size(); ++i) {
@@ -95,7 +95,7 @@ class Learner final : public Online {
     }
 
   private:
-    bool single() const { return maps_.size() == 1 && experts_.size() == 1; }
+    bool single() const { return maps_.size() == 1 && experts_.size() == 1 && !combiner_; }
     std::string prefix(std::size_t map) const { return single() ? "" : "map" + std::to_string(map) + "/"; }
     std::string own_prefix(std::size_t expert) const {
         return single() ? "" : "expert" + std::to_string(expert) + "/";

@@ -73,8 +73,8 @@ class Learner(Online):
             map.after(self.rows)
 
     def fields(self) -> list[Field]:
-        """One map and one expert: their fields have no prefix."""
-        single = len(self.maps) == len(self.experts) == 1
+        """One map, one expert and no combiner: their fields have no prefix."""
+        single = len(self.maps) == len(self.experts) == 1 and self.combiner is None
         own = super().fields()
         for i, map in enumerate(self.maps):
             prefix = "" if single else f"map{i}/"
