@@ -26,6 +26,8 @@ KB = 1024
 MEGABYTE = KB * KB
 FEW_GRIDS, MANY_GRIDS = 200 * KB, MEGABYTE  # memory
 LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
+FEWEST_GRIDS = 8
+FRACTIONS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)  # of the first sizes, until they fit
 SLOTS = 64  # the table is a multiple of this, so that it can be halved
 SLOW, FAST = 0.9, 0.1  # first weights in the stack, shared by the slow and by the fast experts
 
@@ -48,9 +50,10 @@ class Sizes:
     grids: tuple[int, ...]
 
 
-def grids_of(cells: Cells, memory: int) -> int:
+def grids_of(cells: Cells, memory: int, fraction: float = 1.0) -> int:
     """How many grids the set has."""
-    return cells.grids or (64 if memory < FEW_GRIDS else 256 if memory >= MANY_GRIDS else 128)
+    grids = 64 if memory < FEW_GRIDS else 256 if memory >= MANY_GRIDS else 128
+    return cells.grids or max(FEWEST_GRIDS, int(fraction * grids))
 
 
 def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
@@ -76,20 +79,23 @@ def windows_of(rows: int) -> list[float]:
     return [float(n) for n in sizes if n < rows / 1.5] + [float(rows)]
 
 
-def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int) -> Sizes:
-    """How large each map becomes; the table is as small as it may be, until it is fitted to what is left."""
+def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fraction: float = 1.0) -> Sizes:
+    """How large each map becomes; the table is as small as it may be, until it is fitted to what is left.
+
+    A fraction below 1 makes all maps smaller, where they leave too little for the rest.
+    """
     sizes, grids = [0] * len(sets), [0] * len(sets)
     for i, each in enumerate(sets):
         if isinstance(each, Landmarks):
             m = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
-            while m > 1 and landmark_bytes(m, features, outputs, each) > each.share * memory:
+            while m > 1 and landmark_bytes(m, features, outputs, each) > fraction * each.share * memory:
                 m -= 1 + m // 50
             sizes[i] = m
         elif isinstance(each, Neighbours):
-            rows = min(each.most, int(each.share * memory) // row_bytes(features))
+            rows = min(each.most, int(fraction * each.share * memory) // row_bytes(features))
             sizes[i] = max(4 * each.neighbours, rows)
         elif isinstance(each, Cells):
-            sizes[i], grids[i] = SLOTS, grids_of(each, memory)
+            sizes[i], grids[i] = SLOTS, grids_of(each, memory, fraction)
     return Sizes(tuple(sizes), tuple(grids))
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet
-from nolana.learners.budget import SLOTS, buy, spec_of, with_argument
+from nolana.learners.budget import FRACTIONS, SLOTS, buy, spec_of, with_argument
 from nolana.learners.driver import Array, Driver, State
 from nolana.maps.remap import relocate, remap
 from nolana.reference.bounds import Count, Seed
@@ -49,6 +49,7 @@ METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.25, 0.1, 2.0
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
 RIDGE = 1e-3
+BY_LANDMARK = {"counts", "last_nearest", "placed"}  # of the map and its policies: one number for each landmark
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
@@ -435,15 +436,19 @@ class StreamLearner(Driver):
 
     def _change_outputs(self, state: State, outputs: int) -> None:
         """Restore a state with more outputs, in no more memory than there is."""
-        sizes = buy(self.options.memory, self.options.sets, self.n_features, outputs).sizes
-        for i in self._indices(LandmarkMap):
-            if sizes[i] < self._capacity(i):
-                self._drop_landmarks(state, i, sizes[i])
-        for i in self._indices(NeighbourMap):
-            if sizes[i] < self.spec.arguments["maps"][i].arguments["windows"][-1]:
-                self._shorten_windows(state, i, sizes[i])
-        while self._bytes_with(self.spec, outputs) > self.options.memory and self._fold_tables(state):
-            pass
+        for fraction in FRACTIONS:
+            sizes = buy(self.options.memory, self.options.sets, self.n_features, outputs, fraction).sizes
+            for i in self._indices(LandmarkMap):
+                if sizes[i] < self._capacity(i):
+                    self._drop_landmarks(state, i, sizes[i])
+            for i in self._indices(NeighbourMap):
+                if sizes[i] < self.spec.arguments["maps"][i].arguments["windows"][-1]:
+                    self._shorten_windows(state, i, sizes[i])
+            while (excess := self._bytes_with(self.spec, outputs) - self.options.memory) > 0:
+                if not self._fold_tables(state):
+                    break
+            if excess <= 0:
+                break
         self._rebuild(self.spec, state, outputs)
 
     def _bytes_with(self, spec: Spec, outputs: int) -> int:
@@ -481,7 +486,9 @@ class StreamLearner(Driver):
         windows = self.spec.arguments["maps"][i].arguments["windows"]
         ratio = rows / windows[-1]
         least = self.spec.arguments["maps"][i].arguments["neighbours"] + np.arange(len(windows))
+        order = np.arange(len(windows))
         windows = np.maximum(np.floor(windows * ratio), least)
+        windows = np.maximum.accumulate(windows - order) + order  # ascending
         self.spec = with_argument(self.spec, i, windows=windows)
         state[f"map{i}/recent"] = np.ascontiguousarray(state[f"map{i}/recent"][-int(windows[-1]) :])
         for e in self._experts_on(i):
@@ -501,8 +508,8 @@ class StreamLearner(Driver):
         for e in self._experts_on(i):
             prior = self._head(e).arguments.get("prior", 1.0)
             mapped = relocate(own | _part(state, f"expert{e}/"), places, gram, cross, prior)
-            mapped["counts"] = np.ascontiguousarray(own["counts"][:m])
-            _update(state, f"map{i}/", own.keys(), mapped)
+            first = {name: np.ascontiguousarray(own[name][:m]) for name in BY_LANDMARK & own.keys()}
+            _update(state, f"map{i}/", own.keys(), mapped | first)
             _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
 
     def _fit_tables(self) -> None:
@@ -629,12 +636,14 @@ def fitted(spec: Spec, measure: Callable[[Spec], int], memory: int) -> Spec | No
 def stream_learner(options: StreamOptions, features: int, outputs: int) -> StreamLearner:
     """A learner whose maps are as large as the memory allows."""
     sets = options.sets
-    spec = spec_of(sets, buy(options.memory, sets, features, outputs), features, options.number, options.seed)
-    learner = StreamLearner(spec, options, features, outputs)
-    fits = fitted(spec, lambda other: learner._bytes_with(other, outputs), options.memory)
-    if fits is None:
-        raise ValueError(
-            f"memory={options.memory} bytes is too little for {features} features: this learner needs "
-            f"{learner.memory_bytes} bytes; choose a larger memory or fewer experts"
-        )
-    return StreamLearner(fits, options, features, outputs)
+    for fraction in FRACTIONS:
+        sizes = buy(options.memory, sets, features, outputs, fraction)
+        spec = spec_of(sets, sizes, features, options.number, options.seed)
+        learner = StreamLearner(spec, options, features, outputs)
+        fits = fitted(spec, lambda other, made=learner: made._bytes_with(other, outputs), options.memory)  # type: ignore[misc]
+        if fits is not None:
+            return StreamLearner(fits, options, features, outputs)
+    raise ValueError(
+        f"memory={options.memory} bytes is too little for {features} features: this learner needs at least "
+        f"{learner.memory_bytes} bytes; choose a larger memory or fewer experts"
+    )
