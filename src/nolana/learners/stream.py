@@ -266,6 +266,10 @@ class StreamLearner(Driver):
     def _experts_with(self, kind: type) -> list[int]:
         return [i for i in range(len(self.spec.arguments["experts"])) if self._head(i).kind is kind]
 
+    def _probing(self) -> list[int]:
+        """Experts that measure the relevance of the features."""
+        return [e for e in self._experts_with(DiagonalCells) if self._head(e).arguments["probes"]]
+
     # Events
 
     def _follow_anchors(self, t: int, before: "_Anchors") -> None:
@@ -334,14 +338,14 @@ class StreamLearner(Driver):
             state[f"expert{e}/cells"][:] = 0
 
     def _redraw_is_due(self, t: int) -> bool:
-        if self.redrawn or t < FIRST_REDRAW or not self._experts_with(DiagonalCells):
+        if self.redrawn or t < FIRST_REDRAW or not self._probing():
             return False
         power = round(math.log(t / FIRST_REDRAW, REDRAW_FACTOR))
         return bool(t == FIRST_REDRAW * REDRAW_FACTOR**power)
 
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average: its share of the increases of the loss (d,)."""
-        measured = [self._engine.state()[f"expert{e}/relevance"] for e in self._experts_with(DiagonalCells)]
+        measured = [self._engine.state()[f"expert{e}/relevance"] for e in self._probing()]
         increase = np.maximum(0.0, np.mean(measured, axis=0)) if measured else np.ones(self.n_features)
         total = float(increase.sum())
         if total <= 0:
@@ -362,6 +366,7 @@ class StreamLearner(Driver):
         for e in self._experts_with(DiagonalCells):
             state[f"expert{e}/linear"][:, :-1] /= metric
             state[f"expert{e}/linear_variances"][:-1] /= metric**2
+        for e in self._probing():
             steps = np.rint(state[f"expert{e}/sample"] * metric)
             state[f"expert{e}/sample"] = np.clip(steps, -LARGEST, LARGEST).astype(np.float32)
         spec = self.spec
