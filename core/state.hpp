@@ -196,7 +196,7 @@ inline void check(const Field& field, const Array& array, Sizes& sizes) {
     for (std::size_t i = 0; i < count; ++i) {
         const double value = array.single ? static_cast<double>(array.single[i]) : array.data[i];
         if (value >= field.low && value <= high && (!field.whole || value == std::floor(value))) continue;
-        if (std::isnan(value) && !field.whole && field.low == -high) continue;  // a diverged model can be copied
+        if (std::isnan(value) && !field.whole && std::isinf(field.low) && std::isinf(high)) continue;  // a diverged model can be copied
         refuse("holds " + std::to_string(value) + ", which is " +
                (field.whole ? "not a whole number in its range" : "out of range"));
     }

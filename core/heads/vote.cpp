@@ -43,7 +43,7 @@ class Vote final : public Head {
         const double farthest = near[count - 1].distance;
         for (std::size_t i = 0; i < count; ++i) {
             const double own = target(near[i].age);
-            const std::size_t at = outputs_ == 1 ? (own > 0 ? 1 : 0) : std::min(static_cast<std::size_t>(own), outputs_ - 1);
+            const std::size_t at = outputs_ == 1 ? (own > 0 ? 1 : 0) : std::min(static_cast<std::size_t>(std::max(0.0, own)), outputs_ - 1);
             votes[at] += 1.5 - (farthest > 0 ? near[i].distance / farthest : 0.0);
         }
         double sum = 0;
@@ -67,7 +67,7 @@ class Vote final : public Head {
 
     void describe(Description& d) override {
         const std::size_t n = stored_;
-        Field targets{"targets", {Side("targets", n, targets_.size())}, {}, {}, -largest_target};
+        Field targets{"targets", {Side("targets", n, targets_.size())}, {}, {}, -largest_target, largest_target};
         targets.get_single = [this, n](float* to) {
             for (std::size_t i = 0; i < n; ++i) to[i] = targets_[slot_of(n - 1 - i)];
         };

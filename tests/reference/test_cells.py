@@ -14,27 +14,11 @@ builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split
 engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
 
 
-def grids(features, count, seed=0, level=1.0):
-    """Even grids over all features, odd ones over two."""
-    rng = np.random.default_rng(seed)
-    pitch = np.maximum(0.05, rng.gamma(2.0, 0.5, size=(count, features))) * level * np.sqrt(features)
-    return {
-        "order": rng.permutation(features).astype(float),
-        "multipliers": (rng.integers(0, 2**31, features) * 2 + 1).astype(float),
-        "start": np.where(np.arange(count) % 2 == 0, rng.integers(0, features, count), -1).astype(float),
-        "size": np.where(np.arange(count) % 2 == 0, features, min(2, features)).astype(float),
-        "salt": rng.integers(0, 2**32, count).astype(float),
-        "index": rng.integers(0, features, (count, features)).astype(float),
-        "inverse_pitch": 1 / pitch,
-        "offset": rng.random((count, features)),
-    }
-
-
-def learner(module, loss="Logistic", outputs=1, features=5, count=12, table=300, **changed):
-    map = module.CellMap(features=features, table=table, **(grids(features, count) | changed))
+def learner(module, loss="Logistic", outputs=1, features=5, grids=12, table=300, probes=False, relevance=None):
+    map = module.CellMap(features=features, table=table, grids=grids, seed=0, relevance=relevance)
     kind = getattr(module, loss)()
-    slow = module.DiagonalCells(kind, variance=3.2 / count, linear=0.1, floor=1e-4)
-    fast = module.ConstantCells(kind, gain=6.4 / count, offset=0)
+    slow = module.DiagonalCells(kind, variance=3.2 / grids, linear=0.1, floor=1e-4, probes=probes)
+    fast = module.ConstantCells(kind, gain=6.4 / grids, offset=0)
     made = module.Learner([map], [module.Expert(0, slow), module.Expert(0, fast)], module.Mean())
     made.clear(outputs)
     return made
@@ -71,10 +55,10 @@ def test_core_equals_reference(build, loss, outputs):
 
 
 @builds
-@pytest.mark.parametrize("features", [1, 3, 8, 13])
+@pytest.mark.parametrize("features", [1, 3, 8, 13, 64, 65, 130])
 def test_a_cell_of_the_core_is_the_cell_of_the_reference(build, features):
     """Learning one row changes the same slots."""
-    arguments = {"features": features, "table": 1000, "count": 40}
+    arguments = {"features": features, "table": 1000, "grids": 40}
     core, mine = learner(build, **arguments), learner(reference, **arguments)
     for seed in range(20):
         x, y, _ = rows(1, features=max(3, features), seed=seed)
@@ -88,20 +72,20 @@ def test_a_cell_of_the_core_is_the_cell_of_the_reference(build, features):
 
 
 def test_shared_cells_approximate_the_kernel():
-    """For pitches from a gamma distribution the share of common cells is the Laplacian kernel, prod exp(-|d|/level)."""
-    rng = np.random.default_rng(5)
-    count, features = 4000, 2
-    drawn = grids(features, count) | {
-        "inverse_pitch": 1 / rng.gamma(2.0, 1.5, size=(count, features)),
-        "start": np.zeros(count),
-        "size": np.full(count, 2.0),
-        "order": np.arange(2.0),
-    }
-    map = reference.CellMap(features=features, table=2**30, **drawn)
+    """Pitches of level L over n features are Gamma(2, L sqrt(n)/2), for which two rows share a cell with probability
+    exp(-2 |d|_1/(L sqrt n)); over two features odd grids take each of them twice, or both."""
+    grids = 8000
+    map = reference.CellMap(features=2, table=2**30, grids=grids, seed=5)
+    levels = 4.0 * (1 / 8) ** (np.arange(grids // 2) / (grids // 2 - 1))
     x = np.zeros(2)
     for z in (np.array([0.5, 0.0]), np.array([1.0, -1.0]), np.array([3.0, 2.0])):
-        shared = (map.slots_of(x) == map.slots_of(z)).mean()
-        assert shared == pytest.approx(np.exp(-np.abs(z).sum() / 1.5), abs=0.03)
+        both, first, second = (
+            np.exp(-2 * distance / (levels * np.sqrt(2))).mean() for distance in (np.abs(z).sum(), *(2 * np.abs(z)))
+        )
+        shared = map.slots_of(x) == map.slots_of(z)
+        # 4,000 draws: a deviation is below 0.008; the smallest pitch, and a common value of two pitches, add 0.01.
+        assert shared[::2].mean() == pytest.approx(both, abs=0.035)
+        assert shared[1::2].mean() == pytest.approx((2 * both + first + second) / 4, abs=0.035)
 
 
 @builds
@@ -128,7 +112,7 @@ def test_what_cells_learn(engine):
     n = 1500 if engine is reference else 6000
     x = rng.uniform(-1.5, 1.5, size=(n, 2))
     y = np.sign(x[:, :1] * x[:, 1:])
-    made = learner(engine, features=2, count=64, table=4000, **grids(2, 64, level=0.5))
+    made = learner(engine, features=2, grids=64, table=4000)
     scores = made.learn(x, y)
     assert (np.sign(scores[n // 2 :]) == y[n // 2 :]).mean() > 0.93
 
@@ -146,12 +130,15 @@ def test_float64_cells_are_refused(engine):
 
 @engines
 def test_grids_and_heads_that_do_not_fit_are_refused(engine):
-    for wrong in ({"order": np.zeros(5)}, {"size": np.full(12, 9.0)}, {"index": np.full((12, 5), 7.0)}):
-        with pytest.raises(ValueError, match="grid"):
-            learner(engine, **wrong)
+    for wrong in (np.ones(4), np.ones(6), np.zeros(5), np.array([1.0, 1, -1, 1, 1]), np.full(5, np.nan)):
+        with pytest.raises(ValueError, match="relevance has one positive number for each feature"):
+            learner(engine, relevance=wrong)
+    for wrong in ({"features": 0}, {"grids": 0}, {"table": 0}, {"table": 2**31 + 1}):
+        with pytest.raises(ValueError, match=r"cell map|slots"):
+            engine.CellMap(**({"features": 5, "table": 300, "grids": 12, "seed": 0} | wrong))
     dense = engine.LandmarkMap(5, 4, engine.RBF(), engine.Fixed(0.0))
     with pytest.raises(ValueError, match="sparse features"):
         engine.Learner([dense], [engine.Expert(0, engine.DiagonalCells(engine.Logistic(), 0.1, 0.1, 0.0))])
-    map = engine.CellMap(features=5, table=300, **grids(5, 12))
+    map = engine.CellMap(features=5, table=300, grids=12, seed=0)
     with pytest.raises(ValueError, match="offset of constant cells"):
         engine.Learner([map], [engine.Expert(0, engine.ConstantCells(engine.Logistic(), 0.1, 0))])

@@ -99,3 +99,33 @@ def test_a_constant_feature_is_zero_until_it_wakes_up(engine):
     z = follow(scaling, x)
     assert (z[:1000] == 0).all()
     assert z[1700:].std() > 0.3
+
+
+@builds
+def test_a_metric_scales_what_apply_gives_and_nothing_else(build):
+    x, metric = rows(), np.array([0.1, 0.5, 1.0, 1.5, 2.0, 0.7])
+    for engine in (build, reference):
+        plain, scaled = engine.RobustScaling(6), engine.RobustScaling(6)
+        follow(plain, x[:300])
+        follow(scaled, x[:300])
+        scaled.restore(scaled.state() | {"metric": metric})
+        assert np.allclose(scaled.apply(x), metric * plain.apply(x), rtol=1e-15)
+        follow(plain, x[300:])
+        follow(scaled, x[300:])
+        assert same_state(plain.state() | {"metric": metric}, scaled.state())
+        assert (np.abs(scaled.apply(np.full((1, 6), 1e300))) <= 13 * metric + 1e-12).all()
+
+
+@engines
+def test_states_out_of_range_are_refused(engine):
+    scaling = engine.RobustScaling(6)
+    follow(scaling, rows(10))
+    state = scaling.state()
+    wrong = [{"metric": np.append(np.ones(5), value)} for value in (0.0, -1.0, np.nan)]
+    wrong += [{name: np.ones(5)} for name in state if name not in ("rows", "first")]
+    wrong += [{"rows": value} for value in (-1.0, 0.5, np.nan)]
+    wrong += [{"first": np.zeros((17, 6))}, {"first": np.zeros((3, 5))}]
+    for each in wrong:
+        with pytest.raises(ValueError, match=f"state: {next(iter(each))}"):
+            scaling.restore(state | each)
+        assert same_state(scaling.state(), state)

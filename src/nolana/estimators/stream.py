@@ -174,6 +174,10 @@ class StreamClassifier(OnlineClassifier, StreamModel):
             weights = own if weights is None else own * weights
         return super()._learn_checked(x, labels, announced, weights)
 
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("_class_counts", None)
+
     def _class_weights(self, labels: NDArray[Any], weights: Array | None) -> Array:
         """The weight of each row by its class; "balanced": rows so far / (classes so far * rows of the class)."""
         fixed = class_weight_of(self.class_weight)

@@ -27,6 +27,8 @@ MEGABYTE = KB * KB
 SMALL, LARGE = 200 * KB, MEGABYTE  # memory below and from which the default sizes differ
 SHARES = {Landmarks: (0.4, 0.25), Neighbours: (0.25, 0.1)}  # of the memory, and of a small one
 LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
+FEWEST_GRIDS = 8
+FRACTIONS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)  # of the first sizes, until they fit
 SLOTS = 64  # the table is a multiple of this, so that it can be halved
 SLOW, FAST = 0.9, 0.1  # first weights in the stack, shared by the slow and by the fast experts
 
@@ -83,23 +85,23 @@ def windows_of(rows: int) -> list[float]:
     return [float(n) for n in sizes if n < rows / 1.5] + [float(rows)]
 
 
-def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, part: float = 1.0) -> Sizes:
+def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fraction: float = 1.0) -> Sizes:
     """How large each map becomes; the table is as small as it may be, until it is fitted to what is left.
 
-    `part` below 1 makes all but the table smaller, where the features alone take much of the memory.
+    A fraction below 1 makes all but the table smaller, where the features alone take much of the memory.
     """
     sizes, grids = [0] * len(sets), [0] * len(sets)
     for i, each in enumerate(sets):
         if isinstance(each, Landmarks):
             m = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
-            while m > 1 and landmark_bytes(m, features, outputs, each) > part * share_of(each, memory) * memory:
+            while m > 1 and landmark_bytes(m, features, outputs, each) > fraction * share_of(each, memory) * memory:
                 m -= 1 + m // 50
             sizes[i] = m
         elif isinstance(each, Neighbours):
-            rows = min(each.most, int(part * share_of(each, memory) * memory) // row_bytes(features))
+            rows = min(each.most, int(fraction * share_of(each, memory) * memory) // row_bytes(features))
             sizes[i] = max(4 * each.neighbours, rows)
         elif isinstance(each, Cells):
-            sizes[i], grids[i] = SLOTS, max(8, round(part * grids_of(each, memory)))
+            sizes[i], grids[i] = SLOTS, max(FEWEST_GRIDS, round(fraction * grids_of(each, memory)))
     return Sizes(tuple(sizes), tuple(grids))
 
 

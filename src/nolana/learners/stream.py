@@ -21,10 +21,11 @@ import numpy as np
 from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet
-from nolana.learners.budget import SLOTS, buy, spec_of, with_argument
+from nolana.learners.budget import FRACTIONS, SLOTS, buy, spec_of, with_argument
 from nolana.learners.driver import Array, Driver, State
 from nolana.maps.remap import relocate, remap
 from nolana.reference.bounds import Count, Seed
+from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
@@ -49,10 +50,11 @@ METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.25, 0.1, 2.0
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
 RIDGE = 1e-3
-PARTS = 1.0, 0.5, 0.25, 0.1  # of the usual sizes that are tried where the memory is small
+BY_LANDMARK = {"counts", "last_nearest", "placed"}  # of the map and its policies: one number for each landmark
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
+LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class StreamLearner(Driver):
             if not self._maps[i].size:
                 self._maps[i].gamma = 1 / (2 * self.n_features)  # about right for standardised features
                 self._maps[i].ridge = RIDGE
-        self._can_redraw = any(self._head(e).arguments.get("probes") for e in self._experts_with(DiagonalCells))
+        self._can_redraw = bool(self._probing())
         self._target_center, self._target_factor = 0.0, 0.0
         if self.options.number:
             state = self._target_scaling.state()
@@ -274,6 +276,10 @@ class StreamLearner(Driver):
     def _experts_with(self, kind: type) -> list[int]:
         return [i for i in range(len(self.spec.arguments["experts"])) if self._head(i).kind is kind]
 
+    def _probing(self) -> list[int]:
+        """Experts that measure the relevance of the features."""
+        return [e for e in self._experts_with(DiagonalCells) if self._head(e).arguments["probes"]]
+
     # Events
 
     def _follow_anchors(self, t: int, before: "_Anchors") -> None:
@@ -346,7 +352,7 @@ class StreamLearner(Driver):
 
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average: its share of the increases of the loss (d,)."""
-        measured = [self._engine.state()[f"expert{e}/relevance"] for e in self._experts_with(DiagonalCells)]
+        measured = [self._engine.state()[f"expert{e}/relevance"] for e in self._probing()]
         increase = np.maximum(0.0, np.mean(measured, axis=0)) if measured else np.ones(self.n_features)
         total = float(increase.sum())
         if total <= 0:
@@ -367,6 +373,7 @@ class StreamLearner(Driver):
         for e in self._experts_with(DiagonalCells):
             state[f"expert{e}/linear"][:, :-1] /= metric
             state[f"expert{e}/linear_variances"][:-1] /= metric**2
+        for e in self._probing():
             steps = np.rint(state[f"expert{e}/sample"] * metric)
             state[f"expert{e}/sample"] = np.clip(steps, -LARGEST, LARGEST).astype(np.float32)
         spec = self.spec
@@ -388,9 +395,10 @@ class StreamLearner(Driver):
         state = self._target_scaling.state()
         self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
         g = self._target_factor / factor if factor > 0 else 0.0
+        g = g if g <= LARGEST_RESCALING else 0.0
         if g > 0:
             self._interval.rescale(g)
-        shift = (center - self._target_center) * self._target_factor if factor > 0 else 0.0
+        shift = (center - self._target_center) * self._target_factor if g > 0 else 0.0
         state = self._engine.state()
         for i in self._indices(LandmarkMap):
             ones = unpack(state[f"map{i}/inverse"]).sum(axis=1)  # P 1
@@ -405,7 +413,7 @@ class StreamLearner(Driver):
             targets = np.clip(g * state[f"expert{e}/targets"] + shift, -LARGEST_NUMBER, LARGEST_NUMBER)
             state[f"expert{e}/targets"] = targets.astype(np.float32)
         low, high = NOISE_RANGE
-        state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g))
+        state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
         state["errors"] = state["errors"] * g * g
         state["lowest"] = min(-SMALLEST_RANGE, g * state["lowest"] + shift)
         state["highest"] = max(SMALLEST_RANGE, g * state["highest"] + shift)
@@ -440,15 +448,19 @@ class StreamLearner(Driver):
 
     def _change_outputs(self, state: State, outputs: int) -> None:
         """Restore a state with more outputs, in no more memory than there is."""
-        sizes = buy(self.options.memory, self.options.sets, self.n_features, outputs).sizes
-        for i in self._indices(LandmarkMap):
-            if sizes[i] < self._capacity(i):
-                self._drop_landmarks(state, i, sizes[i])
-        for i in self._indices(NeighbourMap):
-            if sizes[i] < self.spec.arguments["maps"][i].arguments["windows"][-1]:
-                self._shorten_windows(state, i, sizes[i])
-        while self.bytes_with(self.spec, outputs) > self.options.memory and self._fold_tables(state):
-            pass
+        for fraction in FRACTIONS:
+            sizes = buy(self.options.memory, self.options.sets, self.n_features, outputs, fraction).sizes
+            for i in self._indices(LandmarkMap):
+                if sizes[i] < self._capacity(i):
+                    self._drop_landmarks(state, i, sizes[i])
+            for i in self._indices(NeighbourMap):
+                if sizes[i] < self.spec.arguments["maps"][i].arguments["windows"][-1]:
+                    self._shorten_windows(state, i, sizes[i])
+            while (excess := self.bytes_with(self.spec, outputs) - self.options.memory) > 0:
+                if not self._fold_tables(state):
+                    break
+            if excess <= 0:
+                break
         self._rebuild(self.spec, state, outputs)
 
     def bytes_with(self, spec: Spec, outputs: int | None = None) -> int:
@@ -486,7 +498,9 @@ class StreamLearner(Driver):
         windows = self.spec.arguments["maps"][i].arguments["windows"]
         ratio = rows / windows[-1]
         least = self.spec.arguments["maps"][i].arguments["neighbours"] + np.arange(len(windows))
+        order = np.arange(len(windows))
         windows = np.maximum(np.floor(windows * ratio), least)
+        windows = np.maximum.accumulate(windows - order) + order  # ascending
         self.spec = with_argument(self.spec, i, windows=windows)
         state[f"map{i}/recent"] = np.ascontiguousarray(state[f"map{i}/recent"][-int(windows[-1]) :])
         for e in self._experts_on(i):
@@ -506,8 +520,8 @@ class StreamLearner(Driver):
         for e in self._experts_on(i):
             prior = self._head(e).arguments.get("prior", 1.0)
             mapped = relocate(own | _part(state, f"expert{e}/"), places, gram, cross, prior)
-            mapped["counts"] = np.ascontiguousarray(own["counts"][:m])
-            _update(state, f"map{i}/", own.keys(), mapped)
+            first = {name: np.ascontiguousarray(own[name][:m]) for name in BY_LANDMARK & own.keys()}
+            _update(state, f"map{i}/", own.keys(), mapped | first)
             _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
 
     def _fit_tables(self) -> None:
@@ -642,8 +656,8 @@ def fitted(spec: Spec, measure: Callable[[Spec], int], memory: int) -> Spec | No
 def stream_learner(options: StreamOptions, features: int, outputs: int) -> StreamLearner:
     """A learner whose maps are as large as the memory allows."""
     sets = options.sets
-    for part in PARTS:
-        sizes = buy(options.memory, sets, features, outputs, part)
+    for fraction in FRACTIONS:
+        sizes = buy(options.memory, sets, features, outputs, fraction)
         spec = spec_of(sets, sizes, features, options.number, options.seed)
         learner = StreamLearner(spec, options, features, outputs)
         fits = fitted(spec, learner.bytes_with, options.memory)

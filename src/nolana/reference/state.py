@@ -124,7 +124,7 @@ def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None
     legal = (value >= field.low) & (value <= high)
     if field.whole:
         legal &= value == np.floor(value)
-    elif field.low == -field.high and not field.below:
+    elif field.low == -np.inf and field.high == np.inf and not field.below:
         legal |= np.isnan(value)  # a diverged model can be copied
     if not legal.all():
         kind = "not a whole number in its range" if field.whole else "out of range"

@@ -59,7 +59,7 @@ class Vote(Head):
         ratio = distances / distances[-1] if distances[-1] > 0 else np.zeros(len(distances))
         votes = np.zeros(max(2, self.outputs))
         for target, share in zip(targets, ratio, strict=True):
-            own = int(target > 0) if self.outputs == 1 else min(int(target), self.outputs - 1)
+            own = int(target > 0) if self.outputs == 1 else min(max(int(target), 0), self.outputs - 1)
             votes[own] += 1.5 - share
         logs = np.log(votes + NO_VOTE)
         f: Array = (logs - logs.sum() / len(logs)) / 2
@@ -74,4 +74,5 @@ class Vote(Head):
     def fields(self) -> list[Field]:
         rows = Size("targets", self.map.windows[self.window])
         counts = Field(self, "counts", (OUTPUTS,), whole=True, low=0.0)
-        return [Field(self, "targets", (rows,), dtype=np.float32, low=-LARGEST_TARGET), counts]
+        most = LARGEST_TARGET
+        return [Field(self, "targets", (rows,), dtype=np.float32, low=-most, high=most), counts]

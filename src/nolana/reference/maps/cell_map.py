@@ -22,6 +22,8 @@ from nolana.reference.maps.grids import FRACTION, LARGEST, SCALE, draw
 from nolana.reference.maps.map import Array, Map
 from nolana.reference.state import Field
 
+MOST_SLOTS = 2**31
+
 
 class SparseMap(Map):
     """A short list of active places in a table, and the row itself for a linear part."""
@@ -43,6 +45,10 @@ class CellMap(SparseMap):
         self, features: Count, table: Count, grids: Count, seed: Seed, relevance: Numbers | None = None
     ) -> None:
         super().__init__(features)
+        if features < 1 or grids < 1:
+            raise ValueError("a cell map needs features and grids")
+        if not 1 <= table <= MOST_SLOTS:
+            raise ValueError("the table needs 1 to 2^31 slots")
         if relevance is not None and (len(relevance) != features or not (relevance > 0).all()):
             raise ValueError("relevance has one positive number for each feature")
         drawn = draw(features, grids, seed, relevance)
@@ -74,7 +80,9 @@ class CellMap(SparseMap):
     def slots_of(self, z: Array) -> NDArray[np.intp]:
         steps = np.clip(np.rint(z.astype(np.float32).astype(np.float64) * SCALE), -LARGEST, LARGEST).astype(np.int64)
         keys = [self.keys(b, steps) for b in range(len(self.drawn.size))]
-        return np.array([self.slot(int(keys[b][lane]), int(self.drawn.salt[b, lane])) for b, lane in self.used], np.intp)
+        return np.array(
+            [self.slot(int(keys[b][lane]), int(self.drawn.salt[b, lane])) for b, lane in self.used], np.intp
+        )
 
     def keys(self, b: int, steps: NDArray[np.int64]) -> NDArray[np.int64]:  # (d,) -> (16,)
         """The keys of a bundle."""
@@ -82,9 +90,7 @@ class CellMap(SparseMap):
         pitch, offset = (a[b, :n].astype(np.int64) for a in (self.drawn.inverse_pitch, self.drawn.offset))
         row = steps[self.drawn.index[b, :n].astype(np.intp)] if self.drawn.indexed[b] else steps[:n, None]
         bins = ((row * pitch >> 16) + offset) // FRACTION
-        low, high = (
-            (bins * r[:n, None].astype(np.int64)).sum(axis=0) & 0xFFFF for r in self.drawn.multipliers
-        )
+        low, high = ((bins * r[:n, None].astype(np.int64)).sum(axis=0) & 0xFFFF for r in self.drawn.multipliers)
         return np.asarray(low | high << 16)
 
     def slot(self, key: int, salt: int) -> int:

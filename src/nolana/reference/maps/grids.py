@@ -8,8 +8,8 @@ random. The pitch of a grid in feature j is
 (the Gamma(2) pitches of random binning) at levels L from 4 to 1/2, its offset uniform. `relevance` (d,) makes 90 % of
 the features in the smaller grids come up in proportion to it.
 
-All is in fixed point: inverse pitches in steps of 1/2048 (at most 16), offsets in steps of 1/64. Grids come in bundles of
-at most 16 with the same number of features, so that one instruction works on a whole bundle.
+All is in fixed point: inverse pitches in steps of 1/2048 (at most 16), offsets in steps of 1/64. Grids come in bundles
+of at most 16 with the same number of features, so that one instruction works on a whole bundle.
 """
 
 from dataclasses import dataclass
