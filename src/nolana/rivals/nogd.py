@@ -78,6 +78,7 @@ class NOGDClassifier(RivalClassifier, NOGDParameters):
         "epsilon_insensitive".
     epsilon, center : of the regressor.
     learning_rate, regularization : eta and lambda.
+    scale : whether features are scaled robustly online, as in `nolana.StreamClassifier`; gamma is then for scaled rows.
     max_iter, shuffle, random_state : of ``fit``.
     """
 
