@@ -41,6 +41,7 @@ PERIOD = 300_000  # rows in which a cluster comes back to its place
 ALLOWED_GROWTH = 1_000_000  # bytes of resident memory
 
 COMMAND = [sys.executable, "-c", "from nolana.cli import main; main()", "learn", "-", "--target", "y", "--json"]
+COMMAND += ["--method", "nolana"]
 COLUMNS = 8
 PIPED_ROWS, STRETCH = 5_000_000, 50_000  # rows of the pipe, and between two readings
 ALLOWED_DRIFT = 2_000_000  # bytes of resident memory of the command

@@ -149,7 +149,7 @@ def command(path: Path, landmarks: int) -> Callable[[], float]:
 
     def job() -> float:
         target = [] if path.suffix == ".svm" else ["--target", "y"]
-        options = ["--model", str(model), "--landmarks", str(landmarks), "--json", "--fresh"]
+        options = ["--model", str(model), "--method", "nolana", "--landmarks", str(landmarks), "--json", "--fresh"]
         done = subprocess.run([*NOLANA, "learn", str(path), *target, *options], check=True, capture_output=True)
         return float(json.loads(done.stdout)["metrics"]["accuracy"])
 

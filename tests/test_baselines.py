@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolana.baselines import LastLabel, MajorityClass, RunningMean
+from nolana.baselines import LastLabel, LastTarget, MajorityClass, RunningMean
 
-LEARNERS = (MajorityClass, LastLabel, RunningMean)
+NUMBERS = (LastTarget, RunningMean)
+LEARNERS = (MajorityClass, LastLabel, *NUMBERS)
 
 
 def pieces(n, cuts):
@@ -56,6 +57,18 @@ def test_the_mean_row_by_row(y):
     assert np.allclose(scores[1:], [np.mean(y[:i]) for i in range(1, len(y))], atol=1e-6)
 
 
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.booleans()), min_size=1, max_size=40))
+def test_the_last_target_row_by_row(rows):
+    y, learned = zip(*rows, strict=True)
+    expected, last = [], 0.0
+    for target, counts in rows:
+        expected.append(last)
+        last = target if counts else last
+    learner = LastTarget()
+    assert learner.learn(np.zeros((len(y), 1)), y, sample_weight=learned).tolist() == expected
+    assert learner.scores(np.zeros((2, 1))).tolist() == [last, last]
+
+
 @pytest.mark.parametrize("kind", LEARNERS)
 @given(
     y=st.lists(st.integers(0, 9), min_size=1, max_size=40),
@@ -63,7 +76,7 @@ def test_the_mean_row_by_row(y):
     weighted=st.booleans(),
 )
 def test_blocks_may_be_cut_anywhere(kind, y, cuts, weighted):
-    y = np.array(y) * 0.1 if kind is RunningMean else np.array(y)
+    y = np.array(y) * 0.1 if kind in NUMBERS else np.array(y)
     w = np.linspace(0, 0.7, len(y)) if weighted else np.ones(len(y))
     x = np.zeros((len(y), 1))
     whole, cut = kind(), kind()
@@ -72,7 +85,7 @@ def test_blocks_may_be_cut_anywhere(kind, y, cuts, weighted):
     for p in pieces(len(y), cuts):
         now.append(cut.scores(x[:1]))
         parts.append(cut.learn(x[p], y[p], sample_weight=w[p]))
-    together = np.concatenate(parts) if kind is RunningMean else widened(parts)
+    together = np.concatenate(parts) if kind in NUMBERS else widened(parts)
     assert np.array_equal(scores, together, equal_nan=True)
     for one, part in zip(now, parts, strict=True):  # what it says now is what the next row scores
         if len(part):

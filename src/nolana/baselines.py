@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nolana.label_index import LabelIndex, flat
 
-__all__ = ["LastLabel", "MajorityClass", "RunningMean"]
+__all__ = ["LastLabel", "LastTarget", "MajorityClass", "RunningMean"]
 
 Array = NDArray[np.float64]
 
@@ -116,6 +116,39 @@ class LastLabel:
     def memory_bytes_(self) -> int:
         """Bytes of the labels and of the index of the last one."""
         return int(self._index.labels.nbytes + self._seen.nbytes + 8)
+
+
+class LastTarget:
+    """Predicts the target of the previous row, 0 before the first. A row of weight 0 is ignored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.baselines import LastTarget
+    >>> LastTarget().learn(np.zeros((4, 1)), [2.0, 4.0, 6.0, 0.0])
+    array([0., 2., 4., 6.])
+    """
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
+        """The target of the previous row, (n,)."""
+        targets, weights = _checked(X, y, sample_weight)
+        values = np.concatenate([[self._last], np.asarray(targets, dtype=np.float64)])
+        learned = np.concatenate([[True], weights > 0])
+        last = values[np.maximum.accumulate(np.where(learned, np.arange(len(values)), 0))]
+        self._last = float(last[-1])
+        return last[:-1]
+
+    def scores(self, X: Any) -> Array:
+        """The last target, for every row (n,)."""
+        return np.full(_rows(X), self._last)
+
+    @property
+    def memory_bytes_(self) -> int:
+        """Bytes of a number."""
+        return 8
 
 
 class RunningMean:

@@ -1,6 +1,7 @@
 """``nolana compare`` and its parts: methods at a budget, tuning, one measured pass."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_methods_have_the_budget_of_the_paper():
 
 def test_names_are_those_of_the_catalogue():
     everything = {"PA" if name == "PassiveAggressive" else name for name in rivals.catalogue()}
-    assert set(names("classification")) == everything | {"NOLANA", "NOLANA-SGD", "NOLANA-paper"}
+    assert set(names("classification")) == everything | {"NOLANA", "NOLANA-SGD", "NOLANA-paper", "stream"}
     assert set(TABLE) < set(names("regression"))
     assert "BSGD" not in names("regression")
     assert at_budget("passiveaggressive", Task("regression", 2, 20)).name == "PA"
@@ -182,6 +183,38 @@ def test_the_command_on_a_file(table, tmp_path):
     assert set(lines["PA"]) >= {"score", "spread", "microseconds_per_row", "bytes", "vectors", "parameters", "metric"}
 
 
+def test_the_stream_learner_has_the_bytes_of_nolana_or_those_of_the_option(table, tmp_path):
+    base = ["compare", str(table), "--target", "kind", "--shuffles", "1", "--out", str(tmp_path / "p.png")]
+    base += ["--methods", "stream,nolana"]
+    text = CliRunner().invoke(app, base).output
+    assert re.search(r"stream has at most 12\d,\d\d\d bytes: as many as NOLANA for two classes, and at least 32KB", text)
+    bytes_of = {line["method"]: line["bytes"] for line in json.loads(CliRunner().invoke(app, [*base, "--json"]).stdout)}
+    assert bytes_of["NOLANA"] - 3000 < bytes_of["stream"] <= bytes_of["NOLANA"]
+    for options, most in ((["--landmarks", "10"], 32 << 10), (["--memory", "64KB"], 64 << 10)):
+        lines = json.loads(CliRunner().invoke(app, [*base, *options, "--json"]).stdout)
+        used = next(line["bytes"] for line in lines if line["method"] == "stream")
+        assert 0.9 * most < used <= most
+    assert "65,536 bytes, by --memory" in CliRunner().invoke(app, [*base, "--memory", "64KB"]).output
+
+
+def test_the_stream_learner_has_more_bytes_where_its_features_need_them():
+    assert at_budget("stream", Task("classification", 2, 10)).build({}, 0).memory == 32 << 10
+    wide = at_budget("stream", Task("classification", 20_000, 1)).build({}, 0)
+    wide.learn(np.zeros((1, 20_000)), [0])
+    assert wide.memory_bytes_ <= wide.memory
+
+
+def test_regression_is_compared_with_baselines_of_numbers(tmp_path):
+    X, y = numbers(300)
+    path = tmp_path / "numbers.csv"
+    path.write_text("a,b,y\n" + "".join(f"{a:.5f},{b:.5f},{t:.5f}\n" for (a, b), t in zip(X, y, strict=True)))
+    base = ["compare", str(path), "--methods", "stream,PA", "--shuffles", "1", "--out", str(tmp_path / "p.png")]
+    done = CliRunner().invoke(app, [*base, "--json"])
+    lines = {line["method"]: line for line in json.loads(done.stdout)}
+    assert lines.keys() == {"stream", "PA", "mean so far", "last target seen"}
+    assert lines["stream"]["score"] < lines["mean so far"]["score"] < lines["last target seen"]["score"]
+
+
 def test_the_command_in_order_is_one_pass(table, tmp_path):
     done = CliRunner().invoke(
         app,
@@ -197,6 +230,8 @@ def test_the_command_in_order_is_one_pass(table, tmp_path):
     [
         (["--target", "colour"], "no column is named 'colour'"),
         (["--target", "kind", "--methods", "magic"], "'magic' is not a method"),
+        (["--target", "kind", "--memory", "much"], "--memory much is not a size"),
+        (["--target", "kind", "--memory", "1KB"], "--memory 1KB is out of range: at least 32KB"),
         (["--target", "kind", "--task", "regression"], "regression needs numbers"),
         (["--target", "kind", "--out", "picture.txt"], "must end in"),
     ],

@@ -15,10 +15,13 @@ from matplotlib.image import imread
 import nolana
 from commands import call, start, wait, wait_for
 from nolana import modelfile
-from nolana.cli.learner import LearnerOptions
+from nolana.cli.learner import METHODS, LearnerOptions
+from nolana.cli.summary import drift
+from nolana.methods import LEARNING_METHODS
 from nolana.options import declared
 from nolana.streams import SourceOptions
 
+SMALL = ("--method", "nolana", "--landmarks", "5")
 MAIN = [sys.executable, "-c", "from nolana.cli import main; main()"]
 
 
@@ -36,7 +39,10 @@ def write(path, n=2500, seed=0):
 
 
 def test_learn_predict_inspect(mail, tmp_path):
-    model, learn = tmp_path / "m.nolana", ("learn", mail, "--target", "kind", "--loss", "logistic")
+    model, learn = (
+        tmp_path / "m.nolana",
+        ("learn", mail, "--target", "kind", "--method", "nolana", "--loss", "logistic"),
+    )
     done = call(*learn, "--model", model, folder=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert "learned to the end" in done.out
@@ -80,6 +86,84 @@ def test_learn_predict_inspect(mail, tmp_path):
     done = call("inspect", model, folder=tmp_path)
     for shown in ("ham", "spam", "a, b, c", f"moved {expected.n_moves_:,} times", "mail.csv, finished"):
         assert shown in done.out
+
+
+def test_the_default_method_and_its_memory(mail, tmp_path):
+    model, learn = tmp_path / "m.nolana", ("learn", mail, "--target", "kind", "--memory", "100KB")
+    done = call(*learn, "--model", model, folder=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    for shown in (r"method     stream\n", r"experts    landmarks +weight +-?\d", r"drift      no alarm"):
+        assert re.search(shown, done.out), shown
+    assert re.search(r"memory     [\d,]+ bytes of at most 102,400\n", done.out)
+    assert all(len(line) <= 80 for line in done.out.splitlines()[1:])
+
+    expected = nolana.load(model)
+    assert type(expected).__name__ == "StreamClassifier"
+    done = call("predict", mail, "--model", model, "--proba", folder=tmp_path)
+    assert done.out.startswith("prediction,proba_ham,proba_spam\n")
+    done = call("inspect", model, folder=tmp_path)
+    bought = ", ".join(f"{size:,} {name}" for name, size in expected.sizes_.items())
+    assert f"\n           {bought}\n" in done.out
+    picture = tmp_path / "score.png"
+    facts = json.loads(call("inspect", model, "--json", "--plot", picture, folder=tmp_path).out)
+    assert facts["experts"] == expected.experts_
+    assert (facts["sizes"], facts["memory"], facts["method"]) == (expected.sizes_, 102_400, "stream")
+    assert facts["bytes"] == expected.memory_bytes_ <= 102_400
+    assert np.ptp(imread(picture)[:, :, :3], axis=2).max() > 0.5
+    for option, value, message in (
+        ("--memory", "1MB", "--memory 1MB differs from the model, which was made with --memory 100KB"),
+        ("--method", "FOGD", "--method FOGD differs from the model, which was made with --method stream"),
+    ):
+        done = call("learn", mail, "--model", model, option, value, folder=tmp_path)
+        assert done.code == 2
+        assert message in done.err
+
+
+def test_drift_alarms_are_shown(tmp_path):
+    source = write(tmp_path / "s.csv", 4000)
+    lines = source.read_text().splitlines()
+    other = {"spam": "ham", "ham": "spam"}
+    lines[2001:] = [line.replace(line.split(",")[3], other[line.split(",")[3]]) for line in lines[2001:]]
+    source.write_text("\n".join(lines))
+    done = call("learn", source, "--model", tmp_path / "m", "--target", "kind", "--json", folder=tmp_path)
+    summary = json.loads(done.out)
+    assert summary["drift"]
+    assert 2000 <= summary["drift"][0] < 2100
+    assert summary["experts"][0].keys() == {"name", "weight", "score", "bytes"}
+    done = call("inspect", tmp_path / "m", folder=tmp_path)
+    assert re.search(rf"drift      \d+ alarms?, (the last )?at rows? .*{summary['drift'][-1]:,}", done.out)
+
+
+def test_drift_in_words():
+    assert drift([]) == "no alarm"
+    assert drift([4000]) == "1 alarm, at row 4,000"
+    assert drift([3, 4000]) == "2 alarms, at rows 3, 4,000"
+    assert drift(list(range(7))) == "7 alarms, the last at rows 2, 3, 4, 5, 6"
+    assert drift(list(range(100))).startswith("at least 100 alarms, the last at rows 95, ")
+
+
+@pytest.mark.parametrize("method", ["fogd", "NOGD", "rbp"])
+def test_a_rival_has_scaled_rows(tmp_path, method):
+    """One feature in large units and one wild value: without scaling its accuracy is near chance."""
+    source, model = write(tmp_path / "s.csv"), tmp_path / "m"
+    rows = [line.split(",") for line in source.read_text().splitlines()]
+    rows[20][2] = "-9999"
+    text = "\n".join(f"{a}e4,{b},{c},{kind}" for a, b, c, kind in rows[1:])
+    source.write_text("a,b,c,kind\n" + text)
+    words = ("learn", source, "--target", "kind", "--model", model, "--method", method, "--json")
+    scaled = json.loads(call(*words, folder=tmp_path).out)
+    assert scaled["method"] == {"fogd": "FOGD", "NOGD": "NOGD", "rbp": "RBP"}[method]
+    assert scaled["experts"] is None
+    estimator = nolana.load(model)
+    assert estimator.scale
+    X, _ = nolana.streams.read(source, target="kind")
+    assert call("predict", source, "--model", model, folder=tmp_path).out.split()[1:] == estimator.predict(X).tolist()
+    plain = json.loads(call(*words, "--fresh", "--no-scale", folder=tmp_path).out)
+    assert scaled["recent"]["accuracy"] > plain["recent"]["accuracy"] + 0.1
+
+
+def test_the_help_names_every_method():
+    assert [method.short_name for method in LEARNING_METHODS] == METHODS.split(", ")
 
 
 @pytest.mark.parametrize(
@@ -139,9 +223,17 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (["learn", "{mail}", "--model", "{folder}/m", "--target", "a"], 1, "--categories hash or onehot"),
         (["learn", "{mail}", "--model", "{folder}/m", "--set", "colour=3"], 2, "no parameter 'colour'"),
         (["learn", "{mail}", "--model", "{folder}/m", "--set", "colour"], 2, "not name=value"),
-        (["learn", "{mail}", "--model", "{folder}/m", "--set", "rank=3"], 2, "rank=3 cannot be combined with solver"),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--method", "nolana", "--set", "rank=3"],
+            2,
+            "rank=3 cannot be combined with solver",
+        ),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "rmse"], 2, "'rmse' is for numbers"),
-        (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "log_loss"], 2, "needs probabilities"),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--method", "nolana", "--metrics", "log_loss"],
+            2,
+            "needs probabilities",
+        ),
         (
             ["learn", "{mail}", "--model", "{folder}/m", "--task", "clustering"],
             2,
@@ -153,6 +245,24 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (["learn", "{folder}/nan.csv", "--model", "{folder}/m"], 1, "nan.csv, line 3, column 1 (\"a\"): 'nan' is not"),
         (["learn", "{folder}/empty.csv", "--model", "{folder}/m"], 1, "the source is empty"),
         (["learn", "{folder}/header.csv", "--model", "{folder}/m"], 1, "there are no rows to learn"),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--landmarks", "5"],
+            2,
+            "--landmarks 5 cannot be combined with --method stream, the default; add --method nolana",
+        ),
+        (
+            ["evaluate", "{mail}", "--method", "FOGD", "--memory", "64KB"],
+            2,
+            "--memory 64KB cannot be combined with --method FOGD; leave it out, or choose a method that has it: stream",
+        ),
+        (["evaluate", "{mail}", "--no-scale"], 2, "--no-scale cannot be combined with --method stream, the default"),
+        (["evaluate", "{mail}", "--method", "magic"], 2, "--method magic is unknown; choose from stream, nolana, PA"),
+        (
+            ["evaluate", "{mail}", "--memory", "big"],
+            2,
+            "--memory big is not a size; write bytes, or for example '512KB'",
+        ),
+        (["evaluate", "{mail}", "--memory", "9KB"], 2, "--memory 9KB is out of range: at least 32KB and at most 1GB"),
         (["predict", "{mail}", "--model", "{folder}/none"], 2, "there is no file"),
         (["predict", "{mail}", "--model", "{mail}"], 1, "not a safetensors file"),
         (["predict", "{mail}", "--model", "{folder}/made", "--proba"], 2, "--loss logistic"),
@@ -170,7 +280,7 @@ def test_what_is_wrong_is_one_line_and_a_code(mail, tmp_path, words, code, messa
     (tmp_path / "header.csv").write_text("a,y\n")
     if "{folder}/made" in words:
         X = np.eye(3)
-        assert call("learn", mail, "--model", tmp_path / "made", "--landmarks", "5", folder=tmp_path).code == 0
+        assert call("learn", mail, "--model", tmp_path / "made", *SMALL, folder=tmp_path).code == 0
         assert nolana.load(tmp_path / "made").n_features_in_ == len(X)
     data = mail.read_bytes()
     done = call(*(word.format(mail=mail, folder=tmp_path) for word in words), folder=tmp_path)
@@ -202,6 +312,7 @@ def test_bad_rows_are_counted_and_put_aside(mail, tmp_path):
 def test_each_row_of_a_pipe_is_printed_at_once_and_ctrl_c_saves(tmp_path):
     model = tmp_path / "m"
     words = [*MAIN, "learn", "-", "--target", "y", "--model", str(model), "--each", "--json"]
+    words += ["--method", "nolana"]  # it has learned two rows after two rows
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         for i in range(20):
@@ -268,19 +379,26 @@ def test_standard_input_that_is_a_file_is_resumed(mail, tmp_path):
 def test_fresh_starts_anew(mail, tmp_path):
     words = ("learn", mail, "--model", tmp_path / "m")
     call(*words, folder=tmp_path)
-    assert call(*words, "--landmarks", "7", folder=tmp_path).code == 2
-    assert call(*words, "--landmarks", "7", "--fresh", folder=tmp_path).code == 0
+    assert call(*words, "--method", "nolana", "--landmarks", "7", folder=tmp_path).code == 2
+    assert call(*words, "--method", "nolana", "--landmarks", "7", "--fresh", folder=tmp_path).code == 0
     assert len(nolana.load(tmp_path / "m").landmarks_) == 7
     assert nolana.load(tmp_path / "m").scale
-    assert call(*words, "--no-scale", "--fresh", folder=tmp_path).code == 0
+    assert call(*words, "--method", "nolana", "--no-scale", "--fresh", folder=tmp_path).code == 0
     assert not nolana.load(tmp_path / "m").scale
 
 
-def test_a_terminal_sees_the_run(tmp_path):
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        (["--method", "nolana"], [r"[\d,]+ moves, model [\d,]+ bytes"]),
+        ([], [r"model [\d,]+ bytes", r"experts +landmarks +weight +-?\d", r"cells, fast +weight", r"drift +no alarm"]),
+    ],
+)
+def test_a_terminal_sees_the_run(tmp_path, method, expected):
     pty = pytest.importorskip("pty")
     source = write(tmp_path / "s.csv", 60_000)
     main, side = pty.openpty()
-    words = [*MAIN, "learn", str(source), "--model", str(tmp_path / "m"), "--checkpoint-every", "1000"]
+    words = [*MAIN, "learn", str(source), "--model", str(tmp_path / "m"), "--checkpoint-every", "1000", *method]
     process = subprocess.Popen(words, stdout=side, stderr=side, env=os.environ | {"TERM": "xterm", "COLUMNS": "100"})
     os.close(side)
     shown = b""
@@ -292,7 +410,7 @@ def test_a_terminal_sees_the_run(tmp_path):
     assert process.wait(60) == 0
     os.close(main)
     text = shown.decode()
-    for said in (r"\d+ %", r"[\d,]+ rows, [\d,]+ rows/s", r"accuracy \d\d", r"[\d,]+ moves, model [\d,]+ bytes"):
+    for said in (r"\d+ %", r"[\d,]+ rows, [\d,]+ rows/s", r"accuracy \d\d", *expected):
         assert re.search(said, text), said
 
 

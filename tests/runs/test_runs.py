@@ -34,7 +34,7 @@ from nolana.runs import (
     start,
 )
 
-SMALL = Recipe(parameters={"n_landmarks": 12})
+SMALL = Recipe(parameters={"n_landmarks": 12}, method="nolana")
 MIXED = SourceOptions(target="kind", categories="onehot", max_categories=3, missing="indicator", on_bad_row="skip")
 
 
@@ -95,12 +95,23 @@ def learned(source, model, options=MIXED, recipe=SMALL, every=None, stop_after=N
 
 @pytest.mark.parametrize("name", ["s.csv", "s.csv.gz", "s.jsonl", "s.parquet"])
 def test_stopped_at_any_block_it_ends_in_the_same_bytes(tmp_path, name):
-    source = write(tmp_path / name, 2300)
-    whole = learned(source, tmp_path / "whole")
-    assert learned(source, tmp_path / "often", every=Interval(rows=70)) == whole
+    stop_often(write(tmp_path / name, 2300), tmp_path, SMALL)
+
+
+@pytest.mark.parametrize("method", [None, "FOGD", "nogd", "Projectron", "PA"])
+def test_every_method_stopped_at_any_block_ends_in_the_same_bytes(tmp_path, method):
+    parameters = {} if method else {"memory": "64KB"}
+    stop_often(write(tmp_path / "s.csv", 2300), tmp_path, Recipe(parameters=parameters, method=method))
+    estimator = nolana.load(tmp_path / "parts")
+    assert method is None or estimator.scale
+
+
+def stop_often(source, tmp_path, recipe):
+    whole = learned(source, tmp_path / "whole", recipe=recipe)
+    assert learned(source, tmp_path / "often", recipe=recipe, every=Interval(rows=70)) == whole
     parts = tmp_path / "parts"
     for _ in range(40):
-        done = learned(source, parts, every=Interval(rows=130), stop_after=1)
+        done = learned(source, parts, recipe=recipe, every=Interval(rows=130), stop_after=1)
     assert done == whole
     info = Inspection(parts).facts()
     assert info["run"]["finished"]
@@ -174,6 +185,8 @@ def test_tables_of_the_same_shape_are_distinguished(tmp_path):
         (SourceOptions(), Recipe(parameters={"n_landmarks": 5}), Scoring(), "n_landmarks=5 .*n_landmarks=12"),
         (SourceOptions(), Recipe(parameters={"scale": False}), Scoring(), "scale=False.*scale=True"),
         (SourceOptions(), Recipe("regression"), Scoring(), "task='regression'.*for classification"),
+        (SourceOptions(), Recipe(method="fogd"), Scoring(), "method='fogd'.*method='nolana'"),
+        (SourceOptions(), Recipe(parameters={"memory": "2MB"}), Scoring(), "memory='2MB'.*made with no memory"),
         (SourceOptions(), Recipe(), Scoring(window=7), "window=7.*window=200"),
         (SourceOptions(), Recipe(), Scoring(("auc",)), "metrics=.*auc.*accuracy"),
     ],
@@ -185,6 +198,37 @@ def test_what_contradicts_the_file_is_refused_and_names_both(tmp_path, options, 
         resume(model, str(source), options, recipe, scoring)
     assert resume(model, str(source), MIXED, SMALL, Scoring(window=200))
     assert resume(model, str(source), SourceOptions(on_bad_row="skip"), Recipe("classification"), Scoring())
+
+
+def test_a_file_knows_its_memory(tmp_path):
+    source, model = write(tmp_path / "s.csv", 300), tmp_path / "model"
+    learned(source, model, recipe=Recipe(parameters={"memory": "64KB"}))
+    for same in ("65536", "64kb", "0.0625MB"):
+        assert resume(model, str(source), SourceOptions(), Recipe(parameters={"memory": same}), Scoring())
+    with pytest.raises(ConflictError, match=r"memory='2MB'.*memory='64KB'.*--fresh"):
+        resume(model, str(source), SourceOptions(), Recipe(parameters={"memory": "2MB"}), Scoring())
+    with pytest.raises(ConflictError, match=r"method='nolana'.*method='stream'.*--fresh"):
+        resume(model, str(source), SourceOptions(), Recipe(method="nolana"), Scoring())
+    facts = Inspection(model).facts()
+    assert facts["bytes"] <= facts["memory"] == 65536
+    assert facts["sizes"].keys() == {"landmarks", "grids", "slots", "recent rows"}
+    assert {record["name"] for record in facts["experts"]} >= {"landmarks", "cells, fast"}
+    assert facts["drift"] == []
+
+
+def test_a_parameter_of_another_method_is_refused_before_the_source_is_opened(tmp_path):
+    nowhere = str(tmp_path / "none.csv")
+    for recipe, message in (
+        (Recipe(parameters={"n_landmarks": 5}), "n_landmarks=5 .*method='stream', the default; add method='nolana'"),
+        (Recipe(parameters={"memory": "1MB"}, method="FOGD"), "memory='1MB' .*method='FOGD'; leave it out.*stream"),
+        (Recipe("regression", {"class_weight": "balanced"}), "class_weight='balanced' is not a .*task='regression'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            start(nowhere, SourceOptions(), recipe, Scoring())
+    with pytest.raises(ValueError, match="no form for regression; choose from stream, nolana"):
+        Recipe(method="bsgd").build("regression")
+    with pytest.raises(ValueError, match="method='magic' is unknown; choose from stream, nolana, PA"):
+        Recipe(method="magic")
 
 
 def test_a_model_saved_without_a_run_learns_and_predicts(tmp_path):
@@ -280,21 +324,26 @@ def test_the_label_of_a_row_that_is_left_out_leaves_no_trace(tmp_path):
 
 # kill -9
 
-LEARN = ("--target", "kind", "--categories", "onehot", "--missing", "mean", "--landmarks", "40")
+LEARN = ("--target", "kind", "--categories", "onehot", "--missing", "mean")
+METHODS = [
+    ("--method", "nolana", "--landmarks", "40"),
+    ("--memory", "100KB"),
+    ("--method", "FOGD"),
+]
 
 
-def arguments(folder, model):
+def arguments(folder, model, method=METHODS[0]):
     bad = f"quarantine={folder / (model + '.bad')}"
-    return ("learn", folder / "s.jsonl", "--model", folder / model, *LEARN, "--on-bad-row", bad)
+    return ("learn", folder / "s.jsonl", "--model", folder / model, *LEARN, *method, "--on-bad-row", bad)
 
 
-def disturbed(folder, kills, rows, seed):
+def disturbed(folder, kills, rows, seed, method=METHODS[0]):
     """Kill a run again and again at random moments, then let it end; both files must be those of an undisturbed one."""
     write(folder / "s.jsonl", rows)
     chance = random.Random(seed)
-    assert call(*arguments(folder, "undisturbed"), folder=folder).code == 0
+    assert call(*arguments(folder, "undisturbed", method), folder=folder).code == 0
     model, bad = folder / "model", folder / "model.bad"
-    words = (*arguments(folder, "model"), "--checkpoint-every", "100")
+    words = (*arguments(folder, "model", method), "--checkpoint-every", "100")
     inside = 0
     while inside < kills:
         killed = kill_after(chance.randrange(3), chance.uniform(0, 0.02), model, *words, folder=folder)
@@ -314,22 +363,25 @@ def assert_same(folder):
     assert (folder / "model.bad").read_bytes() == (folder / "undisturbed.bad").read_bytes()
 
 
-def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(tmp_path):
-    disturbed(tmp_path, 8, 3000, 1)
+@pytest.mark.parametrize("method", METHODS, ids=" ".join)
+def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(tmp_path, method):
+    disturbed(tmp_path, 8, 3000, 1, method)
     assert not list(tmp_path.glob(".*.tmp"))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(3))
-def test_fifty_kills(tmp_path, seed):
-    disturbed(tmp_path, 50, 6000, seed)
+@pytest.mark.parametrize("method", METHODS[:2], ids=" ".join)
+def test_fifty_kills(tmp_path, seed, method):
+    disturbed(tmp_path, 50, 6000, seed, method)
 
 
 @pytest.mark.parametrize("at", ["before fsync", "before rename", "after rename"])
-def test_killed_while_the_file_is_written(tmp_path, at):
+@pytest.mark.parametrize("method", METHODS[:2], ids=" ".join)
+def test_killed_while_the_file_is_written(tmp_path, at, method):
     write(tmp_path / "s.jsonl", 2500)
-    assert call(*arguments(tmp_path, "undisturbed"), folder=tmp_path).code == 0
-    words = (*arguments(tmp_path, "model"), "--checkpoint-every", "200")
+    assert call(*arguments(tmp_path, "undisturbed", method), folder=tmp_path).code == 0
+    words = (*arguments(tmp_path, "model", method), "--checkpoint-every", "200")
     assert call(*words, folder=tmp_path, before=partial(die_in_third_write, at)).code == -signal.SIGKILL
     rows = modelfile.read(tmp_path / "model")["run"]["evaluation"]["rows"]
     assert rows == (1400 if at == "after rename" else 1200)  # the first block has 1,000

@@ -83,6 +83,10 @@ def compare(
     ] = None,
     methods: Annotated[str | None, typer.Option(help="Names separated by commas, or all.")] = None,
     landmarks: Annotated[int, typer.Option(min=1, help="The budget: the memory that NOLANA needs for so many.")] = 100,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory of the method stream, such as 2MB. Default: the bytes of NOLANA."),
+    ] = None,
     shuffles: Annotated[int, typer.Option(min=1, help="Passes, each over the rows in another order.")] = 5,
     in_order: Annotated[bool, typer.Option("--in-order", help="One pass in the order of the file.")] = False,
     tune: Annotated[
@@ -93,7 +97,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("compare.png"),
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Compare NOLANA with other methods on your own data, at equal budget, each row predicted before it is learned."""
+    """Compare methods on your own data, at equal budget, each row predicted before it is learned."""
     from nolana.cli.compare import execute
 
     execute(
@@ -102,6 +106,7 @@ def compare(
         task=task,
         methods=methods,
         landmarks=landmarks,
+        memory=memory,
         shuffles=shuffles,
         in_order=in_order,
         tuned=tune,

@@ -17,21 +17,22 @@ from rich.table import Table
 from nolana import baselines, plot, streams
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
-from nolana.cli.options import blame_option, blame_source
+from nolana.cli.options import blame_option, blame_source, words_of_command_line
 from nolana.cli.progress import progress_bar
 from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, infer_task, one_pass, standardised
+from nolana.estimators.stream import memory_of
 from nolana.evaluate import Progress as Seen
-from nolana.methods import TABLE, MethodAtBudget, Task, at_budget, names
+from nolana.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
 from nolana.tuning import Facts, Point, distance_of, tune
 
 Array = NDArray[np.float64]
 
-DEFAULT = ("NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
+DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
 BASELINES = {
     "classification": {"majority class": baselines.MajorityClass, "last label seen": baselines.LastLabel},
-    "regression": {"mean so far": baselines.RunningMean, "last target seen": baselines.LastLabel},
+    "regression": {"mean so far": baselines.RunningMean, "last target seen": baselines.LastTarget},
 }
 SCORES = {"accuracy": ("accuracy %", 100.0, "{:.2f}"), "rmse": ("RMSE", 1.0, "{:.4g}")}
 
@@ -69,6 +70,7 @@ def execute(
     task: str | None,
     methods: str | None,
     landmarks: int,
+    memory: str | None,
     shuffles: int,
     in_order: bool,
     tuned: bool,
@@ -80,11 +82,12 @@ def execute(
     """Compare the methods, print the table and write the picture to `out`."""
     with blame_option("--out"):
         plot.check(out)
+    limit = None if memory is None else _bytes(memory)
     X, y = digits() if data is None else _read(data, options)
     title = "scikit-learn's digits" if data is None else data.name
     rows = _rows(title, X, y, task, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
     with blame_option("--methods"):
-        wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks))
+        wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit))
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
     with one_blas_thread(), _bar() as bar:
         table, curves = _compare(rows, wanted, seeds, tuned, bar)
@@ -94,7 +97,14 @@ def execute(
     if as_json:
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
     else:
-        _print(table, rows, metric, landmarks, len(seeds), tuned, in_order, out)
+        _print(table, rows, metric, landmarks, _memory_of_stream(wanted), len(seeds), tuned, in_order, out)
+
+
+def _bytes(memory: str) -> int:
+    try:
+        return memory_of(memory)
+    except ValueError as error:
+        raise typer.BadParameter(words_of_command_line(str(error))) from error
 
 
 def _rows(
@@ -202,6 +212,15 @@ def _line(name: str, runs: list[PassResult], parameters: dict[str, Any]) -> Line
     )
 
 
+def _memory_of_stream(wanted: list[MethodAtBudget]) -> str | None:
+    """How much memory the stream learner has; None where it is not compared."""
+    stream = next((method for method in wanted if method.method is STREAM), None)
+    if stream is None:
+        return None
+    text = f"stream has at most {stream.build({}, 0).memory:,} bytes"
+    return text + (", by --memory." if stream.task.memory else ": as many as NOLANA for two classes, and at least 32KB.")
+
+
 def _bar() -> Progress:
     return progress_bar(
         BarColumn(bar_width=30),
@@ -217,6 +236,7 @@ def _print(
     rows: Rows,
     metric: str,
     landmarks: int,
+    note: str | None,
     passes: int,
     tuned: bool,
     in_order: bool,
@@ -239,6 +259,8 @@ def _print(
     console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
     console.print(f"Each method has the memory of {landmarks} landmarks; {order}.")
     console.print(grid)
+    if note is not None:
+        console.print(note)
     if rows.scaled:
         console.print("Features are standardised by the rows up to each row (--no-scale: as they are).")
     if tuned:

@@ -44,4 +44,4 @@ def _draw(run: Run, out: Path) -> None:
     metric = next(iter(run.evaluation.metrics))
     with blame_option("--out"):
         title = f"{run.stream.name}: each row predicted before it was learned"
-        plot.running_scores({"NOLANA": run.evaluation.history}, metric, out, title)
+        plot.running_scores({run.method: run.evaluation.history}, metric, out, title)

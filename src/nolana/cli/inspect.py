@@ -9,7 +9,7 @@ import typer
 from nolana import plot as pictures
 from nolana.cli.options import blame_option, exit_when_unread
 from nolana.cli.output import json_text
-from nolana.cli.summary import bad_rows, labels, print_lines, scores
+from nolana.cli.summary import bad_rows, drift, experts, labels, memory, print_lines, scores
 from nolana.runs import Inspection
 
 MOST_COLUMNS = 12
@@ -36,6 +36,8 @@ def execute(model: Path, *, plot: Path | None, as_json: bool) -> None:
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     run = facts["run"]
+    if facts["method"] is not None:
+        yield "method", facts["method"]
     yield "rows", f"{facts['rows']:,} learned"
     if facts["classes"] is not None:
         yield "task", f"classification, {labels(facts['classes'])}"
@@ -47,7 +49,11 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         kernel = f"{facts['parameters']['kernel']}, gamma {facts['gamma']:.4g}, threshold {facts['threshold']:.4g}"
         yield "landmarks", f"{facts['landmarks']:,} of {facts['most_landmarks']:,}, moved {facts['moves']:,} times"
         yield "kernel", kernel
-    yield "memory", f"{facts['bytes']:,} bytes"
+    yield "memory", memory(facts["bytes"], facts["memory"])
+    if facts["experts"] is not None:
+        yield "", ", ".join(f"{size:,} {name}" for name, size in facts["sizes"].items())
+        yield from experts(facts["experts"], facts["task"])
+        yield "drift", drift(facts["drift"])
     if run is None:
         yield "run", "none: saved without a source and a score"
         return
@@ -63,11 +69,22 @@ def _columns(columns: dict[str, str]) -> str:
 
 
 def _draw(inspection: Inspection, facts: dict[str, Any], plot: Path) -> None:
+    metric = next(iter(facts["run"]["score"]), None) if facts["run"] else None
     if facts["landmarks"] is None:
-        raise typer.BadParameter(f"a {facts['estimator']} has no landmarks to draw", param_hint="--plot")
+        _draw_score(inspection, facts, metric, plot)
+        return
     model = inspection.estimator
     predicted = model.predict(model.landmarks_) if hasattr(model, "predict") else None
-    metric = next(iter(facts["run"]["score"]), None) if facts["run"] else None
     title = f"{facts['file']}: {facts['rows']:,} rows, {facts['landmarks']:,} landmarks, {facts['moves']:,} moves"
     with blame_option("--plot"):
         pictures.portrait(plot, title, inspection.plane(), predicted, model.counts_, inspection.history, metric)
+
+
+def _draw_score(inspection: Inspection, facts: dict[str, Any], metric: str | None, plot: Path) -> None:
+    """The score over time of a model without landmarks."""
+    if metric is None or not inspection.history:
+        what = f"a {facts['estimator']} that was saved without a score has nothing to draw"
+        raise typer.BadParameter(what, param_hint="--plot")
+    title = f"{facts['file']}: {facts['rows']:,} rows"
+    with blame_option("--plot"):
+        pictures.running_scores({facts["method"]: inspection.history}, metric, plot, title)

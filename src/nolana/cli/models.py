@@ -86,7 +86,7 @@ def predict(
         Group(READ, ("target", "features", "ignore", "format", "header", "delimiter", "on_bad_row")),
     ],
     out: Annotated[Path | None, typer.Option(help="A file, written as a whole at the end. Default: stdout.")] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Probabilities too (models with the logistic loss).")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Probabilities too (stream, or the logistic loss).")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the rows of a source; columns are matched by name, and labels are not needed."""
@@ -119,10 +119,10 @@ def evaluate(
 @models.command()
 def inspect(
     model: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")],
-    plot: Annotated[Path | None, typer.Option(help="A picture of landmarks and score: .png, .svg or .pdf.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="A picture of score and landmarks: .png, .svg or .pdf.")] = None,
     json: Json = False,
 ) -> None:
-    """Print the contents of a model file: rows, classes, landmarks, moves, bytes, scores."""
+    """Print the contents of a model file: method, rows, classes, memory, experts, drift alarms, scores."""
     from nolana.cli.inspect import execute
 
     execute(model, plot=plot, as_json=json)

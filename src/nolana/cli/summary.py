@@ -12,13 +12,17 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from nolana.estimators.stream import StreamModel, memory_of
 from nolana.runs import Run, Stop, resident_bytes
 
-__all__ = ["bad_rows", "labels", "lines", "live_view", "print_lines", "scores", "summary"]
+__all__ = ["bad_rows", "drift", "experts", "labels", "lines", "live_view", "memory", "print_lines", "scores", "summary"]
 
 IN_PER_CENT = ("accuracy", "balanced_accuracy", "auc")
 REFRESH = 0.1  # seconds between two pictures of the live view
+LARGEST_SHARE = 0.05  # of the time of a run, for pictures of the live view
 MOST_LABELS = 8
+MOST_ALARMS = 5
+ALL_ALARMS = 100  # a model remembers so many
 NAME_WIDTH = 11
 
 
@@ -45,12 +49,36 @@ def bad_rows(reasons: Mapping[str, int]) -> str:
     return f"{sum(reasons.values()):,} left out (" + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ")"
 
 
+def experts(records: list[dict[str, Any]], task: str) -> Iterator[tuple[str, str]]:
+    """A line for each expert of a stream model: its weight in the stack, and its score over the last rows."""
+    width = max(len(record["name"]) for record in records)
+    for i, record in enumerate(records):
+        recent = f"{100 * record['score']:.1f} %" if task == "classification" else f"RMSE {record['score']:.4g}"
+        yield "" if i else "experts", f"{record['name']:<{width}}  weight {record['weight']:5.2f}, recently {recent}"
+
+
+def drift(rows: list[int]) -> str:
+    """The drift alarms: how many, and the rows of the last ones."""
+    if not rows:
+        return "no alarm"
+    count = f"{len(rows)} alarm{'s' * (len(rows) > 1)}" if len(rows) < ALL_ALARMS else f"at least {ALL_ALARMS} alarms"
+    last = ", ".join(f"{row:,}" for row in rows[-MOST_ALARMS:])
+    return f"{count}, {'the last ' if len(rows) > MOST_ALARMS else ''}at row{'s' * (len(rows) > 1)} {last}"
+
+
+def memory(nbytes: int, limit: int | None) -> str:
+    """Bytes of a model, and how many it may have."""
+    return f"{nbytes:,} bytes" + ("" if limit is None else f" of at most {limit:,}")
+
+
 def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
     """The results of a run, in JSON's types."""
     model = run.estimator
     classes = getattr(model, "classes_", None)
+    stream = isinstance(model, StreamModel)
     return {
         "source": run.stream.name,
+        "method": run.method,
         "task": run.task,
         "rows": run.rows,
         "new_rows": run.new_rows,
@@ -63,6 +91,9 @@ def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
         "landmarks": len(model.landmarks_) if hasattr(model, "landmarks_") else None,
         "moves": getattr(model, "n_moves_", None),
         "bytes": model.memory_bytes_,
+        "memory": memory_of(model.memory) if stream else None,
+        "experts": model.experts_ if stream else None,
+        "drift": model.drift_ if stream else None,
         "bad_rows": run.stream.bad_rows_by_reason,
         "seconds": round(seconds, 3),
         "rows_per_second": round(run.new_rows / seconds) if seconds else None,
@@ -75,11 +106,15 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """A summary as names and values."""
     before = facts["rows"] - facts["new_rows"]
     yield "rows", f"{facts['new_rows']:,}" + (f" and {before:,} before" if before else "")
+    yield "method", facts["method"]
     yield "task", facts["task"] + (f", {labels(facts['classes'])}" if facts["classes"] is not None else "")
     yield "score", scores(facts["metrics"], facts["recent"], facts["window"])
     if facts["landmarks"] is not None:
         yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"
-    yield "memory", f"{facts['bytes']:,} bytes"
+    if facts["experts"] is not None:
+        yield from experts(facts["experts"], facts["task"])
+        yield "drift", drift(facts["drift"])
+    yield "memory", memory(facts["bytes"], facts["memory"])
     if facts["bad_rows"]:
         yield "bad rows", bad_rows(facts["bad_rows"])
     if facts["new_rows"]:
@@ -104,14 +139,16 @@ def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
         yield None
         return
     begun = refreshed = time.monotonic()
+    pause = REFRESH
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def refresh(run: Run) -> None:
-            nonlocal refreshed
+            nonlocal refreshed, pause
             now = time.monotonic()
-            if now - refreshed >= REFRESH:
-                refreshed = now
+            if now - refreshed >= pause:
                 live.update(_picture(run, now - begun), refresh=True)
+                refreshed = time.monotonic()
+                pause = max(REFRESH, (refreshed - now) / LARGEST_SHARE)  # reading the experts of a large model is slow
 
         yield refresh
 
@@ -120,12 +157,17 @@ def _picture(run: Run, seconds: float) -> Group:
     model, share, resident = run.estimator, run.stream.share, resident_bytes()
     first = f"{run.rows:,} rows, {run.new_rows / seconds:,.0f} rows/s"
     second = scores(run.evaluation.metrics, run.recent, run.evaluation.window)
-    third = f"{getattr(model, 'n_moves_', 0):,} moves, model {model.memory_bytes_:,} bytes"
+    third = f"model {model.memory_bytes_:,} bytes"
+    if hasattr(model, "n_moves_"):
+        third = f"{model.n_moves_:,} moves, {third}"
     if resident is not None:
         third += f", process {resident / 2**20:,.0f} MB"
     if run.stream.bad_rows:
         third += f", {run.stream.bad_rows:,} bad rows"
     parts: list[Any] = [Text(first), Text(second), Text(third)]
+    if isinstance(model, StreamModel):
+        named = [*experts(model.experts_, run.task), ("drift", drift(model.drift_))]
+        parts += [Text(f"{name:<{NAME_WIDTH}}{text}") for name, text in named]
     if share is not None:
         bar = Table.grid(padding=(0, 1))
         bar.add_row(ProgressBar(total=1.0, completed=share, width=40), Text(f"{100 * share:.0f} %"))

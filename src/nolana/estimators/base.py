@@ -55,6 +55,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_epochs(self) -> None:
         integer("max_iter", self.max_iter, 1)
 
+    def _accepts(self, learner: Driver) -> bool:
+        """Whether a learner of a file can be this estimator's."""
+        return type(learner) is self._learner_class
+
     def _largest(self) -> float:
         """Feature values beyond this are refused."""
         raise NotImplementedError

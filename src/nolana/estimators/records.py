@@ -52,7 +52,7 @@ def estimator_of(kind: Any, node: Node, objects: Mapping[str, Any]) -> Any:
     if unused:
         raise ValueError(f"{unused[0]} is in the file; pass only objects that a file cannot hold")
     estimator = kind(**parameters)
-    if type(learner) is not estimator._learner_class:
+    if not estimator._accepts(learner):
         raise ModelFileError(f"{fields['learner'].place}: this is no learner of {kind.__name__}")
     estimator._learner = learner
     estimator._restore_fitted(fields["fitted"])

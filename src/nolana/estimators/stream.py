@@ -28,8 +28,9 @@ def memory_of(memory: Any) -> int:
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)?\s*", memory, re.IGNORECASE)
         if match is None:
             raise ValueError(f"memory={memory!r} is not a size; write bytes, or for example '512KB', '2MB', '1GB'")
-        memory = int(float(match[1]) * UNITS[(match[2] or "").upper()])
-    bytes = integer("memory", memory, 1)
+        bytes = int(float(match[1]) * UNITS[(match[2] or "").upper()])
+    else:
+        bytes = integer("memory", memory, 1)
     if not SMALLEST_MEMORY <= bytes <= LARGEST_MEMORY:
         raise ValueError(f"memory={memory!r} is out of range: at least 32KB and at most 1GB")
     return bytes

@@ -15,6 +15,7 @@ from nolana.learners import version1
 from nolana.learners.driver import Driver
 from nolana.learners.landmark import LandmarkLearner
 from nolana.learners.memory import bytes_needed, bytes_of, check_room, room_for
+from nolana.learners.scaled import ScaledLearner
 from nolana.learners.stream import StreamLearner
 from nolana.learners.warmup import WarmupLearner
 from nolana.modelfile.node import Node
@@ -36,7 +37,9 @@ def record_of(learner: Driver) -> Tree:
                 f"the model has diverged ({name} holds numbers that are not finite) and was not written. Remedies: "
                 + "; ".join(learner.remedies())
             )
-    driver = next(name for name, kind in DRIVERS.items() if type(learner) is kind)
+    scaled = isinstance(learner, ScaledLearner)
+    inner = learner.inner if isinstance(learner, ScaledLearner) else learner
+    driver = next(name for name, kind in DRIVERS.items() if type(inner) is kind)
     record: dict[str, Tree] = {
         "driver": driver,
         "spec": specs.record_of(learner.spec),
@@ -45,6 +48,8 @@ def record_of(learner: Driver) -> Tree:
         "outputs": learner.outputs,
         "learned": learned,
     }
+    if scaled:
+        record["scaled"] = True
     return record | room_for(bytes_needed(learner.spec, learner.n_features, learner.outputs), bytes_of(record))
 
 
@@ -52,7 +57,7 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
     """The learner of a record; `objects` has what a file cannot hold."""
     if "kind" in node.entries():
         node = version1.upgraded(node)
-    fields = node.fields("driver", "spec", "options", "features", "outputs", "learned", optional=("room",))
+    fields = node.fields("driver", "spec", "options", "features", "outputs", "learned", optional=("room", "scaled"))
     kind = DRIVERS[fields["driver"].text(DRIVERS)]
     features, outputs = fields["features"].integer(1, MOST_FEATURES), fields["outputs"].integer(0)
     spec = specs.spec_of(fields["spec"], Online, features, objects)
@@ -61,6 +66,8 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
     learned = _learned(fields["learned"], outputs, kind is StreamLearner)
     try:
         learner = kind(spec, kind.options_class(**options), features, outputs)
+        if "scaled" in fields and fields["scaled"].flag():
+            learner = ScaledLearner(learner)
         learner.restore(learned)
         unknown = learned.keys() ^ learner.state().keys()
     except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError, MemoryError) as error:

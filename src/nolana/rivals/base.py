@@ -8,9 +8,10 @@ from sklearn.utils import check_random_state
 
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.classification import OnlineClassifier
-from nolana.estimators.parameters import choice, integer, loss_of, number
+from nolana.estimators.parameters import choice, flag, integer, loss_of, number
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.learners.driver import Driver
+from nolana.learners.scaled import ScaledLearner
 from nolana.learners.warmup import WarmupLearner, WarmupOptions
 from nolana.reference.losses import CLASSIFICATION, REGRESSION
 from nolana.specs import Spec
@@ -20,9 +21,14 @@ Array = NDArray[np.float64]
 
 @parameters
 class RivalParameters(OnlineEstimator):
-    """Parameters of every rival, and the learner that they describe."""
+    """Parameters of every rival, and the learner that they describe.
+
+    ``scale=True`` scales the features robustly online, as `nolana.StreamClassifier` does; kernel widths then are for
+    scaled features.
+    """
 
     gamma: float | str = "variance"
+    scale: bool = False
     max_iter: int = 1
     shuffle: bool = False
     random_state: Any = None
@@ -37,12 +43,22 @@ class RivalParameters(OnlineEstimator):
         raise NotImplementedError
 
     def _make_learner(self, n_features: int, outputs: int) -> Driver:
+        learner = self._make_unscaled(n_features, outputs)
+        return ScaledLearner(learner) if flag("scale", self.scale) else learner
+
+    def _make_unscaled(self, n_features: int, outputs: int) -> Driver:
         options = WarmupOptions(self._gamma(), self._width)
         return WarmupLearner(self._spec(n_features), options, n_features, outputs)
+
+    def _accepts(self, learner: Driver) -> bool:
+        if isinstance(learner, ScaledLearner):
+            return self.scale and super()._accepts(learner.inner)
+        return not self.scale and super()._accepts(learner)
 
     def _check_parameters(self) -> None:
         self._spec(1)
         self._gamma()
+        flag("scale", self.scale)
 
     def _largest(self) -> float:
         return WarmupLearner.largest

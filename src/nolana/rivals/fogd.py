@@ -53,6 +53,7 @@ class FOGDClassifier(RivalClassifier, FOGDParameters):
     epsilon, center : of the regressor.
     learning_rate : None: the authors' 2e-3 (regression: 6e-4) times D.
     schedule, regularization : as in `nolana.NolanaClassifier` with sgd.
+    scale : whether features are scaled robustly online, as in `nolana.StreamClassifier`; gamma is then for scaled rows.
     max_iter, shuffle, random_state : of ``fit``; random_state also draws the projections.
     """
 

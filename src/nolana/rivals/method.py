@@ -94,7 +94,7 @@ class Method:
 
     def solves(self, task: str) -> bool:
         """Whether the method has an estimator for "classification" or for "regression"."""
-        return self._class_for(task) is not None
+        return self.class_for(task) is not None
 
     def axes_for(self, task: str) -> tuple[Axis | Choice, ...]:
         """The parameters to tune for a task."""
@@ -102,7 +102,7 @@ class Method:
 
     def at_budget(self, budget: Budget, task: str = "classification", /, **parameters: Any) -> Any:
         """An estimator that fits a budget; `parameters` take precedence over the sizes."""
-        estimator_class = self._class_for(task)
+        estimator_class = self.class_for(task)
         if estimator_class is None:
             raise ValueError(
                 f"{self.name} has no regression form; choose a method of nolana.rivals.catalogue() whose regressor is "
@@ -110,7 +110,8 @@ class Method:
             )
         return self.constructor(estimator_class)(**(dict(self.sizes(budget)) | parameters))
 
-    def _class_for(self, task: str) -> Any:
+    def class_for(self, task: str) -> Any:
+        """The estimator class for "classification" or for "regression"; None where there is none."""
         classes = {"classification": self.classifier, "regression": self.regressor}
         if task not in classes:
             raise ValueError(f"task={task!r} is unknown; choose 'classification' or 'regression'")

@@ -6,7 +6,7 @@ import numpy as np
 
 from nolana import reference
 from nolana.estimators.base import parameters
-from nolana.estimators.parameters import gamma_of, integer, kernel_of, number, rank_of
+from nolana.estimators.parameters import flag, gamma_of, integer, kernel_of, number, rank_of
 from nolana.learners.driver import learner_spec
 from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
 from nolana.reference.heads.sgd import SGD
@@ -53,12 +53,13 @@ class NOGDParameters(LossParameters):
         rank = rank_of(self.rank, integer("n_landmarks", self.n_landmarks, 1))
         return LandmarkOptions(gamma_of(self.gamma), np.inf, RIDGE, scale=False, rank=rank)
 
-    def _make_learner(self, n_features: int, outputs: int) -> LandmarkLearner:
+    def _make_unscaled(self, n_features: int, outputs: int) -> LandmarkLearner:
         return LandmarkLearner(self._spec(n_features), self._options(), n_features, outputs)
 
     def _check_parameters(self) -> None:
         self._spec(1)
         self._options()
+        flag("scale", self.scale)
 
     def _largest(self) -> float:
         return float(kernel_of(self.kernel, self.degree, self.coef0).build(reference).largest_value)
@@ -77,6 +78,7 @@ class NOGDClassifier(RivalClassifier, NOGDParameters):
         "epsilon_insensitive".
     epsilon, center : of the regressor.
     learning_rate, regularization : eta and lambda.
+    scale : whether features are scaled robustly online, as in `nolana.StreamClassifier`; gamma is then for scaled rows.
     max_iter, shuffle, random_state : of ``fit``.
     """
 

@@ -63,6 +63,7 @@ class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, PassiveAggres
         set without a bound.
     gamma, degree, coef0 : of the kernel, as in `RBPClassifier`; without meaning for "linear".
     epsilon, center : of the regressor; without meaning here.
+    scale : whether features are scaled robustly online, as in `nolana.StreamClassifier`; gamma is then for scaled rows.
     max_iter, shuffle, random_state : of ``fit``.
 
     Examples

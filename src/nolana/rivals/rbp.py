@@ -15,6 +15,7 @@ class RBPClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type
     budget : support vectors at most.
     kernel, degree, coef0 : as in `nolana.NolanaClassifier`.
     gamma : kernel width; "variance": 4 over the mean squared distance of the first rows.
+    scale : whether features are scaled robustly online, as in `nolana.StreamClassifier`; gamma is then for scaled rows.
     max_iter, shuffle, random_state : of ``fit``; random_state also chooses the vector that is removed.
     """
 

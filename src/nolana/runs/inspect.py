@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import ModelFileError
+from nolana.estimators.stream import StreamModel, memory_of
 from nolana.evaluate import Evaluation, Point
+from nolana.methods import method_of
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.score import Scoring
@@ -51,6 +53,7 @@ class Inspection:
         model = self.estimator
         predicts = hasattr(model, "predict")
         classes = getattr(model, "classes_", None)
+        method, stream = method_of(model), isinstance(model, StreamModel)
         return {
             "file": self.path,
             "file_bytes": os.path.getsize(self.path),
@@ -59,12 +62,17 @@ class Inspection:
             "rows": model.n_rows_,
             "features": int(model.n_features_in_),
             "classes": None if classes is None else classes.tolist(),
+            "method": None if method is None else method.short_name,
             "landmarks": len(model.landmarks_) if hasattr(model, "landmarks_") else None,
             "most_landmarks": getattr(model, "n_landmarks", None),
             "moves": getattr(model, "n_moves_", None),
             "gamma": getattr(model, "gamma_", None),
             "threshold": getattr(model, "threshold_", None),
             "bytes": model.memory_bytes_,
+            "memory": memory_of(model.memory) if stream else None,
+            "sizes": model.sizes_ if stream else None,
+            "experts": model.experts_ if stream else None,
+            "drift": model.drift_ if stream else None,
             "parameters": _plain(model.get_params(deep=False)),
             "run": None if self.saved is None else self._run(self.saved),
         }

@@ -46,8 +46,8 @@ class Predictor:
             raise ConflictError(f"{os.fspath(path)}: a {type(self.estimator).__name__} has no predictions")
         if probabilities and not hasattr(self.estimator, "predict_proba"):
             raise ConflictError(
-                f"{os.fspath(path)}: this model has no probabilities; learn one with --loss logistic, or leave out "
-                "--proba"
+                f"{os.fspath(path)}: this model has no probabilities; learn one with the default method or with --loss "
+                "logistic, or leave out --proba"
             )
         self._probabilities = probabilities
         try:

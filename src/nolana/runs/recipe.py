@@ -1,7 +1,7 @@
 """The learner of a new run."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +11,15 @@ from sklearn.base import is_classifier
 
 from nolana.comparison import METRICS, infer_task
 from nolana.errors import ConflictError
-from nolana.estimators import NolanaClassifier, NolanaRegressor
+from nolana.estimators.stream import memory_of
+from nolana.methods import LEARNING_METHODS, STREAM, method_by_name, method_of
+from nolana.rivals import Method
 
 __all__ = ["Recipe", "task_of"]
 
-CLASSES: Mapping[str, Any] = {"classification": NolanaClassifier, "regression": NolanaRegressor}
 DEFAULTS: Mapping[str, Any] = {"scale": True, "random_state": 0}  # where a run differs from the estimators
+EQUAL_VALUES: Mapping[str, Callable[[Any], Any]] = {"memory": memory_of}  # "1MB" and "1024KB" are the same
+MOST_REMEDIES = 3
 
 
 def task_of(estimator: Any) -> str:
@@ -31,20 +34,24 @@ class Recipe:
     Parameters
     ----------
     task : "classification" or "regression"; None: inferred from the labels of the first block.
-    parameters : of the estimator, by name. Features are standardised unless ``scale`` is False.
+    parameters : of the estimator, by name. Features are scaled unless ``scale`` is False.
+    method : "stream", "nolana" or a name of `nolana.rivals.catalogue()`, in upper or lower case; None: "stream", or the
+        method of the model file.
     """
 
     task: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    method: str | None = None
 
     def __post_init__(self) -> None:
         if self.task is not None and self.task not in METRICS:
             raise ValueError(f"task={self.task!r} is not one of: {', '.join(METRICS)}")
-        tasks = (self.task,) if self.task else tuple(CLASSES)
-        legal = sorted({name for task in tasks for name in inspect.signature(CLASSES[task]).parameters})
+        method = self._method()
+        known = {name for each in LEARNING_METHODS for name in parameters_of(each)}
         for name in self.parameters:
-            if name not in legal:
-                raise ValueError(f"there is no parameter {name!r}; the parameters are: {', '.join(legal)}")
+            if name not in known:
+                legal = ", ".join(sorted(parameters_of(method, self.task)))
+                raise ValueError(f"there is no parameter {name!r}; the parameters of {method.short_name} are: {legal}")
 
     def infer_task(self, y: NDArray[Any]) -> str:
         """The task, inferred from labels where it is not specified."""
@@ -53,10 +60,30 @@ class Recipe:
             raise ValueError(f"regression needs numbers as targets, got {y[:3].tolist()}; check the target")
         return task
 
+    def check_new(self) -> None:
+        """ValueError where the method of a new run does not have a parameter, with the methods that have it."""
+        method = self._method()
+        for name, value in self.parameters.items():
+            if name in parameters_of(method, self.task):
+                continue
+            others = [other.short_name for other in LEARNING_METHODS if name in parameters_of(other, self.task)]
+            if not others:
+                raise ValueError(f"{name}={value!r} is not a parameter for task={self.task!r}; leave it out")
+            remedy = f"add method={others[0]!r}"
+            if self.method is not None:
+                remedy = f"leave it out, or choose a method that has it: {', '.join(others[:MOST_REMEDIES])}"
+            used = f"method={method.short_name!r}" + (", the default" if self.method is None else "")
+            raise ValueError(f"{name}={value!r} cannot be combined with {used}; {remedy}")
+
     def build(self, task: str) -> Any:
         """The estimator, its parameters checked."""
+        method = self._method()
+        if not method.solves(task):
+            others = ", ".join(other.short_name for other in LEARNING_METHODS if other.solves(task))
+            raise ValueError(f"method={method.short_name!r} has no form for {task}; choose from {others}")
+        defaults = {name: value for name, value in DEFAULTS.items() if name in parameters_of(method, task)}
         try:
-            estimator = CLASSES[task](**(dict(DEFAULTS) | dict(self.parameters)))
+            estimator = method.class_for(task)(**(defaults | dict(self.parameters)))
         except TypeError as error:
             raise ValueError(f"for {task}: {error}") from error
         estimator._check_parameters()
@@ -67,12 +94,26 @@ class Recipe:
         task = task_of(estimator)
         if self.task not in (None, task):
             raise ConflictError(f"task={self.task!r} differs from the model, which is for {task}")
+        made_by = method_of(estimator)
+        if self.method is not None and method_by_name(self.method) is not made_by:
+            name = type(estimator).__name__ if made_by is None else f"method={made_by.short_name!r}"
+            raise ConflictError(f"method={self.method!r} differs from the model, which was made with {name}")
         parameters = estimator.get_params(deep=False)
         for name, value in self.parameters.items():
-            if name not in parameters or not _same(parameters[name], value):
+            if name not in parameters or not _same(name, parameters[name], value):
                 made = f"{name}={parameters[name]!r}" if name in parameters else f"no {name}"
                 raise ConflictError(f"{name}={value!r} differs from the model, which was made with {made}")
 
+    def _method(self) -> Method:
+        return STREAM if self.method is None else method_by_name(self.method)
 
-def _same(a: Any, b: Any) -> bool:
-    return bool(np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object)))
+
+def parameters_of(method: Method, task: str | None = None) -> set[str]:
+    """The parameters of a method's estimator for a task; None: for any task."""
+    classes = [method.class_for(each) for each in ((task,) if task else METRICS)]
+    return {name for cls in classes if cls is not None for name in inspect.signature(cls).parameters}
+
+
+def _same(name: str, a: Any, b: Any) -> bool:
+    value = EQUAL_VALUES.get(name, lambda value: value)
+    return bool(np.array_equal(np.asarray(value(a), dtype=object), np.asarray(value(b), dtype=object)))

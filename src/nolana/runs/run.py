@@ -9,6 +9,7 @@ import numpy as np
 
 from nolana.errors import StreamError
 from nolana.evaluate import Evaluation, Progress
+from nolana.methods import method_of
 from nolana.metrics import Predictions
 from nolana.runs.checkpoints import SECTION, Checkpoints, SavedRun
 from nolana.runs.recipe import task_of
@@ -49,6 +50,8 @@ class Run:
     ) -> None:
         self.stream, self.estimator, self.evaluation = stream, estimator, evaluation
         self.task = task_of(estimator)
+        method = method_of(estimator)
+        self.method = type(estimator).__name__ if method is None else method.short_name
         self.rows_before = evaluation.rows
         self.finished = False
         self._options = options

@@ -21,11 +21,12 @@ def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring)
     >>> lines = [f"{i % 7 - 3},{i % 5 - 2},{'same' if (i % 7 > 3) == (i % 5 > 2) else 'other'}" for i in range(700)]
     >>> with open(path, "w") as file:
     ...     _ = file.write("a,b,kind\\n" + "\\n".join(lines))
-    >>> run = start(path, SourceOptions(target="kind"), Recipe(parameters={"n_landmarks": 20}), Scoring())
+    >>> run = start(path, SourceOptions(target="kind"), Recipe(), Scoring())
     >>> run.process()
     >>> run.task, run.rows, run.evaluation.metrics["accuracy"] > 0.85
     ('classification', 700, True)
     """
+    recipe.check_new()
     evaluation = scoring.new_evaluation()
     stream = open_labelled(source, options, recipe.task)
     try:
