@@ -186,7 +186,12 @@ def test_tables_of_the_same_shape_are_distinguished(tmp_path):
         (SourceOptions(), Recipe(parameters={"scale": False}), Scoring(), "scale=False.*scale=True"),
         (SourceOptions(), Recipe("regression"), Scoring(), "task='regression'.*for classification"),
         (SourceOptions(), Recipe(method="fogd"), Scoring(), "method='fogd'.*method='nolana'"),
-        (SourceOptions(), Recipe(parameters={"memory": "2MB"}), Scoring(), "memory='2MB'.*made with no memory"),
+        (
+            SourceOptions(),
+            Recipe(parameters={"memory": "2MB"}),
+            Scoring(),
+            "memory='2MB' does not fit .*method='nolana'",
+        ),
         (SourceOptions(), Recipe(), Scoring(window=7), "window=7.*window=200"),
         (SourceOptions(), Recipe(), Scoring(("auc",)), "metrics=.*auc.*accuracy"),
     ],

@@ -95,14 +95,16 @@ class Recipe:
         if self.task not in (None, task):
             raise ConflictError(f"task={self.task!r} differs from the model, which is for {task}")
         made_by = method_of(estimator)
+        made = type(estimator).__name__ if made_by is None else f"method={made_by.short_name!r}"
         if self.method is not None and method_by_name(self.method) is not made_by:
-            name = type(estimator).__name__ if made_by is None else f"method={made_by.short_name!r}"
-            raise ConflictError(f"method={self.method!r} differs from the model, which was made with {name}")
+            raise ConflictError(f"method={self.method!r} differs from the model, which was made with {made}")
         parameters = estimator.get_params(deep=False)
         for name, value in self.parameters.items():
-            if name not in parameters or not _same(name, parameters[name], value):
-                made = f"{name}={parameters[name]!r}" if name in parameters else f"no {name}"
-                raise ConflictError(f"{name}={value!r} differs from the model, which was made with {made}")
+            if name not in parameters:
+                raise ConflictError(f"{name}={value!r} does not fit the model, which was made with {made}")
+            if not _same(name, parameters[name], value):
+                saved = f"{name}={parameters[name]!r}"
+                raise ConflictError(f"{name}={value!r} differs from the model, which was made with {saved}")
 
     def _method(self) -> Method:
         return STREAM if self.method is None else method_by_name(self.method)
