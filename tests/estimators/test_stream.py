@@ -162,9 +162,7 @@ def test_memory_is_never_exceeded_by_60_classes_in_32_kilobytes():
     assert memory_used(32 * KB, 1, 60, "default") <= 32 * KB
 
 
-@pytest.mark.xfail(
-    strict=True, reason="60 classes of 50 features take 1.29 of 64KB: their linear weights"
-)
+@pytest.mark.xfail(strict=True, reason="60 classes of 50 features take 1.29 of 64KB: their linear weights")
 def test_memory_is_never_exceeded_by_60_classes_of_50_features_in_64_kilobytes():
     assert memory_used(64 * KB, 50, 60, "default") <= 64 * KB
 
