@@ -187,7 +187,8 @@ def test_the_stream_learner_has_the_bytes_of_nolana_or_those_of_the_option(table
     base = ["compare", str(table), "--target", "kind", "--shuffles", "1", "--out", str(tmp_path / "p.png")]
     base += ["--methods", "stream,nolana"]
     text = CliRunner().invoke(app, base).output
-    assert re.search(r"stream has at most 12\d,\d\d\d bytes: as many as NOLANA for two classes, and at least 32KB", text)
+    note = r"stream has at most 12\d,\d\d\d bytes: as many as NOLANA for two classes, and at least 32KB"
+    assert re.search(note, text)
     bytes_of = {line["method"]: line["bytes"] for line in json.loads(CliRunner().invoke(app, [*base, "--json"]).stdout)}
     assert bytes_of["NOLANA"] - 3000 < bytes_of["stream"] <= bytes_of["NOLANA"]
     for options, most in ((["--landmarks", "10"], 32 << 10), (["--memory", "64KB"], 64 << 10)):

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import same_state
-from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem
+from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem, StreamClassifier, StreamRegressor
 
 
 def excused(estimator):
@@ -30,7 +30,14 @@ def excused(estimator):
 
 
 @parametrize_with_checks(
-    [NolanaClassifier(), NolanaClassifier(loss="logistic"), NolanaRegressor(), OnlineNystroem()],
+    [
+        NolanaClassifier(),
+        NolanaClassifier(loss="logistic"),
+        NolanaRegressor(),
+        OnlineNystroem(),
+        StreamClassifier(),
+        StreamRegressor(),
+    ],
     expected_failed_checks=excused,
 )
 def test_scikit_learn_contract(estimator, check):

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 import nolana
 from conftest import same_state
-from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem, rivals
+from nolana import (
+    NolanaClassifier,
+    NolanaRegressor,
+    OnlineNystroem,
+    StreamClassifier,
+    StreamRegressor,
+    experts,
+    rivals,
+)
 from nolana.maps import Proposal
 
 ROWS = 140
@@ -76,6 +84,11 @@ MAPS = [
     {"landmarks": "expiring", "solver": "exact"},
     {"landmarks": "window"},
 ]
+STREAMS = [
+    {},
+    {"memory": 40_000, "random_state": 5},
+    {"experts": [experts.Cells(fast=False, relevance=False), experts.Landmarks(policy="window", most=7)]},
+]
 VARIANTS = {
     "PassiveAggressive": [{}, {"variant": "PA-II"}],
     "BPA": [{}, {"projection": "nearest"}],
@@ -102,6 +115,9 @@ CASES = [
     *((NolanaClassifier, {"n_landmarks": 12} | p) for p in CLASSIFIERS),
     *((NolanaRegressor, {"n_landmarks": 12} | p) for p in REGRESSORS),
     *((OnlineNystroem, {"n_landmarks": 12} | p) for p in MAPS),
+    *((kind, {"memory": "64KB"} | p) for kind in (StreamClassifier, StreamRegressor) for p in STREAMS),
+    (StreamClassifier, {"memory": "64KB", "class_weight": "balanced"}),
+    (StreamClassifier, {"memory": "64KB", "class_weight": {"a": 2.0, "ä": 0.5}}),
     *rival_cases(),
 ]
 

@@ -225,7 +225,9 @@ class StreamClassifier(OnlineClassifier, StreamModel):
         counts = [entry.number(0.0) for entry in node["class_counts"].items()]
         if len(counts) != len(self._labels.column):
             raise node["class_counts"].wrong("one number for each class")
-        self._class_counts = {label: n for label, n in zip(self._labels.column, counts, strict=True) if n > 0}
+        counted = {label: n for label, n in zip(self._labels.column, counts, strict=True) if n > 0}
+        if counted:
+            self._class_counts = counted
 
 
 def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
