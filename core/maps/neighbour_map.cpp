@@ -132,8 +132,8 @@ class NeighbourMap final : public RecentRows {
                     if (age + i == windows_[window]) next_window(window, best, count);
                     insert(distances_[top % panel - i], age + i, best, count);
                 }
-            } else if (age + run > windows_[window]) {
-                next_window(window, best, count);
+            } else {
+                while (age + run > windows_[window]) next_window(window, best, count);
             }
         }
         while (window + 1 < windows_.size()) next_window(window, best, count);

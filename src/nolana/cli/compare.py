@@ -218,7 +218,9 @@ def _memory_of_stream(wanted: list[MethodAtBudget]) -> str | None:
     if stream is None:
         return None
     text = f"stream has at most {stream.build({}, 0).memory:,} bytes"
-    return text + (", by --memory." if stream.task.memory else ": as many as NOLANA for two classes, and at least 32KB.")
+    return text + (
+        ", by --memory." if stream.task.memory else ": as many as NOLANA for two classes, and at least 32KB."
+    )
 
 
 def _bar() -> Progress:
