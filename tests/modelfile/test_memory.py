@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nolana
-from nolana import NolanaClassifier, OnlineNystroem, modelfile, rivals
+from nolana import NolanaClassifier, OnlineNystroem, StreamClassifier, StreamRegressor, modelfile, rivals
 from nolana.errors import ModelFileError
 from nolana.learners.memory import bytes_needed
 
@@ -88,4 +88,47 @@ def test_a_driver_refuses_what_it_cannot_run(tmp_path):
     learner["options"]["rank"] = None
     learner["spec"]["maps"][0]["solver"]["iterations"] = 2**53
     with pytest.raises(ModelFileError, match="iterations"):
+        load(tree, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("map", "name", "value"),
+    [
+        (0, "capacity", 20_000),
+        (1, "table", 2**31),
+        (1, "grids", 10**9),
+        (2, "windows", np.array([2.0**30])),
+        (2, "windows", np.array([1e300])),
+    ],
+    ids=str,
+)
+def test_maps_of_a_stream_learner_are_refused_before_they_are_made(map, name, value, tmp_path):
+    tree = sections(StreamClassifier(memory="64KB"), tmp_path)
+    tree["estimator"]["learner"]["spec"]["maps"][map][name] = value
+    with pytest.raises(ModelFileError, match="nolana writes none so small"):
+        load(tree, tmp_path)
+
+
+def altered(value):
+    """What a field of a learned state must not be."""
+    if isinstance(value, np.ndarray):
+        return [value[..., None], value.astype(np.float64 if value.dtype == np.float32 else np.float32), 1.0]
+    return [np.zeros(2), float("nan"), "text"]
+
+
+@pytest.mark.parametrize("kind", [StreamClassifier, StreamRegressor])
+def test_every_learned_value_of_a_stream_learner_is_checked(kind, tmp_path):
+    model = kind(memory="64KB", random_state=0)
+    model.partial_fit(X, X[:, 0] if kind is StreamRegressor else Y).save(tmp_path / "m")
+    tree = modelfile.read(tmp_path / "m")
+    learned = tree["estimator"]["learner"]["learned"]
+    for name, value in list(learned.items()):
+        for wrong in altered(value):
+            learned[name] = wrong
+            with pytest.raises(ModelFileError):
+                load(tree, tmp_path)
+        learned[name] = value
+    assert np.array_equal(load(tree, tmp_path).predict(X), model.predict(X))
+    learned["more"] = 1.0
+    with pytest.raises(ModelFileError, match="does not belong"):
         load(tree, tmp_path)
