@@ -34,6 +34,7 @@ import nolana
 from libraries import BLOCK, PEERS, Learner, Make, Native, Task, blocks_of
 from nolana.errors import DataError
 from nolana.evaluate import Progress, progressive
+from nolana.experts import Cells, Landmarks, Neighbours
 from nolana.paper.harness.machine import cpu_name, version_of
 from streams import STREAMS, Rows, print_setting, shuffled
 
@@ -70,15 +71,22 @@ def stream(task: Task, seed: int, **parameters: Any) -> Native:
 
 
 # The default learner with one part switched off. An entry is `name: constructor(task, seed, memory=...)`.
-ABLATION: dict[str, Callable[..., Native]] = {"all parts": stream}
-
-NO_STREAM = None if hasattr(nolana, "StreamClassifier") else "this version of nolana has no StreamClassifier"
+ABLATION: dict[str, Callable[..., Native]] = {
+    "all parts": stream,
+    "without landmarks": partial(stream, experts=[Cells(), Neighbours()]),
+    "without cells": partial(stream, experts=[Landmarks(), Neighbours()]),
+    "without neighbours": partial(stream, experts=[Landmarks(), Cells()]),
+    "without fast heads": partial(stream, experts=[Landmarks(fast=False), Cells(fast=False), Neighbours()]),
+    "without relevance": partial(stream, experts=[Landmarks(), Cells(relevance=False), Neighbours()]),
+    "without forgetting": partial(stream, experts=[Landmarks(forgetting=1.0), Cells(), Neighbours()]),
+    "64 grids": partial(stream, experts=[Landmarks(), Cells(grids=64), Neighbours()]),
+}
 
 
 def table_methods(memory: str) -> dict[str, Method]:
     default = {
-        f"nolana {memory}": Method(partial(stream, memory=memory), missing=NO_STREAM),
-        "nolana 100KB": Method(partial(stream, memory=102_400), missing=NO_STREAM, streams=("covtype",)),
+        f"nolana {memory}": Method(partial(stream, memory=memory)),
+        "nolana 100KB": Method(partial(stream, memory=102_400), streams=("covtype",)),
         "nolana 100 landmarks": Method(landmarks),
     }
     peers = {
@@ -89,11 +97,11 @@ def table_methods(memory: str) -> dict[str, Method]:
 
 
 def ablation_methods(memory: str) -> dict[str, Method]:
-    return {name: Method(partial(make, memory=memory), missing=NO_STREAM) for name, make in ABLATION.items()}
+    return {name: Method(partial(make, memory=memory)) for name, make in ABLATION.items()}
 
 
 def size_methods() -> dict[str, Method]:
-    return {size: Method(partial(stream, memory=size), missing=NO_STREAM) for size in SIZES}
+    return {size: Method(partial(stream, memory=size)) for size in SIZES}
 
 
 # Runs

@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 
 import nolana
-from default import NO_STREAM, landmarks, stream
+from default import stream
 from libraries import BLOCK, PEERS, Native, Task, blocks_of
 from nolana import NolanaClassifier
 from nolana.errors import DataError
 from nolana.evaluate import progressive
+from nolana.experts import Cells
 from nolana.paper.harness.machine import version_of
 from speed import interleaved
 from streams import STREAMS, print_setting, shuffled
 
 SEED = 0
 NAMES = ("ijcnn1", "covtype", "insects")
-CELLS_ALONE: list[Any] | None = None  # the value of `experts` with the cells and nothing else; None: not measured
 BOUNDS = {"default": 2.5, "cells alone": 0.6}  # times NolanaClassifier(n_landmarks=100)
 FORESTS = {"MOA ARF(10)": 12, "River ARF(10)": 50}  # times the default learner, at least
 
@@ -57,10 +57,8 @@ def against_landmarks(rows: int, repeats: int) -> None:
     makers: dict[str, Callable[[], Any]] = {
         "landmarks": lambda: NolanaClassifier(n_landmarks=100, scale=True, random_state=SEED)
     }
-    if NO_STREAM is None:
-        makers["default"] = lambda: nolana.StreamClassifier(random_state=SEED)
-        if CELLS_ALONE is not None:
-            makers["cells alone"] = lambda: nolana.StreamClassifier(experts=CELLS_ALONE, random_state=SEED)
+    makers["default"] = lambda: nolana.StreamClassifier(random_state=SEED)
+    makers["cells alone"] = lambda: nolana.StreamClassifier(experts=[Cells()], random_state=SEED)
     print(f"\nMicroseconds per row of at most {rows:,} rows, and times NolanaClassifier(n_landmarks=100) (bound)")
     print(f"{'stream':<10} {'landmarks':>10} " + "".join(f"{name:>26}" for name in BOUNDS))
     for name in NAMES:
@@ -91,7 +89,7 @@ def against_forests(rows: int, repeats: int) -> None:
     task = Task.of(X, y, regression=False)
     ours = [progressive(learner, blocks_of(learner, X, y)) for learner in (default(task) for _ in range(repeats))]
     time = float(np.median([result.microseconds_per_row for result in ours]))
-    print(f"{'nolana' if NO_STREAM is None else 'landmarks':<14} {100 * ours[0].metrics['accuracy']:6.2f} {time:9.2f}")
+    print(f"{'nolana':<14} {100 * ours[0].metrics['accuracy']:6.2f} {time:9.2f}")
     for name, bound in FORESTS.items():
         if PEERS[name].missing:
             print(f"{name:<14} does not run: {PEERS[name].missing}")
@@ -108,7 +106,7 @@ def against_forests(rows: int, repeats: int) -> None:
 
 def default(task: Task) -> Native:
     """The default learner; before it exists, 100 landmarks."""
-    return stream(task, SEED) if NO_STREAM is None else landmarks(task, SEED)
+    return stream(task, SEED)
 
 
 def main() -> None:
@@ -120,8 +118,6 @@ def main() -> None:
     print(__doc__)
     print_setting(SEED)
     print(f"others    capymoa {version_of('capymoa')}")
-    if NO_STREAM is not None:
-        print(f"nolana    {NO_STREAM}: landmarks only")
     against_landmarks(options.rows, options.repeats)
     against_forests(options.forest_rows, options.repeats)
 

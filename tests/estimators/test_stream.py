@@ -97,7 +97,7 @@ def test_numpy_is_close_to_the_core(name, monkeypatch):
     for i, j in itertools.pairwise((620, 660, 2030, 2060, 2560, 2600, 2680, 2720)):
         before = copy.deepcopy(model)
         core = learn(model, x, y, weight, slice(i, j))
-        if j - i > 40:
+        if j - i > 40 or len(getattr(model, "classes_", ())) > len(getattr(before, "classes_", ())):
             continue
         with monkeypatch.context() as patch:
             patch.setattr("nolana.learners.driver.engine", lambda: reference)
