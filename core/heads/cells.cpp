@@ -69,10 +69,29 @@ class DiagonalCells final : public CellHead {
             f[o] = offsets_[r * outputs_ + o] = sum;
         }
         const std::uint32_t* slots = map_->slots(r);
-        for (std::size_t g = 0; g < map_->grids(); ++g) {
-            const float* cell = cells_.data() + slots[g] * stride_;
-            v += static_cast<double>(cell[0]);
-            for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[1 + o]);
+        const std::size_t grids = map_->grids();
+        const float* cells = cells_.data();
+        if (outputs_ == 1) {  // sums in registers, four at a time
+            double own[4] = {}, variance[4] = {};
+            std::size_t g = 0;
+            for (; g + 4 <= grids; g += 4)
+                for (std::size_t k = 0; k < 4; ++k) {
+                    const float* cell = cells + 2 * static_cast<std::size_t>(slots[g + k]);
+                    variance[k] += static_cast<double>(cell[0]);
+                    own[k] += static_cast<double>(cell[1]);
+                }
+            for (; g < grids; ++g) {
+                variance[0] += static_cast<double>(cells[2 * static_cast<std::size_t>(slots[g])]);
+                own[0] += static_cast<double>(cells[2 * static_cast<std::size_t>(slots[g]) + 1]);
+            }
+            f[0] += (own[0] + own[1]) + (own[2] + own[3]);
+            v += (variance[0] + variance[1]) + (variance[2] + variance[3]);
+        } else {
+            for (std::size_t g = 0; g < grids; ++g) {
+                const float* cell = cells + slots[g] * stride_;
+                v += static_cast<double>(cell[0]);
+                for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[1 + o]);
+            }
         }
         variance_[r] = v;
     }
@@ -82,12 +101,24 @@ class DiagonalCells final : public CellHead {
         const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double *delta = step_.delta(), *z = map_->dense(r);
         const std::uint32_t* slots = map_->slots(r);
-        for (std::size_t g = 0; g < map_->grids(); ++g) {
-            float* cell = cells_.data() + slots[g] * stride_;
-            const double s = static_cast<double>(cell[0]);
-            for (std::size_t o = 0; o < outputs_; ++o)
-                cell[1 + o] = static_cast<float>(static_cast<double>(cell[1 + o]) + s * delta[o]);
-            cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
+        const std::size_t grids = map_->grids();
+        if (outputs_ == 1) {
+            const double pull = delta[0], floor = floor_;
+            float* cells = cells_.data();
+            for (std::size_t g = 0; g < grids; ++g) {
+                float* cell = cells + 2 * static_cast<std::size_t>(slots[g]);
+                const double s = static_cast<double>(cell[0]);
+                cell[1] = static_cast<float>(static_cast<double>(cell[1]) + s * pull);
+                cell[0] = static_cast<float>(std::max(floor, s - s * s * e));
+            }
+        } else {
+            for (std::size_t g = 0; g < grids; ++g) {
+                float* cell = cells_.data() + slots[g] * stride_;
+                const double s = static_cast<double>(cell[0]);
+                for (std::size_t o = 0; o < outputs_; ++o)
+                    cell[1 + o] = static_cast<float>(static_cast<double>(cell[1 + o]) + s * delta[o]);
+                cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
+            }
         }
         for (std::size_t j = 0; j < d; ++j) {
             const double pull = linear_variances_[j] * z[j];
@@ -188,9 +219,20 @@ class ConstantCells final : public CellHead {
     void scores(std::size_t r, double* f) const override {
         std::fill_n(f, outputs_, 0.0);
         const std::uint32_t* at = map_->slots(r);
-        for (std::size_t g = 0; g < map_->grids(); ++g) {
-            const float* cell = cells_.data() + at[g] / fold * outputs_;
-            for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[o]);
+        const std::size_t grids = map_->grids();
+        const float* cells = cells_.data();
+        if (outputs_ == 1) {
+            double own[4] = {};
+            std::size_t g = 0;
+            for (; g + 4 <= grids; g += 4)
+                for (std::size_t k = 0; k < 4; ++k) own[k] += static_cast<double>(cells[at[g + k] / fold]);
+            for (; g < grids; ++g) own[0] += static_cast<double>(cells[at[g] / fold]);
+            f[0] = (own[0] + own[1]) + (own[2] + own[3]);
+        } else {
+            for (std::size_t g = 0; g < grids; ++g) {
+                const float* cell = cells + at[g] / fold * outputs_;
+                for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[o]);
+            }
         }
         for (std::size_t o = 0; o < outputs_; ++o) f[o] += slow_->offset(r)[o];
     }
@@ -198,10 +240,18 @@ class ConstantCells final : public CellHead {
         step_.take(f, gain_ * static_cast<double>(map_->grids()), y, weight, noise);
         const double* delta = step_.delta();
         const std::uint32_t* at = map_->slots(r);
-        for (std::size_t g = 0; g < map_->grids(); ++g) {
-            float* cell = cells_.data() + at[g] / fold * outputs_;
-            for (std::size_t o = 0; o < outputs_; ++o)
-                cell[o] = static_cast<float>(static_cast<double>(cell[o]) + gain_ * delta[o]);
+        const std::size_t grids = map_->grids();
+        if (outputs_ == 1) {
+            const double pull = gain_ * delta[0];
+            float* cells = cells_.data();
+            for (std::size_t g = 0; g < grids; ++g)
+                cells[at[g] / fold] = static_cast<float>(static_cast<double>(cells[at[g] / fold]) + pull);
+        } else {
+            for (std::size_t g = 0; g < grids; ++g) {
+                float* cell = cells_.data() + at[g] / fold * outputs_;
+                for (std::size_t o = 0; o < outputs_; ++o)
+                    cell[o] = static_cast<float>(static_cast<double>(cell[o]) + gain_ * delta[o]);
+            }
         }
     }
     void describe(Description& d) override {

@@ -37,6 +37,8 @@ class NolanaClassifier(OnlineClassifier, NolanaModel):
     refit_penalty : theta of ``refit="paper"``; None: 1e-3.
     learning_rate, schedule : of sgd; schedules are "constant", "sqrt", "inverse".
     regularization : lambda for sgd; noise over prior variance for newton.
+    forgetting : lambda of newton: what was learned counts lambda times as much after each row, and the model falls back
+        to its prior; None: 0.99999, 1.0: never.
     move_noise : process noise that newton adds for every landmark move.
     ridge : added to the diagonal of the landmarks' kernel matrix, relative to its mean; None: 1e-3.
     scale : standardise the features online.

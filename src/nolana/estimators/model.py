@@ -98,6 +98,7 @@ class NolanaModel(LandmarkEstimator):
     learning_rate: float | None = None
     schedule: str = "constant"
     regularization: float | None = None
+    forgetting: float | None = None
     move_noise: float = 1e-3
     max_iter: int = 1
     shuffle: bool = False

@@ -29,6 +29,7 @@ REFITS = tuple(labels(Refit))
 SMALLEST_RIDGE = 1e-6  # below it the inverse loses too many digits of the 16 a double has
 DEFAULT_RIDGE = 1e-3
 LARGEST_RIDGE = 0.1  # beyond it no row is new enough to become a landmark
+DEFAULT_FORGETTING = 1 - 1e-5  # per row: costs little where nothing changes and gains much where something does
 DEFAULT_PENALTY = 1e-3  # of refit="paper"
 DEFAULT_REGULARIZATION = {"classification": 0.05, "regression": 1 / 300}
 DEFAULT_LOSSES = {
@@ -199,6 +200,12 @@ CONFLICTS = (
         "Newton steps choose their own length; leave it 'constant' or use optimizer='sgd'",
     ),
     Conflict(
+        "forgetting",
+        "optimizer",
+        lambda c: not c.newton and c.estimator.forgetting is not None,
+        "gradient steps forget by themselves; leave it None or use optimizer='newton'",
+    ),
+    Conflict(
         "optimizer",
         "solver",
         lambda c: c.newton and c.decomposed,
@@ -283,7 +290,13 @@ def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkO
     if newton:
         ratio = DEFAULT_REGULARIZATION[task] if estimator.regularization is None else estimator.regularization
         noise, prior = loss.kind.noise_and_prior(number("regularization", ratio, 0.0, open_low=True))
-        own = {"noise": noise, "prior": prior, "move_noise": number("move_noise", estimator.move_noise, 0.0)}
+        share = DEFAULT_FORGETTING if estimator.forgetting is None else estimator.forgetting
+        own = {
+            "noise": noise,
+            "prior": prior,
+            "move_noise": number("move_noise", estimator.move_noise, 0.0),
+            "forgetting": number("forgetting", share, 0.0, 1.0, open_low=True),
+        }
         head = Spec(Newton, {"loss": loss, **own})
     else:
         rate = loss.kind.default_rate if estimator.learning_rate is None else estimator.learning_rate

@@ -25,7 +25,7 @@ from nolana.specs import Spec, labels
 KB = 1024
 MEGABYTE = KB * KB
 SMALL, LARGE = 200 * KB, MEGABYTE  # memory below and from which the default sizes differ
-SHARES = {Landmarks: (0.4, 0.25), Neighbours: (0.25, 0.1)}  # of the memory, and of a small one
+SHARES = {Landmarks: (0.5, 0.25), Neighbours: (0.2, 0.1)}  # of the memory, and of a small one
 LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
 FEWEST_GRIDS = 8
 FRACTIONS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)  # of the first sizes, until they fit
