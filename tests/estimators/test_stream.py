@@ -157,14 +157,20 @@ def test_memory_is_never_exceeded(sets, memory, features, classes):
     assert memory_used(memory, features, classes, sets) <= memory
 
 
-@pytest.mark.xfail(strict=True, reason="60 classes take 1.20 of 32KB at 1 feature: each class needs its linear weights")
-def test_memory_is_never_exceeded_by_60_classes_in_32_kilobytes():
-    assert memory_used(32 * KB, 1, 60, "default") <= 32 * KB
-
-
-@pytest.mark.xfail(strict=True, reason="60 classes of 50 features take 1.29 of 64KB: their linear weights")
-def test_memory_is_never_exceeded_by_60_classes_of_50_features_in_64_kilobytes():
-    assert memory_used(64 * KB, 50, 60, "default") <= 64 * KB
+@pytest.mark.parametrize(("memory", "features"), [(32 * KB, 1), (64 * KB, 50)])
+def test_classes_that_the_memory_cannot_hold_are_refused(memory, features):
+    """Each class needs its linear weights; the call that brings too many changes nothing."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(400, features)), np.arange(400) % 4
+    model = StreamClassifier(memory=memory, random_state=0)
+    model.learn(x, y)
+    before = model._learner.state()
+    with pytest.raises(ValueError, match=r"classes of .* choose a larger memory"):
+        model.learn(x, np.arange(400))
+    assert same_state(model._learner.state(), before)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    model.learn(x, y)
+    assert model.memory_bytes_ <= memory
 
 
 @pytest.mark.parametrize("features", [1, 54, 300])

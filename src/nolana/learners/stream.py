@@ -26,7 +26,7 @@ from nolana.learners.driver import Array, Driver, State
 from nolana.maps.remap import relocate, remap
 from nolana.reference.bounds import Count, Seed
 from nolana.reference.combiners.stack import START_NOISE
-from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.cells import FOLD, ConstantCells, DiagonalCells
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
@@ -42,6 +42,7 @@ from nolana.specs import Spec
 
 LAST_ANCHOR = 512
 CHECK_TARGETS = 1024  # rows between late checks of the scale of the targets
+SMALLEST_TABLE = 8  # slots; a multiple of it can be halved, with the table of the constant cells
 LAST_CLEARING = 256  # rows up to which an anchor clears the cells
 FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
 CONCENTRATED = 0.3  # share of the features that effectively matter, below which the grids are drawn again
@@ -463,6 +464,22 @@ class StreamLearner(Driver):
                 break
         self._rebuild(self.spec, state, outputs)
 
+    def check_outputs(self, outputs: int) -> None:
+        """ValueError where so many outputs do not fit into the memory, however small the maps become."""
+        spec, sizes = self.spec, buy(self.options.memory, self.options.sets, self.n_features, outputs, 0.0).sizes
+        for i in self._indices(LandmarkMap):
+            spec = with_argument(spec, i, capacity=min(sizes[i], self._capacity(i)))
+        for i in self._indices(NeighbourMap):
+            spec = with_argument(spec, i, windows=self._shorter_windows(i, sizes[i]))
+        for i in self._indices(CellMap):
+            spec = with_argument(spec, i, table=SMALLEST_TABLE)
+        needed = self.bytes_with(spec, outputs)
+        if needed > self.options.memory:
+            raise ValueError(
+                f"memory={self.options.memory} bytes is too little for {outputs} classes of {self.n_features} "
+                f"features, which need {needed} bytes; choose a larger memory"
+            )
+
     def bytes_with(self, spec: Spec, outputs: int | None = None) -> int:
         """Bytes of a learner of this spec with so many outputs; None: as many as now."""
         engine = spec.build(self._module)
@@ -470,13 +487,18 @@ class StreamLearner(Driver):
         return int(engine.memory_bytes) + self.memory_bytes - int(self._engine.memory_bytes)
 
     def _fold_tables(self, state: State) -> bool:
-        """Slots 2i and 2i + 1 become one, weighted by precision."""
+        """Slots 2i and 2i + 1 become one, weighted by precision. An odd table begins again, half as large."""
         small = True
         for i in self._indices(CellMap):
             table = self.spec.arguments["maps"][i].arguments["table"]
-            if table < 16 or table % 8:
+            if table <= SMALLEST_TABLE:
                 continue
             small = False
+            if table % SMALLEST_TABLE:
+                smaller = max(SMALLEST_TABLE, table // 2 // SMALLEST_TABLE * SMALLEST_TABLE)
+                self.spec = with_argument(self.spec, i, table=smaller)
+                self._empty_table(state, i, smaller)
+                continue
             self.spec = with_argument(self.spec, i, table=table // 2)
             for e in self._experts_on(i):
                 name = f"expert{e}/cells"
@@ -493,14 +515,16 @@ class StreamLearner(Driver):
                 state[name] = np.ascontiguousarray(folded, dtype=np.float32)
         return not small
 
-    def _shorten_windows(self, state: State, i: int, rows: int) -> None:
+    def _shorter_windows(self, i: int, rows: int) -> Array:
         """Windows of at most so many rows; as many of them as before."""
-        windows = self.spec.arguments["maps"][i].arguments["windows"]
-        ratio = rows / windows[-1]
-        least = self.spec.arguments["maps"][i].arguments["neighbours"] + np.arange(len(windows))
+        windows: Array = self.spec.arguments["maps"][i].arguments["windows"]
         order = np.arange(len(windows))
-        windows = np.maximum(np.floor(windows * ratio), least)
-        windows = np.maximum.accumulate(windows - order) + order  # ascending
+        least = self.spec.arguments["maps"][i].arguments["neighbours"] + order
+        shorter = np.maximum(np.floor(windows * min(1.0, rows / windows[-1])), least)
+        return np.asarray(np.maximum.accumulate(shorter - order) + order)  # ascending
+
+    def _shorten_windows(self, state: State, i: int, rows: int) -> None:
+        windows = self._shorter_windows(i, rows)
         self.spec = with_argument(self.spec, i, windows=windows)
         state[f"map{i}/recent"] = np.ascontiguousarray(state[f"map{i}/recent"][-int(windows[-1]) :])
         for e in self._experts_on(i):
@@ -534,14 +558,17 @@ class StreamLearner(Driver):
             return
         state = self._engine.state()
         for i in tables:
-            table = spec.arguments["maps"][i].arguments["table"]
-            for e in self._experts_on(i):
-                slots = table if self._head(e).kind is DiagonalCells else -(-table // 4)
-                state[f"expert{e}/cells"] = np.zeros((slots, self.outputs), dtype=np.float32)
-                if self._head(e).kind is DiagonalCells:
-                    variance = self._head(e).arguments["variance"]
-                    state[f"expert{e}/variances"] = np.full(slots, variance, dtype=np.float32)
+            self._empty_table(state, i, spec.arguments["maps"][i].arguments["table"])
         self._rebuild(spec, state, self.outputs)
+
+    def _empty_table(self, state: State, i: int, table: int) -> None:
+        """Cells of another number, with nothing learned in them."""
+        for e in self._experts_on(i):
+            slow = self._head(e).kind is DiagonalCells
+            slots, outputs = table if slow else -(-table // FOLD), state[f"expert{e}/cells"].shape[1]
+            state[f"expert{e}/cells"] = np.zeros((slots, outputs), dtype=np.float32)
+            if slow:
+                state[f"expert{e}/variances"] = np.full(slots, self._head(e).arguments["variance"], dtype=np.float32)
 
     # State
 
