@@ -77,7 +77,9 @@ class StreamModel(OnlineEstimator):
         """Tell the user's function of alarms; outside the lock."""
         if "_learner" not in self.__dict__:
             return
-        for row in self._learner.take_alarms():
+        with self._learner.lock:
+            rows = self._learner.take_alarms()
+        for row in rows:
             if self.on_drift is not None:
                 self.on_drift(row)
 
@@ -91,7 +93,9 @@ class StreamModel(OnlineEstimator):
     @property
     def drift_(self) -> list[int]:
         """The rows (from 0) at which the drift alarm was raised, the last 100 of them."""
-        return list(self._read().alarms)
+        learner = self._read()
+        with learner.lock:
+            return list(learner.alarms)
 
     @property
     def relevance_(self) -> Array:

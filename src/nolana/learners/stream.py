@@ -5,7 +5,7 @@ may be split anywhere:
 
 - rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows scaled
   again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
-- the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and when they are full;
+- the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and once they are full;
 - at 2048 4^k rows, once, if few features matter: rows are scaled by the relevance of the features, the grids are drawn
   again, the cells cleared and the landmarks re-mapped;
 - a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer.
@@ -42,6 +42,7 @@ from nolana.specs import Spec
 
 LAST_ANCHOR = 512
 CHECK_TARGETS = 1024  # rows between late checks of the scale of the targets
+CHECK_FULL = 64  # rows between checks whether the landmarks have become full
 SMALLEST_TABLE = 8  # slots; a multiple of it can be halved, with the table of the constant cells
 LAST_CLEARING = 256  # rows up to which an anchor clears the cells
 FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
@@ -237,10 +238,8 @@ class StreamLearner(Driver):
             due = 1 << 62
         if self._can_redraw and not self.redrawn:
             due = min(due, next_redraw(t) - t)
-        for i in self._indices(LandmarkMap):
-            free = self._capacity(i) - int(self._maps[i].size)
-            if free > 0:
-                due = min(due, free)
+        if any(self._maps[i].size < self._capacity(i) for i in self._indices(LandmarkMap)):
+            due = min(due, CHECK_FULL - t % CHECK_FULL)
         return due
 
     def _after(self) -> None:
@@ -254,7 +253,7 @@ class StreamLearner(Driver):
             if self._scaling.anchor().any():
                 with one_blas_thread():
                     self._follow_anchors(t, scaling)
-        else:
+        elif t % CHECK_FULL == 0:
             self._widen_full_maps()
         if self.options.number and (t <= LAST_ANCHOR or t % CHECK_TARGETS == 0) and self._target_scaling.anchor().any():
             self._follow_target_anchor()
