@@ -51,7 +51,7 @@ class IntervalWidth(Stateful):
     def observe(self, residuals: Array, level: int = -1) -> Array:  # (n,) -> (n,)
         """1 for each residual outside the interval of levels[level], else 0.
 
-        A drift alarm needs the level .9: at .99 it finds residuals that are ten times as large only for normal ones.
+        A drift alarm needs the level .9: at .99 it misses many changes of the scale, also by a factor of ten.
         """
         if not -len(self.alpha) <= level < len(self.alpha):
             raise ValueError("level is not an index of levels")
