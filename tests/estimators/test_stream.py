@@ -107,6 +107,20 @@ def test_numpy_is_close_to_the_core(name, monkeypatch):
         assert np.allclose(core, mine, rtol=1e-4, atol=1e-4, equal_nan=True), (i, j)
 
 
+def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bit():
+    """Full landmarks are noticed at the next multiple of 64 rows; a copy made before that must not miss it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 3))
+    y = (x[:, 0] * x[:, 1] > 0).astype(int)
+    whole, parts = (StreamClassifier(memory="64KB", random_state=0) for _ in range(2))
+    whole.learn(x, y)
+    for i in range(0, 2000, 37):
+        parts.learn(x[i : i + 37], y[i : i + 37])
+        parts = copy.deepcopy(parts)
+    assert whole._learner.widened.all()
+    same(whole, parts)
+
+
 # Memory
 
 SETS = {

@@ -88,6 +88,8 @@ class StreamLearner(Driver):
             self._interval: Any = self._module.IntervalWidth(LEVELS)
             self._parts |= {"target_scaling": self._target_scaling, "interval": self._interval}
         self.mean_weight, self.redrawn = 0.0, 0.0
+        # For each map 1 where its width is that of full landmarks, or where it has none.
+        self.widened: Array = np.array([float(map.kind is not LandmarkMap) for map in spec.arguments["maps"]])
         self._reported = 0  # the last row whose alarm was asked for
         self._prepare()
 
@@ -99,7 +101,6 @@ class StreamLearner(Driver):
     def _prepare(self) -> None:
         """What follows from the state of the engine and of the scaling."""
         self._maps: list[Any] = list(self._engine.maps)
-        self._full = [i for i in self._indices(LandmarkMap) if self._maps[i].size == self._capacity(i)]
         for i in self._indices(LandmarkMap):
             if not self._maps[i].size:
                 self._maps[i].gamma = 1 / (2 * self.n_features)  # about right for standardised features
@@ -238,7 +239,7 @@ class StreamLearner(Driver):
             due = 1 << 62
         if self._can_redraw and not self.redrawn:
             due = min(due, next_redraw(t) - t)
-        if any(self._maps[i].size < self._capacity(i) for i in self._indices(LandmarkMap)):
+        if not self.widened.all():
             due = min(due, CHECK_FULL - t % CHECK_FULL)
         return due
 
@@ -285,6 +286,7 @@ class StreamLearner(Driver):
     def _follow_anchors(self, t: int, before: "_Anchors") -> None:
         """The features have another scale."""
         if t == 2:
+            self.widened[self._indices(LandmarkMap)] = 0.0
             self._engine.clear(self.outputs)
             self._engine.restore(self._engine.state() | {"rows": float(t), "stacked": float(t)})
             self._prepare()
@@ -301,7 +303,7 @@ class StreamLearner(Driver):
     def _widen_full_maps(self) -> None:
         """A landmark map that has just become full takes the width of all its landmarks."""
         full = [
-            i for i in self._indices(LandmarkMap) if self._maps[i].size == self._capacity(i) and i not in self._full
+            i for i in self._indices(LandmarkMap) if not self.widened[i] and self._maps[i].size == self._capacity(i)
         ]
         if full:
             with one_blas_thread():
@@ -320,7 +322,6 @@ class StreamLearner(Driver):
             rows = moved(state[f"map{i}/recent"].astype(np.float64) / STEPS)
             steps = np.clip(np.rint(rows * STEPS), -LARGEST, LARGEST)
             state[f"map{i}/recent"] = np.ascontiguousarray(steps, dtype=np.float32)
-        self._full = [i for i in self._indices(LandmarkMap) if len(state[f"map{i}/landmarks"]) == self._capacity(i)]
 
     def _remap_landmarks(self, state: State, i: int, moved: Callable[[Array], Array]) -> None:
         kernel: Kernel = self.spec.arguments["maps"][i].arguments["kernel"].build(reference)
@@ -330,6 +331,7 @@ class StreamLearner(Driver):
             return
         places = np.ascontiguousarray(moved(old))
         gamma = kernel.width_of(places) or own["gamma"]
+        self.widened[i] = float(len(places) == self._capacity(i))
         for e in self._experts_on(i):
             mapped = remap(
                 own | _part(state, f"expert{e}/"),
@@ -572,7 +574,12 @@ class StreamLearner(Driver):
     # State
 
     def _fields(self) -> list[Field]:
-        return [Field(self, "mean_weight", low=0.0), Field(self, "redrawn", whole=True, low=0.0)]
+        shape = (len(self.widened),)
+        return [
+            Field(self, "mean_weight", low=0.0),
+            Field(self, "redrawn", whole=True, low=0.0),
+            Field(self, "widened", shape, whole=True, low=0.0, high=1.0),
+        ]
 
     def state(self) -> State:
         state = super().state() | export(self._fields())
