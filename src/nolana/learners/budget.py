@@ -69,11 +69,6 @@ def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
     return 8 * (rows * per_row + (1 + each.slow) * rows * (rows + 8) // 2)
 
 
-def slot_bytes(outputs: int, each: Cells) -> int:
-    """Of a slot of the table in all heads."""
-    return 4 * (1 + outputs) + (outputs if each.fast else 0)
-
-
 def row_bytes(features: int) -> int:
     """Of a stored row, and of its target in about 1.5 windows."""
     return 2 * ((min(features, WIDEST) + 1) // 2) + 6

@@ -35,6 +35,11 @@ def learner_spec(map: Spec, head: Spec) -> Spec:
     return Spec(Learner, {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None})
 
 
+def part_of(state: State, prefix: str) -> State:
+    """The entries of a state whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
 class Driver:
     """A learner of c outputs: ``learn(X, Y) -> scores``; the caller holds the lock.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nolana._backend import engine
-from nolana.learners.driver import Array, Driver, State
+from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.lock import FairLock
 from nolana.reference.robust_scaling import LAST_ANCHOR
 from nolana.reference.state import Field, Size
@@ -100,11 +100,10 @@ class ScaledLearner(Driver):
         return self.inner.state() | scaling | {name: np.concatenate(parts) for name, parts in stored}
 
     def restore(self, state: State) -> None:
-        own = {name.removeprefix(PREFIX): value for name, value in state.items() if name.startswith(PREFIX)}
         stored = self._stored_of(state)
         before = self._scaling.state()
         try:
-            self._scaling.restore(own)
+            self._scaling.restore(part_of(state, PREFIX))
             if self._scaling.rows != state["rows"]:
                 raise ValueError(f"state: {PREFIX}rows differs from rows")
             self.inner.restore({k: v for k, v in state.items() if not k.startswith(PREFIX) and k not in STORED})

@@ -22,7 +22,7 @@ from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet
 from nolana.learners.budget import FRACTIONS, SLOTS, buy, spec_of, with_argument
-from nolana.learners.driver import Array, Driver, State
+from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.maps.remap import relocate, remap
 from nolana.reference.bounds import Count, Seed
 from nolana.reference.combiners.stack import START_NOISE
@@ -36,11 +36,11 @@ from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
 from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
+from nolana.reference.robust_scaling import LAST_ANCHOR
 from nolana.reference.state import Field, export, unpack
 from nolana.reference.state import check as check_field
 from nolana.specs import Spec
 
-LAST_ANCHOR = 512
 CHECK_TARGETS = 1024  # rows between late checks of the scale of the targets
 CHECK_FULL = 64  # rows between checks whether the landmarks have become full
 SMALLEST_TABLE = 8  # slots; a multiple of it can be halved, with the table of the constant cells
@@ -137,8 +137,8 @@ class StreamLearner(Driver):
             map = spec["maps"][i]
             error = float(state["errors"][e])
             shared = len(self._experts_on(i))
-            nbytes = sum(np.asarray(v).nbytes for v in _part(state, f"expert{e}/").values())
-            nbytes += sum(np.asarray(v).nbytes for v in _part(state, f"map{i}/").values()) // shared
+            nbytes = sum(np.asarray(v).nbytes for v in part_of(state, f"expert{e}/").values())
+            nbytes += sum(np.asarray(v).nbytes for v in part_of(state, f"map{i}/").values()) // shared
             score = math.sqrt(error) / (self._target_factor or 1.0) if self.options.number else 1 - error
             records.append(
                 {
@@ -250,10 +250,10 @@ class StreamLearner(Driver):
             with one_blas_thread():
                 self._redraw()
         if t <= LAST_ANCHOR and t & (t - 1) == 0:
-            scaling = _Anchors.of(self._scaling)
+            anchors = self._scaling.state()
             if self._scaling.anchor().any():
                 with one_blas_thread():
-                    self._follow_anchors(t, scaling)
+                    self._follow_anchors(t, anchors)
         elif t % CHECK_FULL == 0:
             self._widen_full_maps()
         if self.options.number and (t <= LAST_ANCHOR or t % CHECK_TARGETS == 0) and self._target_scaling.anchor().any():
@@ -283,8 +283,8 @@ class StreamLearner(Driver):
 
     # Events
 
-    def _follow_anchors(self, t: int, before: "_Anchors") -> None:
-        """The features have another scale."""
+    def _follow_anchors(self, t: int, before: State) -> None:
+        """The features have another scale; `before` is the state of the scaling with the anchors so far."""
         if t == 2:
             self.widened[self._indices(LandmarkMap)] = 0.0
             self._engine.clear(self.outputs)
@@ -292,8 +292,7 @@ class StreamLearner(Driver):
             self._prepare()
             return
         state = self._engine.state()
-        after = _Anchors.of(self._scaling)
-        self._remap(state, lambda z: after.scaled(before.raw(z)))
+        self._remap(state, lambda z: np.asarray(self._scaling.apply(unscaled(z, before))))
         if t <= LAST_CLEARING:
             self._clear_cells(state)
         self._engine.restore(state)
@@ -325,7 +324,7 @@ class StreamLearner(Driver):
 
     def _remap_landmarks(self, state: State, i: int, moved: Callable[[Array], Array]) -> None:
         kernel: Kernel = self.spec.arguments["maps"][i].arguments["kernel"].build(reference)
-        own = _part(state, f"map{i}/")
+        own = part_of(state, f"map{i}/")
         old = own["landmarks"]
         if not len(old):
             return
@@ -334,7 +333,7 @@ class StreamLearner(Driver):
         self.widened[i] = float(len(places) == self._capacity(i))
         for e in self._experts_on(i):
             mapped = remap(
-                own | _part(state, f"expert{e}/"),
+                own | part_of(state, f"expert{e}/"),
                 before=lambda x, z: kernel.gram(x, z, own["gamma"]),
                 after=lambda x, z: kernel.gram(x, z, gamma),
                 coordinates=places,
@@ -342,7 +341,7 @@ class StreamLearner(Driver):
                 prior=self._head(e).arguments.get("prior", 1.0),
             )
             _update(state, f"map{i}/", own.keys(), mapped | {"gamma": gamma})
-            _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
+            _update(state, f"expert{e}/", part_of(state, f"expert{e}/").keys(), mapped)
 
     def _clear_cells(self, state: State) -> None:
         """Forget the tables; the linear part stays."""
@@ -535,7 +534,7 @@ class StreamLearner(Driver):
     def _drop_landmarks(self, state: State, i: int, m: int) -> None:
         """The first m landmarks stay; the model becomes what it is given them."""
         self.spec = with_argument(self.spec, i, capacity=m)
-        own = _part(state, f"map{i}/")
+        own = part_of(state, f"map{i}/")
         if len(own["landmarks"]) <= m:
             return
         kernel: Kernel = self.spec.arguments["maps"][i].arguments["kernel"].build(reference)
@@ -544,10 +543,10 @@ class StreamLearner(Driver):
         cross = kernel.gram(places, own["landmarks"], own["gamma"])
         for e in self._experts_on(i):
             prior = self._head(e).arguments.get("prior", 1.0)
-            mapped = relocate(own | _part(state, f"expert{e}/"), places, gram, cross, prior)
+            mapped = relocate(own | part_of(state, f"expert{e}/"), places, gram, cross, prior)
             first = {name: np.ascontiguousarray(own[name][:m]) for name in BY_LANDMARK & own.keys()}
             _update(state, f"map{i}/", own.keys(), mapped | first)
-            _update(state, f"expert{e}/", _part(state, f"expert{e}/").keys(), mapped)
+            _update(state, f"expert{e}/", part_of(state, f"expert{e}/").keys(), mapped)
 
     def _fit_tables(self) -> None:
         """Tables as large as the memory allows, while they are empty."""
@@ -593,7 +592,7 @@ class StreamLearner(Driver):
         before = {name: part.state() for name, part in self._parts.items()}
         try:
             for name, part in self._parts.items():
-                part.restore(_part(state, f"{name}/"))
+                part.restore(part_of(state, f"{name}/"))
             super().restore(state)
         except BaseException:
             for name, part in self._parts.items():
@@ -628,36 +627,13 @@ def expert_name(map: Spec, head: Spec) -> str:
     return NAMES.get(head.kind, str(head.kind.__name__))
 
 
-@dataclass(frozen=True)
-class _Anchors:
-    """The scaling in use: z = metric squash((x - center) factor)."""
-
-    center: Array
-    factor: Array
-    metric: Array
-
-    @classmethod
-    def of(cls, scaling: Any) -> "_Anchors":
-        state = scaling.state()
-        return cls(state["center"], state["factor"], state["metric"])
-
-    def raw(self, z: Array) -> Array:
-        """Rows in the units of the input; a constant feature has its centre."""
-        q = z / self.metric
-        size = np.abs(q)
-        q = np.where(size > 1, np.copysign(np.exp(np.minimum(size, LARGEST_Z) - 1), q), q)
-        return np.asarray(np.divide(q, self.factor, out=np.zeros_like(q), where=self.factor > 0) + self.center)
-
-    def scaled(self, x: Array) -> Array:
-        q = (x - self.center) * self.factor
-        size = np.abs(q)
-        tail = np.minimum(1 + np.log(np.maximum(size, 1.0)), LARGEST_Z)
-        return np.asarray(self.metric * np.where(size > 1, np.copysign(tail, q), q))
-
-
-def _part(state: State, prefix: str) -> State:
-    """The entries of one part, without the prefix."""
-    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+def unscaled(z: Array, anchors: State) -> Array:
+    """Rows (n, d) in input units, from z and a state of `RobustScaling`; constant features have their centre."""
+    center, factor = anchors["center"], anchors["factor"]
+    q = z / anchors["metric"]
+    size = np.abs(q)
+    q = np.where(size > 1, np.copysign(np.exp(np.minimum(size, LARGEST_Z) - 1), q), q)
+    return np.asarray(np.divide(q, factor, out=np.zeros_like(q), where=factor > 0) + center)
 
 
 def _update(state: State, prefix: str, names: Any, values: State) -> None:
