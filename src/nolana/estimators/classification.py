@@ -102,10 +102,13 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
     ) -> Array:
-        """Checked rows; nothing can be refused any more."""
+        """Checked rows; all that can be refused now is more classes than the learner can have."""
         learner, known = self._learner, self._labels
         distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         with learner.lock:
+            new = sum(label not in known.position for label in distinct.tolist())
+            if new and known.seen + new > 2:
+                learner.check_outputs(known.seen + new)
             if announced is not None:
                 known.announce(announced)
             known.announce(distinct[np.argsort(first, kind="stable")])

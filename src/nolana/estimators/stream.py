@@ -174,11 +174,6 @@ class StreamClassifier(OnlineClassifier, StreamModel):
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
     ) -> Array:
-        seen = self._labels.position
-        classes = len(seen) + sum(label not in seen for label in np.unique(labels).tolist())
-        if classes > max(2, len(seen)):
-            with self._learner.lock:
-                self._learner.check_outputs(classes)
         if self.class_weight is not None:
             own = self._class_weights(labels, weights)
             weights = own if weights is None else own * weights

@@ -108,6 +108,9 @@ class Driver:
         ]
         return [*dict.fromkeys(steps), "remove outliers from X and y", "scale the features"]
 
+    def check_outputs(self, outputs: int) -> None:
+        """ValueError where this learner cannot have so many outputs; nothing is changed."""
+
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
         state = self._engine.state()

@@ -89,6 +89,9 @@ class ScaledLearner(Driver):
         self._stored = [(x, y, weight)]
         self._use(inner)
 
+    def check_outputs(self, outputs: int) -> None:
+        self.inner.check_outputs(outputs)
+
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         self.inner.rearrange_outputs(sources, signs)
         sign = np.array(signs)
