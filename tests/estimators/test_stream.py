@@ -130,6 +130,20 @@ def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bi
     same(whole, parts)
 
 
+def test_an_interrupted_event_does_not_stop_the_model(monkeypatch):
+    x, y, _, model = stream("redraw")
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nolana.learners.stream.StreamLearner._after", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(x[:1], y[:1]).learn(x[1:100], y[1:100])
+    model.learn(x[:200], y[:200])
+    assert np.isfinite(model.decision_function(x[:20])).all()
+
+
 # Memory
 
 SETS = {

@@ -110,6 +110,7 @@ class StreamLearner(Driver):
         if self.options.number:
             state = self._target_scaling.state()
             self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
+        self._next_event = self.rows + self._rows_to_event()  # the row after which something may be re-estimated
 
     # Reading
 
@@ -188,7 +189,8 @@ class StreamLearner(Driver):
         scores = np.empty(y.shape)
         start = 0
         while start < len(x):
-            stop = min(len(x), start + self._rows_to_event())
+            # At least one row: a user may have interrupted an event.
+            stop = min(len(x), start + max(1, self._next_event - self.rows))
             scores[start:stop] = self._learn_part(
                 x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
             )
@@ -197,7 +199,6 @@ class StreamLearner(Driver):
 
     def _learn_part(self, x: Array, y: Array, weight: Array | None) -> Array:
         """Rows between two events."""
-        before = self.rows
         weight = self._normalised(len(x), weight)
         targets = self._to_engine(y)
         scores: Array = self._engine.learn(self._scaling.advance(x, weight), targets, weight)
@@ -206,8 +207,9 @@ class StreamLearner(Driver):
             self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
             self._target_scaling.observe(np.ascontiguousarray(y[learned]))
             scores = self._from_engine(scores)
-        if self.rows != before:
+        if self.rows >= self._next_event:
             self._after()
+            self._next_event = self.rows + self._rows_to_event()
         return scores
 
     def _normalised(self, rows: int, weight: Array | None) -> Array | None:
@@ -353,12 +355,15 @@ class StreamLearner(Driver):
 
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average: its share of the increases of the loss (d,)."""
-        measured = [self._engine.state()[f"expert{e}/relevance"] for e in self._probing()]
-        increase = np.maximum(0.0, np.mean(measured, axis=0)) if measured else np.ones(self.n_features)
+        probing = self._probing()
+        if not probing:
+            return np.ones(self.n_features)
+        state = self._engine.state()
+        increase = np.maximum(0.0, np.mean([state[f"expert{e}/relevance"] for e in probing], axis=0))
         total = float(increase.sum())
         if total <= 0:
             return np.ones(self.n_features)
-        return LEAST_RELEVANCE + (1 - LEAST_RELEVANCE) * self.n_features * increase / total
+        return np.asarray(LEAST_RELEVANCE + (1 - LEAST_RELEVANCE) * self.n_features * increase / total)
 
     def _redraw(self) -> None:
         """Once, where few features matter: measure distances by relevance and draw the grids again."""
