@@ -567,6 +567,49 @@ def test_on_drift_is_called_once_for_each_alarm():
         model.on_drift = 3
 
 
+@pytest.mark.parametrize("kind", [StreamClassifier, StreamRegressor])
+@pytest.mark.parametrize("verb", ["learn", "one row", "partial_fit", "fit", "learn_late"])
+def test_every_verb_that_learns_calls_on_drift(kind, verb):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(3000, 3))
+    y = np.where((x[:, 0] > 0) ^ (np.arange(3000) >= 1500), 1.0, -1.0)
+    model, seen = kind(random_state=0), []
+    model.on_drift = seen.append
+    if verb == "one row":
+        model.learn(x[:1400], y[:1400])
+        for i in range(1400, 1600):
+            model.learn(x[i : i + 1], y[i : i + 1])
+    elif verb == "learn_late":
+        model.learn_late(x, x, y)
+    else:
+        getattr(model, verb)(x, y)
+    assert seen == model.drift_
+    assert any(1500 <= row < 1550 for row in seen)
+
+
+def test_an_error_of_on_drift_leaves_what_was_learned():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(3000, 3))
+    y = (x[:, 0] > 0) ^ (np.arange(3000) >= 1500)
+    for verb in ("learn", "fit"):
+        model = StreamClassifier(random_state=0)
+        model.on_drift = lambda row: 1 // (row - row)
+        with pytest.raises(ZeroDivisionError):
+            getattr(model, verb)(x, y)
+        assert model.n_rows_ == 3000
+
+
+def test_on_drift_is_not_called_for_earlier_alarms():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(3000, 3))
+    y = (x[:, 0] > 0) ^ (np.arange(3000) >= 1500)
+    model, seen = StreamClassifier(random_state=0).partial_fit(x[:2000], y[:2000]), []
+    model.on_drift = seen.append
+    model.learn(x[2000:], y[2000:])
+    assert model.drift_
+    assert not seen
+
+
 def test_on_drift_may_ask_the_model():
     """Outside the lock: the function can predict, copy and save."""
     rng = np.random.default_rng(5)

@@ -54,6 +54,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         if classes is None and sample_weight is None:
             scores = self._learn_one(X, y)
             if scores is not None:
+                self._after_learning()
                 return scores
         with self._all_or_nothing() as first:
             return self._learn_many(X, y, classes, sample_weight, first)

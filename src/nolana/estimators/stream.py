@@ -71,17 +71,20 @@ class StreamModel(OnlineEstimator):
     def on_drift(self, action: Callable[[int], Any] | None) -> None:
         if action is not None and not callable(action):
             raise ValueError(f"on_drift={action!r} is not callable")
+        if "_learner" in self.__dict__:
+            with self._learner.lock:
+                self._learner.take_alarms()  # earlier alarms are not reported
         self._on_drift = action
 
-    def _report_drift(self) -> None:
-        """Tell the user's function of alarms; outside the lock."""
-        if "_learner" not in self.__dict__:
+    def _after_learning(self) -> None:
+        """Call the user's function for each new alarm."""
+        action = self.on_drift
+        if action is None:
             return
         with self._learner.lock:
             rows = self._learner.take_alarms()
         for row in rows:
-            if self.on_drift is not None:
-                self.on_drift(row)
+            action(row)
 
     @property
     def experts_(self) -> list[dict[str, Any]]:
@@ -158,15 +161,6 @@ class StreamClassifier(OnlineClassifier, StreamModel):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         class_weight_of(self.class_weight)
-
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Score each row, then learn it; returns the scores (n, classes known at the end), log-odds.
-
-        NaN where a class was not yet known at that row. For two classes the columns are -f and f.
-        """
-        scores = super().learn(X, y, classes=classes, sample_weight=sample_weight)
-        self._report_drift()
-        return scores
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         return super()._learn_one(x, y) if self.class_weight is None else None
@@ -267,12 +261,6 @@ class StreamRegressor(OnlineRegressor, StreamModel):
 
     def _make_centre(self) -> Centre:
         return Uncentred(linear=False)
-
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Score each row, then learn it; returns what was predicted for each row before it was learned (n,)."""
-        scores = super().learn(X, y, classes=classes, sample_weight=sample_weight)
-        self._report_drift()
-        return scores
 
     def predict(self, X: Any, interval: float | None = None) -> Any:
         """The target of each row (n,); with ``interval=0.9`` also bounds that cover 90 % of the targets.
