@@ -518,6 +518,61 @@ def test_a_copy_counts_classes_on_its_own():
     assert np.array_equal(model.learn(x[100:200], y[100:200]), expected.learn(x[100:200], y[100:200]))
 
 
+@pytest.mark.parametrize("weights", [{1: 1e6}, {0: 1e6, 1: 1.0}, {0: 1e-30, 1: 1e50}], ids=str)
+def test_extreme_class_weights_are_finite_and_may_be_split(weights):
+    x, y, sample_weight, _ = stream("weights")
+    whole, parts = (StreamClassifier(random_state=0, class_weight=weights) for _ in range(2))
+    scores = learn(whole, x, y, sample_weight, slice(None))
+    for i, j in itertools.pairwise((0, 1, 2, 3, 99, 700, 1111, ROWS)):
+        found = learn(parts, x, y, sample_weight, slice(i, j))
+        assert np.array_equal(found, scores[i:j, : found.shape[1]], equal_nan=True)
+    same(whole, parts)
+    assert np.isfinite(scores[100:]).all()
+    assert np.isfinite(whole.predict_proba(x)).all()
+
+
+def test_a_class_of_weight_zero_is_not_learned():
+    x, y, _, _ = stream("late classes")
+    y = y % 3
+    weights = np.where(np.arange(ROWS) % 5 == 0, 2.0, 1.0)
+    without = StreamClassifier(random_state=0, class_weight={0: 2.0})
+    without.learn(x[y < 2], y[y < 2], sample_weight=weights[y < 2])
+    zero = StreamClassifier(random_state=0, class_weight={0: 2.0, 2: 0.0})
+    zero.learn(x[:777], y[:777], sample_weight=weights[:777])
+    zero.learn(x[777:], y[777:], sample_weight=weights[777:])
+    assert same_state(zero._learner.state(), without._learner.state())
+
+
+def test_balanced_weights_of_a_class_that_appears_late():
+    """2 % of the rows, after 6,000 rows without it: mean recall .933, and .767 where those rows count as well."""
+    rng = np.random.default_rng(0)
+    n, late = 10_000, 6000
+    x = rng.normal(size=(n, 4))
+    y = (x[:, 0] > 0).astype(int)
+    y[late:][x[late:, 1] > 2] = 2
+    model = StreamClassifier(random_state=0, class_weight="balanced")
+    scores = model.learn(x, y)
+    found = model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)]
+    assert np.mean([(found == c)[late:][y[late:] == c].mean() for c in range(3)]) > 0.9
+
+
+def test_classes_are_counted_under_the_lock():
+    x, y, _, model = stream("redraw")
+    model.set_params(class_weight="balanced").partial_fit(x[:100], y[:100])
+    held = []
+
+    class Watched(dict):
+        def __setitem__(self, label, rows):
+            held.append(model._learner.lock._mutex.locked())
+            super().__setitem__(label, rows)
+
+    model._class_counts.rows = Watched(model._class_counts.rows)
+    model.learn(x[100:200], y[100:200])
+    model.learn_late(x[200:210], x[210:220], y[210:220])
+    assert len(held) == 110
+    assert all(held)
+
+
 # What it says about itself
 
 

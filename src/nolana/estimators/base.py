@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
-IN_PLACE = ("_labels", "_centre")  # attributes of subclasses that learning changes in place
+IN_PLACE = ("_labels", "_centre", "_class_counts")  # attributes of subclasses that learning changes in place
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

@@ -185,6 +185,10 @@ class StreamLearner(Driver):
 
     # Learning
 
+    def learn(self, x: Array, y: Array, weight: Array | None = None, class_weight: Array | None = None) -> Array:
+        """What each row scored before it was learned; (n,) weights of the rows and of their classes, mean 1."""
+        return super().learn(x, y, self._normalised(len(x), weight, class_weight))
+
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         scores = np.empty(y.shape)
         start = 0
@@ -199,7 +203,6 @@ class StreamLearner(Driver):
 
     def _learn_part(self, x: Array, y: Array, weight: Array | None) -> Array:
         """Rows between two events."""
-        weight = self._normalised(len(x), weight)
         targets = self._to_engine(y)
         scores: Array = self._engine.learn(self._scaling.advance(x, weight), targets, weight)
         if self.options.number:
@@ -212,21 +215,21 @@ class StreamLearner(Driver):
             self._next_event = self.rows + self._rows_to_event()
         return scores
 
-    def _normalised(self, rows: int, weight: Array | None) -> Array | None:
-        """min(w, 10 wbar)/wbar, wbar the running mean of the weights."""
-        t, mean = self.rows, self.mean_weight
-        if weight is None:
-            if mean in (0.0, 1.0):
-                self.mean_weight = 1.0
-                return None
-            weight = np.ones(rows)
+    def _normalised(self, rows: int, weight: Array | None, class_weight: Array | None) -> Array | None:
+        """c min(w, 10 wbar)/wbar, wbar the running mean of the weights w of rows; c, of classes, is not capped."""
+        mean = self.mean_weight
+        if weight is None and mean in (0.0, 1.0):
+            self.mean_weight = 1.0
+            return class_weight
+        t = self.rows
+        w = np.ones(rows) if weight is None else weight
+        c = np.ones(rows) if class_weight is None else class_weight
         out = np.zeros(rows)
-        for i, w in enumerate(weight.tolist()):
-            if w > 0:
-                t += 1
-                capped = min(w, LARGEST_WEIGHT * mean) if mean > 0 else w
-                mean += (capped - mean) * max(1 / t, WEIGHT_GAIN)
-                out[i] = capped / mean
+        for i in np.flatnonzero((w > 0) & (c > 0)).tolist():
+            t += 1
+            capped = min(float(w[i]), LARGEST_WEIGHT * mean) if mean > 0 else float(w[i])
+            mean += (capped - mean) * max(1 / t, WEIGHT_GAIN)
+            out[i] = c[i] * (capped / mean)
         self.mean_weight = mean
         return out
 
