@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -168,10 +168,3 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
         "prior": 100.0 if number else 1.0,
     }
     return Spec(Learner, {"maps": maps, "experts": experts, "combiner": Spec(Stack, arguments)})
-
-
-def with_argument(spec: Spec, map: int, **changed: Any) -> Spec:
-    """The learner's spec with other arguments for one of its maps."""
-    maps = list(spec.arguments["maps"])
-    maps[map] = replace(maps[map], arguments={**maps[map].arguments, **changed})
-    return replace(spec, arguments={**spec.arguments, "maps": maps})
