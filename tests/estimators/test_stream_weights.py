@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import nolana
 from conftest import same_state
-from nolana import StreamClassifier, StreamRegressor
+from nolana import StreamClassifier, StreamRegressor, modelfile
+from nolana.errors import ModelFileError
 from stream_cases import ROWS, learn, same, stream
 
 # Weights of rows
@@ -134,3 +136,18 @@ def test_classes_are_counted_under_the_lock():
     model.learn_late(x[200:210], x[210:220], y[210:220])
     assert len(held) == 110
     assert all(held)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("class_counts", [1, -1]), ("class_counts", [1]), ("class_before", [0, 101]), ("class_before", [0, 0.5])],
+)
+def test_a_file_with_wrong_class_counts_is_refused(key, value, tmp_path):
+    """More rows before a class than there are rows would make weights negative."""
+    x, y, _, model = stream("redraw")
+    model.set_params(class_weight="balanced").partial_fit(x[:100], y[:100]).save(tmp_path / "model")
+    sections = modelfile.read(tmp_path / "model")
+    sections["estimator"]["fitted"][key] = value
+    modelfile.write(tmp_path / "model", sections)
+    with pytest.raises(ModelFileError, match=key):
+        nolana.load(tmp_path / "model")

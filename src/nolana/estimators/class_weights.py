@@ -39,8 +39,8 @@ class ClassCounts:
     """Rows of each class so far; rows of weight 0 do not count."""
 
     def __init__(self) -> None:
-        self.rows: dict[Any, float] = {}
-        self.before: dict[Any, float] = {}  # rows before the first one of the class
+        self.rows: dict[Any, int] = {}
+        self.before: dict[Any, int] = {}  # rows before the first one of the class
 
     def weights(
         self, class_weight: Any, distinct: list[Any], codes: NDArray[np.intp], weight: Array | None
@@ -56,7 +56,7 @@ class ClassCounts:
                 continue
             since = total - self.before.setdefault(label, total) + 1
             total += 1
-            self.rows[label] = self.rows.get(label, 0.0) + 1
+            self.rows[label] = self.rows.get(label, 0) + 1
             if fixed is None:
                 own[i] = since / (len(self.rows) * self.rows[label])
             else:  # fsum: the same bits in any order of the classes
@@ -65,18 +65,20 @@ class ClassCounts:
 
     def record(self, columns: list[Any]) -> dict[str, Tree]:
         """Plain data, in the order of the columns."""
-        rows = [float(self.rows.get(label, 0.0)) for label in columns]
-        return {"class_counts": rows, "class_before": [float(self.before.get(label, 0.0)) for label in columns]}
+        return {
+            "class_counts": [self.rows.get(label, 0) for label in columns],
+            "class_before": [self.before.get(label, 0) for label in columns],
+        }
 
     @classmethod
     def of_record(cls, node: Node, columns: list[Any]) -> "ClassCounts":
         """Counts from `record`."""
         counts = cls()
-        rows, before = ([each.number(0.0) for each in node[key].items()] for key in ("class_counts", "class_before"))
-        for key, numbers in (("class_counts", rows), ("class_before", before)):
-            if len(numbers) != len(columns):
-                raise node[key].wrong("one number for each class")
-        for label, n, earlier in zip(columns, rows, before, strict=True):
+        for key in ("class_counts", "class_before"):
+            if len(node[key].items()) != len(columns):
+                raise node[key].wrong("one whole number for each class")
+        rows = [each.integer() for each in node["class_counts"].items()]
+        for label, n, before in zip(columns, rows, node["class_before"].items(), strict=True):
             if n > 0:
-                counts.rows[label], counts.before[label] = n, earlier
+                counts.rows[label], counts.before[label] = n, before.integer(0, sum(rows) - n)
         return counts
