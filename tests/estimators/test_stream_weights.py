@@ -67,6 +67,16 @@ def test_a_rejected_call_leaves_the_counts_of_balanced_weights():
     assert np.array_equal(model.learn(x[100:200], y[100:200]), before.learn(x[100:200], y[100:200]))
 
 
+def test_class_weights_that_become_invalid_change_nothing():
+    x, y, _, model = stream("redraw")
+    model.partial_fit(x[:100], y[:100]).set_params(class_weight={0: -1.0})
+    before = model._learner.state()
+    with pytest.raises(ValueError, match="class_weight"):
+        model.learn(x[100:110], np.full(10, 7))
+    assert same_state(model._learner.state(), before)
+    assert set(model.classes_) == {0, 1}
+
+
 def test_fit_begins_the_counts_of_balanced_weights_again():
     x, y, _, _ = stream("redraw")
     twice = StreamClassifier(random_state=0, class_weight="balanced").fit(x[:100], np.ones(100)).fit(x[:300], y[:300])

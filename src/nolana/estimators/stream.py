@@ -65,7 +65,7 @@ class StreamModel(OnlineEstimator):
 
     @property
     def on_drift(self) -> Callable[[int], Any] | None:
-        """Called with the number of each row that raises the drift alarm, after it was learned; None: nothing."""
+        """Called with the number of each row that raises the drift alarm, after the call that learned it."""
         return self.__dict__.get("_on_drift")
 
     @on_drift.setter
@@ -166,6 +166,12 @@ class StreamClassifier(OnlineClassifier, StreamModel):
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         return super()._learn_one(x, y) if self.class_weight is None else None
+
+    def _learn_checked(
+        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
+    ) -> Array:
+        class_weight_of(self.class_weight)  # refused before anything changes
+        return super()._learn_checked(x, labels, announced, weights)
 
     def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
         if self.class_weight is not None:
