@@ -67,9 +67,9 @@ def shrunk(spec: Spec, state: State, smaller: Iterable[Sizes], measure: Measure,
         for i in maps_of(spec, NeighbourMap):
             if sizes.sizes[i] < argument_of(spec, i, "windows")[-1]:
                 spec = shorten_windows(spec, state, i, sizes.sizes[i])
-        while measure(spec) > memory and can_fold(spec):
+        while (excess := measure(spec) - memory) > 0 and can_fold(spec):
             spec = fold_tables(spec, state)
-        if measure(spec) <= memory:
+        if excess <= 0:
             break
     return spec
 
