@@ -3,7 +3,6 @@
 import copy
 import itertools
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -13,47 +12,11 @@ from sklearn.base import clone
 
 import nolana
 import nolana.reference as reference
-from conftest import same_state
-from nolana import NolanaClassifier, StreamClassifier, StreamRegressor, experts
+from concurrent_readers import models_between_blocks, read_while_learning
+from nolana import StreamClassifier, experts
+from stream_cases import ROWS, SETS, STREAMS, learn, same, stream, streams
 
-ROWS = 3000
 EVENTS = (0, 1, 2, 3, 4, 5, 8, 17, 40, 64, 101, 256, 257, 511, 512, 513, 1024, 2047, 2048, 2049, 2500, 2501, ROWS)
-
-
-def stream(name):
-    """X, y, weights and the estimator: two relevant features of 12, so that the grids are drawn again at row 2,048."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(ROWS, 12))
-    two, row = (x[:, 0] * x[:, 1] > 0).astype(int), np.arange(ROWS)
-    number = x[:, 0] * x[:, 1] + 1e4 * (rng.random(ROWS) < 0.01)
-    weight = rng.choice([0.0, 0.5, 1.0, 3.0, 1e6], ROWS, p=[0.2, 0.2, 0.39, 0.2, 0.01])
-    late = rng.integers(0, 50, ROWS) % np.select([row < 40, row < 300, row < 2500], [2, 3, 10], 50)
-    return {
-        "redraw": (x, two, None, StreamClassifier(random_state=0)),
-        "late classes": (x, late, None, StreamClassifier(random_state=0, memory="64KB")),
-        "weights": (x, two, weight, StreamClassifier(random_state=0)),
-        "balanced": (x, late % 11, weight, StreamClassifier(random_state=0, class_weight="balanced")),
-        "number": (x, number, None, StreamRegressor(random_state=0)),
-        "weighted number": (x, number, weight, StreamRegressor(random_state=0, memory="100KB")),
-    }[name]
-
-
-STREAMS = ("redraw", "late classes", "weights", "balanced", "number", "weighted number")
-streams = pytest.mark.parametrize("name", STREAMS)
-
-
-def learn(model, x, y, weight, rows):
-    return model.learn(x[rows], y[rows], sample_weight=None if weight is None else weight[rows])
-
-
-def same(first, second):
-    """Bit for bit: what was learned, its sizes and what it says."""
-    assert same_state(first._learner.state(), second._learner.state())
-    assert first.memory_bytes_ == second.memory_bytes_
-    assert first.sizes_ == second.sizes_
-    assert first.experts_ == second.experts_
-    assert first.drift_ == second.drift_
-    assert np.array_equal(first.relevance_, second.relevance_)
 
 
 def check_split(name, cuts):
@@ -107,131 +70,41 @@ def test_numpy_is_close_to_the_core(name, monkeypatch):
         assert np.allclose(core, mine, rtol=1e-4, atol=1e-4, equal_nan=True), (i, j)
 
 
-def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bit():
-    """Full landmarks are noticed at the next multiple of 64 rows; a copy made before that must not miss it."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(2000, 3))
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bit(seed):
+    """Full landmarks are noticed at the next multiple of 64 rows; a copy made before that must not miss it.
+
+    Four normal features: the landmarks become full at about row 530, after the last anchor, which takes widths too.
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(700, 4))
     y = (x[:, 0] * x[:, 1] > 0).astype(int)
-    whole, parts = (StreamClassifier(memory="64KB", random_state=0) for _ in range(2))
+    whole, parts = (StreamClassifier(random_state=0) for _ in range(2))
     whole.learn(x, y)
-    for i in range(0, 2000, 37):
-        parts.learn(x[i : i + 37], y[i : i + 37])
+    parts.learn(x[:513], y[:513])
+    width, between = parts._learner._maps[0].gamma, 0
+    for i in range(513, 700, 11):
+        map = parts._learner._maps[0]
+        between += map.size == parts.sizes_["landmarks"] and map.gamma == width
         parts = copy.deepcopy(parts)
-    assert whole._learner.widened.all()
+        parts.learn(x[i : i + 11], y[i : i + 11])
+    assert between > 1
+    assert whole._learner._maps[0].gamma != width
     same(whole, parts)
 
 
-# Memory
+def test_an_interrupted_event_does_not_stop_the_model(monkeypatch):
+    x, y, _, model = stream("redraw")
 
-SETS = {
-    "cells": [experts.Cells()],
-    "landmarks": [experts.Landmarks()],
-    "neighbours": [experts.Neighbours()],
-    "one expert": [experts.Landmarks(fast=False)],
-    "default": None,
-    "window": [*experts.DEFAULT, experts.Landmarks(policy="window", forgetting=0.999, fast=False, share=0.2)],
-    "expiring": [experts.Landmarks(policy="expiring"), experts.Cells(relevance=False, fast=False)],
-}
-KB = 1024
+    def interrupt(_):
+        raise KeyboardInterrupt
 
-
-def memory_used(memory, features, classes, sets, rows=720, block=60):
-    """The most bytes after any block; a class is added every few rows."""
-    rng = np.random.default_rng(features)
-    x, row = rng.normal(size=(rows, features)), np.arange(rows)
-    y = rng.integers(0, 10**6, rows) % np.minimum(classes, 2 + row // 10)
-    model, most = StreamClassifier(memory=memory, experts=SETS[sets], random_state=0), 0
-    for i in range(0, rows, block):
-        model.learn(x[i : i + block], y[i : i + block])
-        most = max(most, model.memory_bytes_)
+    with monkeypatch.context() as patch:
+        patch.setattr("nolana.learners.stream.StreamLearner._after", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(x[:1], y[:1]).learn(x[1:100], y[1:100])
+    model.learn(x[:200], y[:200])
     assert np.isfinite(model.decision_function(x[:20])).all()
-    return most
-
-
-@pytest.mark.parametrize("sets", SETS)
-@pytest.mark.parametrize(
-    ("memory", "features", "classes"),
-    [
-        (32 * KB, 1, 2),
-        (32 * KB, 5, 10),
-        (32 * KB, 20, 3),
-        (64 * KB, 5, 60),
-        (100 * KB, 54, 7),
-        (100 * KB, 50, 60),
-        (200 * KB, 300, 2),
-        (512 * KB, 1, 60),
-        (512 * KB, 60, 20),
-        (512 * KB, 300, 60),
-        (2048 * KB, 300, 10),
-        (8192 * KB, 1, 60),
-        (8192 * KB, 300, 3),
-    ],
-)
-def test_memory_is_never_exceeded(sets, memory, features, classes):
-    assert memory_used(memory, features, classes, sets) <= memory
-
-
-@pytest.mark.parametrize(("memory", "features"), [(32 * KB, 1), (64 * KB, 50)])
-def test_classes_that_the_memory_cannot_hold_are_refused(memory, features):
-    """Each class needs its linear weights; the call that brings too many changes nothing."""
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(400, features)), np.arange(400) % 4
-    model = StreamClassifier(memory=memory, random_state=0)
-    model.learn(x, y)
-    before = model._learner.state()
-    with pytest.raises(ValueError, match=r"classes of .* choose a larger memory"):
-        model.learn(x, np.arange(400))
-    assert same_state(model._learner.state(), before)
-    assert model.classes_.tolist() == [0, 1, 2, 3]
-    model.learn(x, y)
-    assert model.memory_bytes_ <= memory
-
-
-@pytest.mark.parametrize("features", [1, 54, 300])
-@pytest.mark.parametrize("memory", [200 * KB, 512 * KB])
-def test_memory_of_a_regressor(memory, features):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(600, features))
-    model = StreamRegressor(memory=memory, random_state=0)
-    for i in range(0, 600, 50):
-        model.learn(x[i : i + 50], x[i : i + 50, 0] ** 2)
-        assert model.memory_bytes_ <= memory
-
-
-def test_memory_is_used():
-    """At least 95 % where there are cells: the table takes what is left."""
-    for memory in (64 * KB, 512 * KB, 2048 * KB):
-        assert memory_used(memory, 8, 2, "default") >= 0.95 * memory
-
-
-@pytest.mark.parametrize(
-    ("memory", "words"),
-    [
-        ("512 apples", "is not a size; write bytes, or for example '512KB'"),
-        ("", "is not a size"),
-        ("-1KB", "is not a size"),
-        ("31KB", "out of range: at least 32KB and at most 1GB"),
-        ("2GB", "out of range"),
-        (100, "out of range"),
-        (1e6, "memory"),
-        (None, "memory"),
-        (True, "memory"),
-    ],
-)
-def test_memory_that_is_no_size_is_refused(memory, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        StreamClassifier(memory=memory).learn(np.ones((2, 2)), [0, 1])
-
-
-@pytest.mark.parametrize("memory", ["64KB", "64 kb", 65536, "65536", "65536B", "0.0625MB", np.int64(65536)])
-def test_ways_to_write_a_size(memory):
-    model = StreamClassifier(memory=memory).fit(np.eye(2), [0, 1])
-    assert 60_000 < model.memory_bytes_ <= 65536
-
-
-def test_too_little_memory_says_what_is_needed():
-    with pytest.raises(ValueError, match=r"too little for 300 features: this learner needs at least \d+ bytes; choose"):
-        StreamClassifier(memory="32KB").learn(np.ones((2, 300)), [0, 1])
 
 
 # Files and copies
@@ -334,289 +207,22 @@ def test_parameters_that_make_no_learner_are_refused(parameters):
         StreamClassifier(**parameters).fit(np.eye(4), [0, 1, 0, 1])
 
 
-# Weights
-
-
-@pytest.mark.parametrize("kind", [StreamClassifier, StreamRegressor])
-def test_a_common_factor_of_the_weights_changes_nothing(kind):
-    x, y, _, _ = stream("redraw" if kind is StreamClassifier else "number")
-    plain = kind(random_state=0).learn(x, y)
-    for factor in (1.0, 2.0**20):
-        weighted = kind(random_state=0).learn(x, y, sample_weight=np.full(ROWS, factor))
-        assert np.allclose(weighted, plain, rtol=1e-9, atol=1e-9, equal_nan=True), factor
-    million = kind(random_state=0).learn(x, y, sample_weight=np.full(ROWS, 1e6))
-    assert np.allclose(million, plain, rtol=1e-3, atol=1e-3, equal_nan=True)
-
-
-def test_rows_of_weight_zero_are_scored_and_change_nothing():
-    x, y, _, model = stream("late classes")
-    with_zeros, without = clone(model), clone(model)
-    weight = np.where(np.arange(ROWS) % 3 == 0, 0.0, 1.0)
-    taught = weight > 0
-    scores = with_zeros.learn(x, y, sample_weight=weight)
-    expected = without.learn(x[taught], y[taught])
-    columns = [with_zeros.classes_.tolist().index(label) for label in without.classes_]
-    assert np.array_equal(scores[taught][:, columns], expected, equal_nan=True)
-    assert same_state(with_zeros._learner.state(), without._learner.state())
-
-
-# Scores and probabilities
-
-
-@pytest.mark.parametrize("name", ["redraw", "late classes", "balanced"])
-def test_probabilities(name):
-    x, y, weight, model = stream(name)
-    scores = learn(model, x, y, weight, slice(None))
-    p = model.predict_proba(x)
-    assert p.shape == (ROWS, len(model.classes_))
-    assert np.allclose(p.sum(axis=1), 1, atol=1e-12)
-    assert (p >= 0).all()
-    assert np.array_equal(p, model.probabilities(model.scores(x)))
-    assert np.array_equal(model.classes_[p.argmax(axis=1)], model.predict(x))
-    assert np.allclose(np.exp(model.predict_log_proba(x)), p)
-    early = model.probabilities(scores)
-    known = ~np.isnan(scores)
-    assert (early[~known] == 0).all()
-    assert np.allclose(early[known.any(axis=1)].sum(axis=1), 1)
-    shifted = scores - np.where(known, scores, -np.inf).max(axis=1, initial=-1e9, keepdims=True)
-    odds = np.where(known, np.exp(np.where(known, shifted, 0.0)), 0.0)[100:]
-    assert np.allclose(early[100:], odds / odds.sum(axis=1, keepdims=True), atol=1e-12)
-
-
-def test_one_class_alone():
-    model = StreamClassifier().fit(np.random.default_rng(0).normal(size=(50, 2)), ["only"] * 50)
-    assert model.predict(np.zeros((2, 2))).tolist() == ["only", "only"]
-    assert model.predict_proba(np.zeros((2, 2))).tolist() == [[1.0], [1.0]]
-
-
-def test_announced_classes_have_columns_and_no_probability():
-    x, y, _, model = stream("redraw")
-    model.partial_fit(x[:300], y[:300], classes=[0, 1, 7])
-    assert (model.predict_proba(x[:9])[:, 2] == 0).all()
-    assert np.allclose(model.predict_proba(x[:9]).sum(axis=1), 1)
-    model.learn(x[300:301], [7])
-    assert (model.predict_proba(x[:9])[:, 2] > 0).all()
-
-
-def test_a_new_class_is_learned_and_leaves_the_others():
-    """A third class of its own place after 1,000 rows: found after 20 rows, and the others stay."""
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(2000, 2))
-    y = (x[:, 0] > 0).astype(int)
-    y[1000:][x[1000:, 1] > 1] = 2
-    model = StreamClassifier(random_state=0)
-    model.learn(x[:1000], y[:1000])
-    before = (model.predict(x[:1000]) == y[:1000]).mean()
-    scores = model.learn(x[1000:], y[1000:])
-    right = model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)] == y[1000:]
-    third = np.flatnonzero(y[1000:] == 2)
-    assert right[third[20:]].mean() > 0.9
-    assert right[y[1000:] < 2].mean() > before - 0.05
-
-
-# Intervals
-
-NUMBERS = {
-    "normal": lambda rng, n: 0.5 * rng.normal(size=n),
-    "exponential": lambda rng, n: rng.exponential(size=n),
-    "t with 3 degrees": lambda rng, n: 0.3 * rng.standard_t(3, size=n),
-    "small": lambda rng, n: 1e-6 * rng.normal(size=n),
-}
-
-
-@pytest.mark.parametrize("noise", NUMBERS)
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
-def test_intervals_cover(noise, level):
-    """Within 2 points, from row 1,000 on; predict then learn in blocks of 50."""
-    rng = np.random.default_rng(3)
-    n = 8000
-    x = rng.uniform(-2, 2, (n, 2))
-    scale = 1e-6 if noise == "small" else 1.0
-    y = scale * np.sin(2 * x[:, 0]) * x[:, 1] + NUMBERS[noise](rng, n) + 100 * scale
-    model, covered = StreamRegressor(random_state=0), []
-    for i in range(0, n, 50):
-        if i:
-            middle, low, high = model.predict(x[i : i + 50], interval=level)
-            assert (low <= middle).all()
-            assert (middle <= high).all()
-            covered.append((low <= y[i : i + 50]) & (y[i : i + 50] <= high))
-        model.learn(x[i : i + 50], y[i : i + 50])
-    assert np.concatenate(covered[19:]).mean() == pytest.approx(level, abs=0.02)
-
-
-def test_intervals_out_of_range_are_refused():
-    model = StreamRegressor().fit(np.eye(3), [1.0, 2.0, 3.0])
-    for interval in (0.0, 1.0, -0.5, 90, np.nan, "0.9"):
-        with pytest.raises((ValueError, TypeError), match="interval"):
-            model.predict(np.eye(3), interval=interval)
-
-
-# Class weights
-
-
-def test_balanced_weights_find_the_rare_class():
-    """100:1, with overlap: the recall of the rare class rises by 20 points or more."""
-    rng = np.random.default_rng(2)
-    n = 20_000
-    y = (rng.random(n) < 0.01).astype(int)
-    x = rng.normal(size=(n, 3)) + 1.5 * y[:, None]
-    recall = {}
-    for weight in (None, "balanced", {0: 1.0, 1: 100.0}):
-        model = StreamClassifier(random_state=0, class_weight=weight)
-        scores = model.learn(x, y)
-        found = model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)] == 1
-        recall[str(weight)] = found[5000:][y[5000:] == 1].mean()
-    assert recall["balanced"] > recall["None"] + 0.2
-    assert recall[str({0: 1.0, 1: 100.0})] > recall["None"] + 0.2
-
-
-def test_a_rejected_call_leaves_the_counts_of_balanced_weights():
-    x, y, _, _ = stream("redraw")
-    model = StreamClassifier(random_state=0, class_weight="balanced").partial_fit(x[:100], y[:100])
-    before = copy.deepcopy(model)
-    with pytest.raises(ValueError, match="NaN"):
-        model.learn(np.full((3, 12), np.nan), [0, 1, 1])
-    assert np.array_equal(model.learn(x[100:200], y[100:200]), before.learn(x[100:200], y[100:200]))
-
-
-def test_fit_begins_the_counts_of_balanced_weights_again():
-    x, y, _, _ = stream("redraw")
-    twice = StreamClassifier(random_state=0, class_weight="balanced").fit(x[:100], np.ones(100)).fit(x[:300], y[:300])
-    once = StreamClassifier(random_state=0, class_weight="balanced").fit(x[:300], y[:300])
-    same(once, twice)
-
-
-def test_a_copy_counts_classes_on_its_own():
-    x, y, _, _ = stream("redraw")
-    model = StreamClassifier(random_state=0, class_weight="balanced").partial_fit(x[:100], y[:100])
-    expected = copy.deepcopy(model)
-    other = copy.deepcopy(model)
-    other.learn(x[:50], np.ones(50, dtype=int))
-    assert np.array_equal(model.learn(x[100:200], y[100:200]), expected.learn(x[100:200], y[100:200]))
-
-
-# What it says about itself
-
-
-def test_experts_sizes_and_repr():
-    x, y, _, model = stream("redraw")
-    assert "rows learned" not in repr(model)
-    model.learn(x, y)
-    records = model.experts_
-    assert [record["name"] for record in records[:4]] == ["landmarks", "landmarks, fast", "cells", "cells, fast"]
-    assert all(record["name"].startswith("neighbours, last ") for record in records[4:])
-    assert all(record.keys() == {"name", "weight", "score", "bytes"} for record in records)
-    assert all(0 <= record["score"] <= 1 for record in records)
-    assert 0 < sum(record["bytes"] for record in records) <= model.memory_bytes_ + 4 * 64 * KB
-    assert model.sizes_.keys() == {"landmarks", "slots", "grids", "recent rows"}
-    text = repr(model)
-    assert "3,000 rows learned" in text
-    assert f"{model.memory_bytes_:,} bytes" in text
-    assert f"{model.sizes_['slots']:,} slots" in text
-
-
-def test_relevance_finds_the_features_that_matter():
-    x, y, _, model = stream("redraw")
-    assert np.array_equal(model.partial_fit(x[:10], y[:10]).relevance_, np.ones(12))
-    model.learn(x[10:], y[10:])
-    relevance = model.relevance_
-    assert relevance.mean() == pytest.approx(1, abs=0.05)
-    assert set(np.argsort(relevance)[-2:]) == {0, 1}
-    assert relevance[:2].min() > 2
-    assert relevance[2:].max() < 1
-
-
-def test_on_drift_is_called_once_for_each_alarm():
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(4000, 3))
-    y = (x[:, 0] > 0) ^ (np.arange(4000) >= 2000)
-    seen = []
-    model = StreamClassifier(random_state=0)
-    model.on_drift = seen.append
-    for i in range(0, 4000, 7):
-        model.learn(x[i : i + 7], y[i : i + 7])
-    assert seen == model.drift_
-    assert len(seen) == 1
-    assert 2000 <= seen[0] < 2050
-    one = StreamClassifier(random_state=0).partial_fit(x, y)
-    assert one.drift_ == seen
-    with pytest.raises(ValueError, match="on_drift=3 is not callable"):
-        model.on_drift = 3
-
-
-def test_on_drift_may_ask_the_model():
-    """Outside the lock: the function can predict, copy and save."""
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(3000, 3))
-    y = (x[:, 0] > 0) ^ (np.arange(3000) >= 1500)
-    model, seen = StreamClassifier(random_state=0), []
-    model.on_drift = lambda row: seen.append((row, model.predict(x[:3]), copy.copy(model).n_rows_))
-    done = threading.Thread(target=lambda: model.learn(x, y), daemon=True)
-    done.start()
-    done.join(60)
-    assert not done.is_alive()
-    assert len(seen) == 1
-
-
-def test_a_loaded_model_reports_no_alarm_twice(tmp_path):
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(3000, 3))
-    y = (x[:, 0] > 0) ^ (np.arange(3000) >= 1500)
-    model = StreamClassifier(random_state=0).partial_fit(x[:2000], y[:2000])
-    model.save(tmp_path / "model.safetensors")
-    loaded, seen = nolana.load(tmp_path / "model.safetensors"), []
-    loaded.on_drift = seen.append
-    loaded.learn(x[2000:], y[2000:])
-    assert loaded.drift_ == model.drift_
-    assert not seen
-
-
 # Threads
 
 
 def test_readers_see_models_that_existed():
     x, y, _, model = stream("late classes")
-    probe, cuts = x[:20], list(range(0, ROWS, 50))
-    replay, allowed = clone(model), set()
-    for i in cuts:
-        replay.learn(x[i : i + 50], y[i : i + 50])
-        allowed.add(replay.decision_function(probe).tobytes())
-    model.learn(x[:50], y[:50])
-    seen, done, errors = set(), threading.Event(), []
 
-    def read():
-        try:
-            while not done.is_set():
-                seen.add(model.decision_function(probe).tobytes())
-                model.predict_proba(probe)
-                _ = model.experts_, model.memory_bytes_, model.relevance_, model.sizes_, model.drift_
-                copy.copy(model)
-        except Exception as error:
-            errors.append(error)
+    def read(model):
+        model.predict_proba(x[:20])
+        _ = model.experts_, model.memory_bytes_, model.relevance_, model.sizes_, model.drift_
+        copy.copy(model)
+        return model.decision_function(x[:20]).tobytes()
 
-    readers = [threading.Thread(target=read, daemon=True) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    for i in cuts[1:]:
-        model.learn(x[i : i + 50], y[i : i + 50])
-    done.set()
-    for reader in readers:
-        reader.join(60)
-        assert not reader.is_alive()
-    assert not errors, errors[0]
+    replay = clone(model)
+    allowed = models_between_blocks(replay, x, y, 50, read)
+    seen = read_while_learning(model, x, y, 50, read)
     assert len(seen) > 1
     # A class that appears within a block makes a state of its own there.
     assert len(seen - allowed) <= 50
     same(model, replay)
-
-
-def test_it_is_not_worse_than_the_landmark_learner_on_xor():
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, (4000, 2))
-    y = ((x[:, 0] > 0) ^ (x[:, 1] > 0)).astype(int)
-    right = {}
-    for kind in (NolanaClassifier, StreamClassifier):
-        model = kind()
-        scores = model.learn(x, y)
-        right[kind] = (model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)] == y)[500:].mean()
-    assert right[StreamClassifier] > right[NolanaClassifier] - 0.005

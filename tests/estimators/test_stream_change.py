@@ -119,7 +119,6 @@ def test_imbalance():
     assert balanced_accuracy(StreamClassifier, random_state=0, class_weight="balanced") >= 0.7
 
 
-@pytest.mark.xfail(strict=True, reason=".742: weights are capped at 10 times their mean; .902 without the cap")
 def test_balanced_weights_are_those_of_the_classes():
     assert balanced_accuracy(StreamClassifier, random_state=0, class_weight="balanced") >= 0.85
 

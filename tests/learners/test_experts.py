@@ -7,6 +7,7 @@ import pytest
 
 import nolana.reference as reference
 from conftest import core_builds, full_covariance, same_state
+from splitting import check_split
 
 BUILDS = core_builds()
 ENGINES = [*BUILDS, reference]
@@ -107,13 +108,7 @@ def test_the_mean_is_that_of_the_experts_alone(engine):
 
 @builds
 def test_split_anywhere(build):
-    x, y, weight = rows(300)
-    whole, parts = learner(build), learner(build)
-    expected = whole.learn(x, y, weight)
-    cuts = [0, 1, 2, 5, 77, 78, 150, 299, 300]
-    found = [parts.learn(x[i:j], y[i:j], weight[i:j]) for i, j in itertools.pairwise(cuts)]
-    assert np.array_equal(np.concatenate(found), expected)
-    assert same_state(whole.state(), parts.state())
+    check_split(lambda: learner(build), *rows(300), (1, 2, 5, 77, 78, 150, 299), restored=False)
 
 
 @engines

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from concurrent_readers import models_between_blocks, read_while_learning
 from nolana import NolanaClassifier, NolanaRegressor
 
 
@@ -15,40 +16,16 @@ def test_readers_see_consistent_models(parameters):
     x = rng.normal(size=(rows, 6))
     y = (x[:, 0] * x[:, 1] > 0).astype(int) + 2 * (np.arange(rows) > 2500) * (x[:, 2] > 0.5)  # classes come later
     probe = rng.normal(size=(20, 6))
-    cuts = list(range(0, rows, 60))
 
-    replay = NolanaClassifier(n_landmarks=60, **parameters)
-    allowed = set()
-    for i in cuts:
-        replay.learn(x[i : i + 60], y[i : i + 60])
-        allowed.add(replay.predict(probe).tobytes() + replay.decision_function(probe).tobytes())
-    decisions = {key[len(replay.predict(probe).tobytes()) :] for key in allowed}
+    def read(model):
+        return model.decision_function(probe).tobytes()
 
-    model = NolanaClassifier(n_landmarks=60, **parameters)
-    model.learn(x[:60], y[:60])
-    seen, done, errors = set(), threading.Event(), []
-
-    def read():
-        try:
-            while not done.is_set():
-                seen.add(model.decision_function(probe).tobytes())
-        except Exception as error:
-            errors.append(error)
-
-    readers = [threading.Thread(target=read, daemon=True) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    for i in cuts[1:]:
-        model.learn(x[i : i + 60], y[i : i + 60])
-    done.set()
-    for reader in readers:
-        reader.join(60)
-        assert not reader.is_alive()
-    assert not errors
+    model, replay = (NolanaClassifier(n_landmarks=60, **parameters) for _ in range(2))
+    allowed = models_between_blocks(replay, x, y, 60, read)
+    seen = read_while_learning(model, x, y, 60, read)
     assert len(seen) > 1
     # A new class within a block is a state of its own, between two rows of that block.
-    strange = seen - decisions
-    assert len(strange) <= 4, "readers saw models that never existed"
+    assert len(seen - allowed) <= 4, "readers saw models that never existed"
     assert np.array_equal(model.decision_function(probe), replay.decision_function(probe))
 
 

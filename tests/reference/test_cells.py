@@ -1,12 +1,11 @@
 """Cells: core against reference, the kernel they stand for, contracts, and what they learn."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 import nolana.reference as reference
 from conftest import core_builds, same_state
+from splitting import check_split
 
 BUILDS = core_builds()
 ENGINES = [*BUILDS, reference]
@@ -91,17 +90,8 @@ def test_shared_cells_approximate_the_kernel():
 @builds
 @cases
 def test_split_anywhere_and_restore(build, loss, outputs):
-    x, y, weight = rows(300, outputs, loss)
-    whole, parts = learner(build, loss, outputs), learner(build, loss, outputs)
-    expected = whole.learn(x, y, weight)
-    found = []
-    for i, j in itertools.pairwise([0, 1, 2, 5, 77, 78, 150, 299, 300]):
-        again = learner(build, loss, outputs)
-        again.restore(parts.state())
-        parts = again
-        found.append(parts.learn(x[i:j], y[i:j], weight[i:j]))
-    assert np.array_equal(np.concatenate(found), expected)
-    assert same_state(whole.state(), parts.state())
+    data, cuts = rows(300, outputs, loss), (1, 2, 5, 77, 78, 150, 299)
+    whole, parts = check_split(lambda: learner(build, loss, outputs), *data, cuts, restored=True)
     assert whole.memory_bytes == parts.memory_bytes
 
 

@@ -1,6 +1,5 @@
 """The parts of the stream learner, each and all together: core against reference, split anywhere, states refused."""
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 import nolana.reference as reference
 from conftest import core_builds, same_state
 from nolana.reference.state import pack
+from splitting import check_split
 
 BUILDS = core_builds()
 ENGINES = [*BUILDS, reference]
@@ -186,30 +186,19 @@ def test_equal_on_any_shape(case, features, first, length, seed):
 def test_split_anywhere(case, features, cuts, restored, seed):
     """Also where each part is learned by a learner restored from the state of the one before."""
     part, loss, outputs = case
-    x, y, weight = rows(900, outputs, loss, features, seed)
+    data = rows(900, outputs, loss, features, seed)
     for build in BUILDS:
-        whole, parts = (learner(build, part, loss, outputs, features) for _ in range(2))
-        expected, found = whole.learn(x, y, weight), []
-        for i, j in itertools.pairwise(sorted({0, 1, *cuts, 900})):
-            if restored:
-                again = learner(build, part, loss, outputs, features)
-                again.restore(parts.state())
-                parts = again
-            found.append(parts.learn(x[i:j], y[i:j], weight[i:j]))
-        assert np.array_equal(np.concatenate(found), expected)
-        assert same_state(whole.state(), parts.state())
+        whole, parts = check_split(
+            lambda build=build: learner(build, part, loss, outputs, features), *data, (1, *cuts), restored=restored
+        )
         assert whole.memory_bytes == parts.memory_bytes
-        assert np.array_equal(whole.scores(x[:50]), parts.scores(x[:50]))
+        assert np.array_equal(whole.scores(data[0][:50]), parts.scores(data[0][:50]))
 
 
 @cases
 def test_split_anywhere_in_numpy(part, loss, outputs):
-    x, y, weight = rows(60, outputs, loss)
-    whole, parts = (learner(reference, part, loss, outputs) for _ in range(2))
-    expected = whole.learn(x, y, weight)
-    found = [parts.learn(x[i:j], y[i:j], weight[i:j]) for i, j in itertools.pairwise([0, 1, 2, 5, 33, 60])]
-    assert np.array_equal(np.concatenate(found), expected)
-    assert same_state(whole.state(), parts.state())
+    data = rows(60, outputs, loss)
+    check_split(lambda: learner(reference, part, loss, outputs), *data, (1, 2, 5, 33), restored=False)
 
 
 @engines

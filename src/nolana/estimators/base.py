@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
-IN_PLACE = ("_labels", "_centre")  # attributes of subclasses that learning changes in place
+IN_PLACE = ("_labels", "_centre", "_class_counts")  # attributes of subclasses that learning changes in place
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -89,6 +89,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
             if learned is not None:
                 self._learner.restore(learned)
             raise
+        self._after_learning()
+
+    def _after_learning(self) -> None:
+        """After each call that learned rows, without the lock; an error raised here leaves what was learned."""
 
     def _snapshot(self) -> dict[str, Any]:
         """The attributes as they are now; what changes in place is copied, but for the learner."""

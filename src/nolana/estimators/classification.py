@@ -54,6 +54,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         if classes is None and sample_weight is None:
             scores = self._learn_one(X, y)
             if scores is not None:
+                self._after_learning()
                 return scores
         with self._all_or_nothing() as first:
             return self._learn_many(X, y, classes, sample_weight, first)
@@ -102,10 +103,13 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
     ) -> Array:
-        """Checked rows; nothing can be refused any more."""
+        """Checked rows; all that can be refused now is more classes than the learner can have."""
         learner, known = self._learner, self._labels
         distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         with learner.lock:
+            new = sum(label not in known.position for label in distinct.tolist())
+            if new and known.seen + new > 2:
+                learner.check_outputs(known.seen + new)
             if announced is not None:
                 known.announce(announced)
             known.announce(distinct[np.argsort(first, kind="stable")])
@@ -117,12 +121,17 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 parts.append(self._learn_block(part, distinct.tolist(), codes[rows], weight))
         return widened(parts, np.nan)
 
-    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], weight: Array | None) -> Array:
-        """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]]."""
+    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
+        """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
+
+        weights: (n,) each, arguments of the learner; a row that has a weight of 0 is not learned.
+        """
         learner, known = self._learner, self._labels
         assert known.classes is not None
         out = np.empty((len(x), len(known.classes)))
-        taught = codes if weight is None else np.where(weight > 0, codes, -1)
+        taught = codes
+        for weight in weights:
+            taught = taught if weight is None else np.where(weight > 0, taught, -1)
         new_at = {
             int(np.argmax(taught == code)): label
             for code, label in enumerate(distinct)
@@ -137,7 +146,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 self._publish()
             rows = slice(start, stop)
             positions = np.array([known.position.get(label, 0) for label in distinct], dtype=np.intp)[codes[rows]]
-            f = learner.learn(x[rows], known.targets(positions), None if weight is None else weight[rows])
+            own = (None if weight is None else weight[rows] for weight in weights)
+            f = learner.learn(x[rows], known.targets(positions), *own)
             out[rows] = known.by_column(f, np.nan)
             if start in new_at:
                 out[start, known.column[new_at[start]]] = np.nan

@@ -123,6 +123,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         if sample_weight is None:
             scores = self._learn_one(X, y)
             if scores is not None:
+                self._after_learning()
                 return scores
         return self._learn_weighted(X, y, sample_weight)
 

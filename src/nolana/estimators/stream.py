@@ -1,7 +1,7 @@
 """The default estimators: nothing to tune, in a fixed number of bytes."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.class_weights import ClassCounts, class_weight_of
 from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.parameters import integer, number, sets_of
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
@@ -64,24 +65,27 @@ class StreamModel(OnlineEstimator):
 
     @property
     def on_drift(self) -> Callable[[int], Any] | None:
-        """Called with the number of each row that raises the drift alarm, after it was learned; None: nothing."""
+        """Called with the number of each row that raises the drift alarm, after the call that learned it."""
         return self.__dict__.get("_on_drift")
 
     @on_drift.setter
     def on_drift(self, action: Callable[[int], Any] | None) -> None:
         if action is not None and not callable(action):
             raise ValueError(f"on_drift={action!r} is not callable")
+        if "_learner" in self.__dict__:
+            with self._learner.lock:
+                self._learner.take_alarms()  # earlier alarms are not reported
         self._on_drift = action
 
-    def _report_drift(self) -> None:
-        """Tell the user's function of alarms; outside the lock."""
-        if "_learner" not in self.__dict__:
+    def _after_learning(self) -> None:
+        """Call the user's function for each new alarm."""
+        action = self.on_drift
+        if action is None:
             return
         with self._learner.lock:
             rows = self._learner.take_alarms()
         for row in rows:
-            if self.on_drift is not None:
-                self.on_drift(row)
+            action(row)
 
     @property
     def experts_(self) -> list[dict[str, Any]]:
@@ -128,7 +132,8 @@ class StreamClassifier(OnlineClassifier, StreamModel):
     ----------
     memory : bytes of state and scratch, never exceeded: a number, or text such as "64KB", "2MB"; 32KB to 1GB.
     experts : list of expert sets (`nolana.experts`); None: landmarks, cells and neighbours.
-    class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts.
+    class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts. Weights
+        are relative to their mean; ``sample_weight`` is capped at 10 times its mean, class weights are not.
     max_iter, shuffle : epochs of ``fit`` and whether each is shuffled.
     random_state : seed of the random grids and of the shuffles.
 
@@ -159,49 +164,24 @@ class StreamClassifier(OnlineClassifier, StreamModel):
         super()._check_parameters()
         class_weight_of(self.class_weight)
 
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Score each row, then learn it; returns the scores (n, classes known at the end), log-odds.
-
-        NaN where a class was not yet known at that row. For two classes the columns are -f and f.
-        """
-        scores = super().learn(X, y, classes=classes, sample_weight=sample_weight)
-        self._report_drift()
-        return scores
-
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         return super()._learn_one(x, y) if self.class_weight is None else None
 
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
     ) -> Array:
-        seen = self._labels.position
-        classes = len(seen) + sum(label not in seen for label in np.unique(labels).tolist())
-        if classes > max(2, len(seen)):
-            with self._learner.lock:
-                self._learner.check_outputs(classes)
-        if self.class_weight is not None:
-            own = self._class_weights(labels, weights)
-            weights = own if weights is None else own * weights
+        class_weight_of(self.class_weight)  # refused before anything changes
         return super()._learn_checked(x, labels, announced, weights)
+
+    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
+        if self.class_weight is not None:
+            counts = self.__dict__.setdefault("_class_counts", ClassCounts())
+            weights = (*weights, counts.weights(self.class_weight, distinct, codes, *weights))
+        return super()._learn_block(x, distinct, codes, *weights)
 
     def _forget(self) -> None:
         super()._forget()
         self.__dict__.pop("_class_counts", None)
-
-    def _class_weights(self, labels: NDArray[Any], weights: Array | None) -> Array:
-        """The weight of each row by its class; "balanced": rows so far / (classes so far * rows of the class)."""
-        fixed = class_weight_of(self.class_weight)
-        if fixed is not None:
-            return np.array([fixed.get(label, 1.0) for label in labels.tolist()])
-        counts: dict[Any, float] = self.__dict__.setdefault("_class_counts", {})
-        own = np.empty(len(labels))
-        total = sum(counts.values())
-        for i, label in enumerate(labels.tolist()):
-            if weights is None or weights[i] > 0:
-                counts[label] = counts.get(label, 0.0) + 1
-                total += 1
-            own[i] = total / (len(counts) * counts[label]) if label in counts else 1.0
-        return own
 
     def probabilities(self, scores: Array) -> Array:
         """What `scores` (n, classes), as `learn` returns them, mean as probabilities: their softmax.
@@ -225,27 +205,12 @@ class StreamClassifier(OnlineClassifier, StreamModel):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def _fitted_record(self) -> dict[str, Tree]:
-        counts = self.__dict__.get("_class_counts", {})
-        ordered = [float(counts.get(label, 0.0)) for label in self._labels.column]
-        return super()._fitted_record() | {"class_counts": ordered}
+        counts: ClassCounts = self.__dict__.get("_class_counts", ClassCounts())
+        return super()._fitted_record() | counts.record(list(self._labels.column))
 
     def _restore_fitted(self, node: Node) -> None:
         super()._restore_fitted(node)
-        counts = [entry.number(0.0) for entry in node["class_counts"].items()]
-        if len(counts) != len(self._labels.column):
-            raise node["class_counts"].wrong("one number for each class")
-        counted = {label: n for label, n in zip(self._labels.column, counts, strict=True) if n > 0}
-        if counted:
-            self._class_counts = counted
-
-
-def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
-    """Weights by class; None: by running counts, or all equal."""
-    if class_weight is None or class_weight == "balanced":
-        return None
-    if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight={class_weight!r} is neither a dict, 'balanced' nor None")
-    return {label: number(f"class_weight[{label!r}]", weight, 0.0) for label, weight in class_weight.items()}
+        self._class_counts = ClassCounts.of_record(node, list(self._labels.column))
 
 
 @parameters
@@ -272,12 +237,6 @@ class StreamRegressor(OnlineRegressor, StreamModel):
 
     def _make_centre(self) -> Centre:
         return Uncentred(linear=False)
-
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Score each row, then learn it; returns what was predicted for each row before it was learned (n,)."""
-        scores = super().learn(X, y, classes=classes, sample_weight=sample_weight)
-        self._report_drift()
-        return scores
 
     def predict(self, X: Any, interval: float | None = None) -> Any:
         """The target of each row (n,); with ``interval=0.9`` also bounds that cover 90 % of the targets.

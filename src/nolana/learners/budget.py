@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,11 +67,6 @@ def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
     rows, heads = m + 8, each.slow + each.fast
     per_row = features // 2 + 32 + outputs * heads + 14 * each.slow
     return 8 * (rows * per_row + (1 + each.slow) * rows * (rows + 8) // 2)
-
-
-def slot_bytes(outputs: int, each: Cells) -> int:
-    """Of a slot of the table in all heads."""
-    return 4 * (1 + outputs) + (outputs if each.fast else 0)
 
 
 def row_bytes(features: int) -> int:
@@ -173,10 +168,3 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
         "prior": 100.0 if number else 1.0,
     }
     return Spec(Learner, {"maps": maps, "experts": experts, "combiner": Spec(Stack, arguments)})
-
-
-def with_argument(spec: Spec, map: int, **changed: Any) -> Spec:
-    """The learner's spec with other arguments for one of its maps."""
-    maps = list(spec.arguments["maps"])
-    maps[map] = replace(maps[map], arguments={**maps[map].arguments, **changed})
-    return replace(spec, arguments={**spec.arguments, "maps": maps})

@@ -35,6 +35,11 @@ def learner_spec(map: Spec, head: Spec) -> Spec:
     return Spec(Learner, {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None})
 
 
+def part_of(state: State, prefix: str) -> State:
+    """The entries of a state whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
 class Driver:
     """A learner of c outputs: ``learn(X, Y) -> scores``; the caller holds the lock.
 
@@ -102,6 +107,9 @@ class Driver:
             if name in SHORTER_STEPS and value > 0
         ]
         return [*dict.fromkeys(steps), "remove outliers from X and y", "scale the features"]
+
+    def check_outputs(self, outputs: int) -> None:
+        """ValueError where this learner cannot have so many outputs; nothing is changed."""
 
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""

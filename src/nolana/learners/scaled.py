@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nolana._backend import engine
-from nolana.learners.driver import Array, Driver, State
+from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.lock import FairLock
 from nolana.reference.robust_scaling import LAST_ANCHOR
 from nolana.reference.state import Field, Size
@@ -89,6 +89,9 @@ class ScaledLearner(Driver):
         self._stored = [(x, y, weight)]
         self._use(inner)
 
+    def check_outputs(self, outputs: int) -> None:
+        self.inner.check_outputs(outputs)
+
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         self.inner.rearrange_outputs(sources, signs)
         sign = np.array(signs)
@@ -100,11 +103,10 @@ class ScaledLearner(Driver):
         return self.inner.state() | scaling | {name: np.concatenate(parts) for name, parts in stored}
 
     def restore(self, state: State) -> None:
-        own = {name.removeprefix(PREFIX): value for name, value in state.items() if name.startswith(PREFIX)}
         stored = self._stored_of(state)
         before = self._scaling.state()
         try:
-            self._scaling.restore(own)
+            self._scaling.restore(part_of(state, PREFIX))
             if self._scaling.rows != state["rows"]:
                 raise ValueError(f"state: {PREFIX}rows differs from rows")
             self.inner.restore({k: v for k, v in state.items() if not k.startswith(PREFIX) and k not in STORED})

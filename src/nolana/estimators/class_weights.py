@@ -1,0 +1,84 @@
+"""Weights of rows by their class, from running counts: c / (mean of c over the rows so far), at most 1,000.
+
+c is the weight of a class in a dict. "balanced" makes rare classes count as much as frequent ones:
+
+    (rows since the class appeared) / (classes so far * rows of the class)
+
+Rows before a class appeared are left out: after 15,000 rows of other classes its first rows would weigh thousands.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.estimators.edge import LARGEST_WEIGHT
+from nolana.estimators.parameters import number
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
+
+Array = NDArray[np.float64]
+
+LARGEST_CLASS_WEIGHT = 1000.0  # times the mean
+
+
+def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
+    """Weights by class; None: by running counts, or all equal."""
+    if class_weight is None or class_weight == "balanced":
+        return None
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight={class_weight!r} is neither a dict, 'balanced' nor None")
+    return {
+        label: number(f"class_weight[{label!r}]", weight, 0.0, LARGEST_WEIGHT) for label, weight in class_weight.items()
+    }
+
+
+class ClassCounts:
+    """Rows of each class so far; rows of weight 0 do not count."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Any, int] = {}
+        self.before: dict[Any, int] = {}  # rows before the first one of the class
+
+    def weights(
+        self, class_weight: Any, distinct: list[Any], codes: NDArray[np.intp], weight: Array | None
+    ) -> Array:  # (n,)
+        """Count rows and weigh them; row i has label distinct[codes[i]] and the weight weight[i]."""
+        fixed = class_weight_of(class_weight)
+        total = sum(self.rows.values())
+        own = np.zeros(len(codes))
+        for i, code in enumerate(codes.tolist()):
+            label = distinct[code]
+            c = 1.0 if fixed is None else fixed.get(label, 1.0)
+            if c == 0 or (weight is not None and weight[i] == 0):
+                continue
+            since = total - self.before.setdefault(label, total) + 1
+            total += 1
+            self.rows[label] = self.rows.get(label, 0) + 1
+            if fixed is None:
+                own[i] = since / (len(self.rows) * self.rows[label])
+            else:  # fsum: the same bits in any order of the classes
+                own[i] = c * total / math.fsum(n * fixed.get(each, 1.0) for each, n in self.rows.items())
+        return np.minimum(own, LARGEST_CLASS_WEIGHT)
+
+    def record(self, columns: list[Any]) -> dict[str, Tree]:
+        """Plain data, in the order of the columns."""
+        return {
+            "class_counts": [self.rows.get(label, 0) for label in columns],
+            "class_before": [self.before.get(label, 0) for label in columns],
+        }
+
+    @classmethod
+    def of_record(cls, node: Node, columns: list[Any]) -> "ClassCounts":
+        """Counts from `record`."""
+        counts = cls()
+        for key in ("class_counts", "class_before"):
+            if len(node[key].items()) != len(columns):
+                raise node[key].wrong("one whole number for each class")
+        rows = [each.integer() for each in node["class_counts"].items()]
+        for label, n, before in zip(columns, rows, node["class_before"].items(), strict=True):
+            if n > 0:
+                counts.rows[label], counts.before[label] = n, before.integer(0, sum(rows) - n)
+        return counts

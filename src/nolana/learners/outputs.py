@@ -1,0 +1,38 @@
+"""New classes: the outputs of a stream learner, rearranged in an exported state."""
+
+import math
+
+import numpy as np
+
+from nolana.learners.driver import State
+from nolana.learners.layout import experts_on, experts_with, maps_of
+from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.vote import Vote
+from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.state import unpack
+from nolana.specs import Spec
+
+
+def rearrange(spec: Spec, state: State, old: int, sources: list[int], signs: list[float]) -> None:
+    """Output o becomes signs[o] times the old output sources[o] of `old`; sign 0 is a class not seen so far."""
+    sign = np.array(signs)
+    new = sign == 0
+    for i in maps_of(spec, LandmarkMap):
+        ones = unpack(state[f"map{i}/inverse"]).sum(axis=1) if len(state[f"map{i}/landmarks"]) else np.zeros(0)
+        for e in experts_on(spec, i):
+            weights = sign[:, None] * state[f"expert{e}/weights"][sources]
+            weights[new] = -ones  # an output that has been -1 so far
+            state[f"expert{e}/weights"] = np.ascontiguousarray(weights)
+    logit = sign / 2 if old == 1 else sign  # one output is the difference of two
+    for e in experts_with(spec, DiagonalCells, ConstantCells):
+        cells = state[f"expert{e}/cells"][:, sources] * logit.astype(np.float32)
+        state[f"expert{e}/cells"] = np.ascontiguousarray(cells)
+    for e in experts_with(spec, DiagonalCells):
+        linear = logit[:, None] * state[f"expert{e}/linear"][sources]
+        linear[new, -1] = -math.log(int(state["rows"]) + 1)
+        state[f"expert{e}/linear"] = np.ascontiguousarray(linear)
+    for e in experts_with(spec, Vote):
+        counts = state[f"expert{e}/counts"]
+        state[f"expert{e}/counts"] = np.where(new, 0.0, counts[sources] if old > 1 else 0.0)
+        if old == 1:
+            state[f"expert{e}/targets"] = (state[f"expert{e}/targets"] > 0).astype(np.float32)

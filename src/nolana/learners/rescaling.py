@@ -1,0 +1,114 @@
+"""Other units: what a stream learner has learned, carried to another scale of the features or of the targets.
+
+Each function changes an exported state. Landmarks are re-mapped (`nolana.maps.remap`) with a new kernel width, stored
+rows are scaled again, and cells are cleared, because their grids are those of the old scale.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from nolana import reference
+from nolana.learners.driver import Array, State, part_of
+from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
+from nolana.maps.remap import remap
+from nolana.reference.combiners.stack import START_NOISE
+from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
+from nolana.reference.kernels import Kernel
+from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
+from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
+from nolana.reference.state import unpack
+from nolana.specs import Spec
+
+RIDGE = 1e-3
+NOISE_RANGE = 1e-3, 1.0
+SMALLEST_RANGE = 0.5  # of standardised targets
+
+Moved = Callable[[Array], Array]  # rows (n, d) in the old scale -> in the new one
+
+
+def unscaled(z: Array, anchors: State) -> Array:
+    """Rows (n, d) in input units, from z and a state of `RobustScaling`; constant features have their centre."""
+    center, factor = anchors["center"], anchors["factor"]
+    q = z / anchors["metric"]
+    size = np.abs(q)
+    q = np.where(size > 1, np.copysign(np.exp(np.minimum(size, LARGEST_Z) - 1), q), q)
+    return np.asarray(np.divide(q, factor, out=np.zeros_like(q), where=factor > 0) + center)
+
+
+def move_rows(spec: Spec, state: State, moved: Moved) -> None:
+    """Landmarks and stored rows go to other places; widths are taken again."""
+    for i in maps_of(spec, LandmarkMap):
+        remap_landmarks(spec, state, i, moved)
+    for i in maps_of(spec, NeighbourMap):
+        recent = state[f"map{i}/recent"]
+        if recent.shape[1] < argument_of(spec, i, "features"):  # sketches cannot be scaled
+            state[f"map{i}/recent"] = np.zeros((0, recent.shape[1]), dtype=np.float32)
+            continue
+        steps = np.clip(np.rint(moved(recent.astype(np.float64) / STEPS) * STEPS), -LARGEST, LARGEST)
+        state[f"map{i}/recent"] = np.ascontiguousarray(steps, dtype=np.float32)
+
+
+def remap_landmarks(spec: Spec, state: State, i: int, moved: Moved = lambda z: z) -> None:
+    """The landmarks of map i go to other places, and the kernel takes the width of all of them."""
+    kernel: Kernel = argument_of(spec, i, "kernel").build(reference)
+    own = part_of(state, f"map{i}/")
+    if not len(own["landmarks"]):
+        return
+    places = np.ascontiguousarray(moved(own["landmarks"]))
+    gamma = kernel.width_of(places) or own["gamma"]
+    for e in experts_on(spec, i):
+        head = part_of(state, f"expert{e}/")
+        mapped = remap(
+            own | head,
+            before=lambda x, z: kernel.gram(x, z, own["gamma"]),
+            after=lambda x, z: kernel.gram(x, z, gamma),
+            coordinates=places,
+            ridge=RIDGE,
+            prior=head_of(spec, e).arguments.get("prior", 1.0),
+        )
+        update_part(state, f"map{i}/", own.keys(), mapped | {"gamma": gamma})
+        update_part(state, f"expert{e}/", head.keys(), mapped)
+
+
+def clear_cells(spec: Spec, state: State) -> None:
+    """Forget the tables; the linear part stays."""
+    for e in experts_with(spec, DiagonalCells, ConstantCells):
+        state[f"expert{e}/cells"][:] = 0
+    for e in experts_with(spec, DiagonalCells):
+        state[f"expert{e}/variances"][:] = head_of(spec, e).arguments["variance"]
+
+
+def multiply_features(spec: Spec, state: State, metric: Array) -> None:
+    """Each feature is multiplied by a number of its own (d,)."""
+    move_rows(spec, state, lambda z: z * metric)
+    clear_cells(spec, state)
+    for e in experts_with(spec, DiagonalCells):
+        state[f"expert{e}/linear"][:, :-1] /= metric
+        state[f"expert{e}/linear_variances"][:-1] /= metric**2
+    for e in probing(spec):
+        steps = np.rint(state[f"expert{e}/sample"] * metric)
+        state[f"expert{e}/sample"] = np.clip(steps, -LARGEST, LARGEST).astype(np.float32)
+
+
+def rescale_targets(spec: Spec, state: State, g: float, shift: float) -> None:
+    """Targets y become g y + shift; g = 0 forgets what was learned."""
+    for i in maps_of(spec, LandmarkMap):
+        ones = unpack(state[f"map{i}/inverse"]).sum(axis=1)  # P 1
+        for e in experts_on(spec, i):
+            state[f"expert{e}/weights"] = g * state[f"expert{e}/weights"] + shift * ones
+    for e in experts_with(spec, DiagonalCells, ConstantCells):
+        state[f"expert{e}/cells"] *= np.float32(g)
+    for e in experts_with(spec, DiagonalCells):
+        state[f"expert{e}/linear"] *= g
+        state[f"expert{e}/linear"][:, -1] += shift
+    for e in experts_with(spec, Vote):
+        targets = np.clip(g * state[f"expert{e}/targets"] + shift, -LARGEST_NUMBER, LARGEST_NUMBER)
+        state[f"expert{e}/targets"] = targets.astype(np.float32)
+    low, high = NOISE_RANGE
+    state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
+    state["errors"] = state["errors"] * g * g
+    state["lowest"] = min(-SMALLEST_RANGE, g * state["lowest"] + shift)
+    state["highest"] = max(SMALLEST_RANGE, g * state["highest"] + shift)
