@@ -42,20 +42,18 @@ class RobustScaling final : public Stateful {
         for (std::size_t j = 0; j < d_; ++j) z[j] = scaled(x[j], j);
         rows += 1;
         const double a = std::max(1 / rows, 1 / memory), reach = (rows <= first_rows ? 3 : 1) * clip;
-        const double everything = std::numeric_limits<double>::infinity(), clipped = rows > 4 ? reach : everything;
         double *mean = mean_.data(), *variance = variance_.data(), *z_mean = z_mean_.data(), *z_variance = z_variance_.data(),
                *differs = differs_.data();
-        const double *center = center_.data(), *factor = factor_.data();
+        const double* center = center_.data();
         for (std::size_t j = 0; j < d_; ++j) {
-            const double spread = std::max(std::sqrt(variance[j]), factor[j] > 0 ? 1 / factor[j] : 0.0);
-            const double limit = spread > 0 ? clipped * spread : everything;
-            const double e = std::min(limit, std::max(-limit, x[j] - mean[j]));
+            double e = x[j] - mean[j];
+            if (rows > 4 && e * e > reach * reach * variance[j]) e = clipped(e, reach, j);
             mean[j] += a * e;
             variance[j] += a * ((1 - a) * e * e - variance[j]);
             const double off = z[j] - z_mean[j];
-            z_mean[j] += off / memory;
-            z_variance[j] += ((1 - 1 / memory) * off * off - z_variance[j]) / memory;
-            differs[j] += ((x[j] != center[j] ? 1.0 : 0.0) - differs[j]) / memory;
+            z_mean[j] += off * (1 / memory);  // exact: a power of two
+            z_variance[j] += ((1 - 1 / memory) * off * off - z_variance[j]) * (1 / memory);
+            differs[j] += ((x[j] != center[j] ? 1.0 : 0.0) - differs[j]) * (1 / memory);
         }
         if (rows > first_rows) return;
         if (first_.size() == 0) first_ = Buffer(first_rows * d_);
@@ -126,6 +124,10 @@ class RobustScaling final : public Stateful {
     double scaled(double x, std::size_t j) const {
         const double q = (x - center_[j]) * factor_[j], size = std::fabs(q);
         return size > 1 ? std::copysign(std::min(1 + std::log(size), largest), q) : q;
+    }
+    double clipped(double e, double reach, std::size_t j) const {
+        const double limit = reach * std::max(std::sqrt(variance_[j]), factor_[j] > 0 ? 1 / factor_[j] : 0.0);
+        return limit > 0 ? std::min(limit, std::max(-limit, e)) : e;
     }
     bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > 1e-7 * std::fabs(mean_[j]) + 1e-30; }
 

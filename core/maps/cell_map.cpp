@@ -6,6 +6,7 @@
 // (nolana/reference/maps/grids.py); a bundle takes one instruction for each step of the sums.
 #include "maps/cell_map.hpp"
 
+#include <bit>
 #include <cmath>
 
 #include "bind/bind.hpp"
@@ -85,26 +86,25 @@ class CellMap final : public SparseMap {
     void slots_with(std::size_t r, std::size_t feature, float value, std::uint32_t* slots) const override {
         const std::int16_t before = steps_[r * features() + feature], after = in_steps(static_cast<double>(value));
         std::copy_n(slots_.data() + r * grids_, grids_, slots);
+        if (before == after) return;
         for (std::size_t b = 0; b < bundles_.size(); ++b) {
             const Bundle& bundle = bundles_[b];
-            for (std::size_t l = 0; l < bundle.used; ++l) {
-                std::uint32_t key = keys_[r * grids_ + bundle.slot + l];
-                const auto replace = [&](std::size_t j) {
-                    const std::size_t at = bundle.entry + j * lanes_ + l;
-                    const int change = bin(after, at) - bin(before, at);
-                    if (change == 0) return;
-                    const auto low = static_cast<std::uint32_t>(change * multipliers_[0][j]) & 0xFFFFu;
-                    const auto high = static_cast<std::uint32_t>(change * multipliers_[1][j]) << 16;
-                    key = ((key + low) & 0xFFFFu) | ((key & 0xFFFF0000u) + high);
-                };
-                if (!bundle.names) {
-                    replace(feature);
-                } else {
-                    for (std::size_t j = 0; j < bundle.size; ++j)
-                        if (index_[bundle.named + j * lanes_ + l] == feature) replace(j);
-                }
-                if (key != keys_[r * grids_ + bundle.slot + l]) slots[bundle.slot + l] = slot(key, salt_[b * lanes_ + l]);
-            }
+            const std::uint32_t* keys = keys_.data() + r * grids_ + bundle.slot;
+            std::uint32_t changed[lanes_];
+            std::copy_n(keys, bundle.used, changed);
+            const auto replace = [&](std::size_t j, std::size_t l) {
+                const std::size_t at = bundle.entry + j * lanes_ + l;
+                const int change = bin(after, at) - bin(before, at);
+                const auto low = static_cast<std::uint32_t>(change * multipliers_[0][j]) & 0xFFFFu;
+                const auto high = static_cast<std::uint32_t>(change * multipliers_[1][j]) << 16;
+                changed[l] = ((changed[l] + low) & 0xFFFFu) | ((changed[l] & 0xFFFF0000u) + high);
+            };
+            if (bundle.names)
+                named(bundle, feature, replace);
+            else
+                for (std::size_t l = 0; l < bundle.used; ++l) replace(feature, l);
+            for (std::size_t l = 0; l < bundle.used; ++l)
+                if (changed[l] != keys[l]) slots[bundle.slot + l] = slot(changed[l], salt_[b * lanes_ + l]);
         }
     }
     void describe(Description& d) override {
@@ -134,6 +134,27 @@ class CellMap final : public SparseMap {
         key = (key ^ (key >> 15)) * 0xC2B2AE35u;
         key ^= key >> 13;
         return static_cast<std::uint32_t>((static_cast<std::uint64_t>(key) * table_) >> 32);
+    }
+
+    // Calls visit(j, lane) where a grid of the bundle names the feature.
+    template <class Visit> void named(const Bundle& bundle, std::size_t feature, Visit visit) const {
+        const std::size_t end = bundle.size * lanes_;
+#ifdef NOLANA_AVX2
+        if (bytes_.size()) {
+            const __m128i own = _mm_set1_epi8(static_cast<char>(feature));
+            for (std::size_t i = 0; i < end; i += lanes_) {
+                const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes_.data() + bundle.named + i));
+                auto equal = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, own)));
+                for (; equal; equal &= equal - 1) visit_used(bundle, i / lanes_, static_cast<std::size_t>(std::countr_zero(equal)), visit);
+            }
+            return;
+        }
+#endif
+        for (std::size_t i = 0; i < end; ++i)
+            if (index_[bundle.named + i] == feature) visit_used(bundle, i / lanes_, i % lanes_, visit);
+    }
+    template <class Visit> static void visit_used(const Bundle& bundle, std::size_t j, std::size_t lane, Visit visit) {
+        if (lane < bundle.used) visit(j, lane);
     }
 
     // The steps of the features that grids name.
