@@ -26,29 +26,34 @@ class RobustScaling final : public Stateful {
 
     // Scales the rows one by one, observing each row of positive weight (null: all); late anchors are set on the way.
     void advance(const double* x, const double* weight, std::size_t count, double* z) {
-        for (std::size_t r = 0; r < count; ++r) {
-            apply(x + r * d_, 1, z + r * d_);
-            if (weight && !(weight[r] > 0)) continue;
-            observe(x + r * d_);
-            if (rows > last_anchor && std::fmod(rows, check_every) == 0) anchor(nullptr);
+        for (std::size_t r = 0; r < count; ++r, x += d_, z += d_) {
+            if (weight && !(weight[r] > 0)) {
+                apply(x, 1, z);
+                continue;
+            }
+            observe(x, z);
+            for (std::size_t j = 0; j < d_; ++j) z[j] *= metric_[j];
+            if (rows > last_anchor && static_cast<std::size_t>(rows) % check_every == 0) anchor(nullptr);
         }
     }
 
-    void observe(const double* x) {
+    // z becomes the row, scaled without the metric.
+    void observe(const double* x, double* z) {
+        for (std::size_t j = 0; j < d_; ++j) z[j] = scaled(x[j], j);
         rows += 1;
         const double a = std::max(1 / rows, 1 / memory), reach = (rows <= first_rows ? 3 : 1) * clip;
+        double *mean = mean_.data(), *variance = variance_.data(), *z_mean = z_mean_.data(), *z_variance = z_variance_.data(),
+               *differs = differs_.data();
+        const double* center = center_.data();
         for (std::size_t j = 0; j < d_; ++j) {
-            double e = x[j] - mean_[j];
-            if (rows > 4) {
-                const double limit = reach * std::max(std::sqrt(variance_[j]), factor_[j] > 0 ? 1 / factor_[j] : 0.0);
-                if (limit > 0) e = std::min(limit, std::max(-limit, e));
-            }
-            mean_[j] += a * e;
-            variance_[j] += a * ((1 - a) * e * e - variance_[j]);
-            const double off = scaled(x[j], j) - z_mean_[j];
-            z_mean_[j] += off / memory;
-            z_variance_[j] += ((1 - 1 / memory) * off * off - z_variance_[j]) / memory;
-            differs_[j] += ((x[j] != center_[j] ? 1.0 : 0.0) - differs_[j]) / memory;
+            double e = x[j] - mean[j];
+            if (rows > 4 && e * e > reach * reach * variance[j]) e = clipped(e, reach, j);
+            mean[j] += a * e;
+            variance[j] += a * ((1 - a) * e * e - variance[j]);
+            const double off = z[j] - z_mean[j];
+            z_mean[j] += off * (1 / memory);  // exact: a power of two
+            z_variance[j] += ((1 - 1 / memory) * off * off - z_variance[j]) * (1 / memory);
+            differs[j] += ((x[j] != center[j] ? 1.0 : 0.0) - differs[j]) * (1 / memory);
         }
         if (rows > first_rows) return;
         if (first_.size() == 0) first_ = Buffer(first_rows * d_);
@@ -120,6 +125,10 @@ class RobustScaling final : public Stateful {
         const double q = (x - center_[j]) * factor_[j], size = std::fabs(q);
         return size > 1 ? std::copysign(std::min(1 + std::log(size), largest), q) : q;
     }
+    double clipped(double e, double reach, std::size_t j) const {
+        const double limit = reach * std::max(std::sqrt(variance_[j]), factor_[j] > 0 ? 1 / factor_[j] : 0.0);
+        return limit > 0 ? std::min(limit, std::max(-limit, e)) : e;
+    }
     bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > 1e-7 * std::fabs(mean_[j]) + 1e-30; }
 
     // One wild value among the first rows must not set the scale.
@@ -161,7 +170,8 @@ NOLANA_BINDING(robust_scaling) {
             "observe",
             [check](RobustScaling& self, const Matrix& x) {
                 check(self, x);
-                for (std::size_t r = 0; r < x.shape(0); ++r) self.observe(x.data() + r * x.shape(1));
+                Buffer z(self.features());
+                for (std::size_t r = 0; r < x.shape(0); ++r) self.observe(x.data() + r * x.shape(1), z.data());
             },
             "x"_a)
         .def(

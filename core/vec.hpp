@@ -42,6 +42,7 @@ struct Vec {
     static Vec load(const double* p) { return {_mm256_loadu_pd(p)}; }
     static Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
     void store(double* p) const { _mm256_storeu_pd(p, v); }
+    void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
 };
 inline Vec operator+(Vec a, Vec b) { return {_mm256_add_pd(a.v, b.v)}; }
 inline Vec operator-(Vec a, Vec b) { return {_mm256_sub_pd(a.v, b.v)}; }
@@ -103,8 +104,8 @@ struct Vec {
     static Vec zero() { return all(0); }
     static Vec all(double a) { return {Lanes{a, a, a, a}}; }
     template <class T> static Vec load(const T* p) { return {Lanes{p[0], p[1], p[2], p[3]}}; }
-    void store(double* p) const {
-        for (std::size_t i = 0; i < lanes; ++i) p[i] = v[i];
+    template <class T> void store(T* p) const {
+        for (std::size_t i = 0; i < lanes; ++i) p[i] = static_cast<T>(v[i]);
     }
 };
 template <class F> inline Vec lanewise(F f) { return {Lanes{f(0), f(1), f(2), f(3)}}; }

@@ -197,19 +197,18 @@ class Stack final : public Combiner {
     void solve() {
         const std::size_t n = size_;
         double *l = factor_.data(), *g = gradient_.data();
-        for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t j = 0; j <= i; ++j) {
                 double v = information_[i * n + j];
                 for (std::size_t k = 0; k < j; ++k) v -= l[i * n + k] * l[j * n + k];
-                l[i * n + j] = i == j ? std::sqrt(std::max(v, 1e-12)) : v / l[j * n + j];
+                l[i * n + j] = i == j ? 1 / std::sqrt(std::max(v, 1e-12)) : v * l[j * n + j];  // 1/L_ii on the diagonal
             }
-        for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t k = 0; k < i; ++k) g[i] -= l[i * n + k] * g[k];
-            g[i] /= l[i * n + i];
+            g[i] *= l[i * n + i];
         }
         for (std::size_t i = n; i-- > 0;) {
-            for (std::size_t k = i + 1; k < n; ++k) g[i] -= l[k * n + i] * g[k];
-            g[i] /= l[i * n + i];
+            g[i] *= l[i * n + i];
+            for (std::size_t k = 0; k < i; ++k) g[k] -= l[i * n + k] * g[i];
         }
     }
 

@@ -13,6 +13,23 @@
 
 namespace nolana {
 
+// Adds up the cells of a row, eight numbers of each at a time; cells are `stride` numbers long, and eight more follow the
+// last one.
+inline void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, std::size_t fold,
+                   double* sums) {
+    for (std::size_t k = 0; k < stride; k += 2 * lanes) {
+        Vec low = Vec::zero(), high = Vec::zero();
+        for (std::size_t g = 0; g < grids; ++g) {
+            const float* cell = cells + slots[g] / fold * stride + k;
+            low = low + Vec::load(cell);
+            high = high + Vec::load(cell + lanes);
+        }
+        low.store(sums + k);
+        high.store(sums + k + lanes);
+    }
+}
+constexpr std::size_t overhang = 2 * lanes;  // numbers read beyond a cell
+
 class CellHead : public Head {
   public:
     explicit CellHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), step_(loss_->linear()) {}
@@ -25,6 +42,7 @@ class CellHead : public Head {
     void clear(std::size_t outputs) override {
         outputs_ = outputs;
         step_.clear(outputs);
+        sums_ = Buffer(padded(1 + outputs, overhang));
     }
     void grown(const Growth&) override {}
     void moved(const Move&) override {}
@@ -35,6 +53,7 @@ class CellHead : public Head {
     ImplicitStep step_;
     SparseMap* map_ = nullptr;
     std::size_t outputs_ = 0;
+    mutable Buffer sums_{0};  // of a row's cells; the step of each number of a cell
 };
 
 class DiagonalCells final : public CellHead {
@@ -45,12 +64,13 @@ class DiagonalCells final : public CellHead {
 
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
-        const std::size_t n = map_->table(), d = map_->features() + 1;
+        const std::size_t n = map_->table(), d = map_->features() + 1, width = map_->width();
         stride_ = 1 + outputs;
-        cells_ = BufferOf<float>(n * stride_);
+        cells_ = BufferOf<float>(n * stride_ + overhang);
         for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = start_;
-        linear_ = Buffer(std::max<std::size_t>(1, outputs) * d);
-        linear_variances_ = Buffer(d);
+        linear_ = Buffer(std::max<std::size_t>(1, outputs) * width);
+        linear_variances_ = Buffer(width);
+        pulls_ = Buffer(width);
         std::fill_n(linear_variances_.data(), d, linear_start_);
         offsets_ = Buffer(group * std::max<std::size_t>(1, outputs));
         if (probes_) probes_.clear(d - 1, map_->grids(), outputs);
@@ -59,15 +79,16 @@ class DiagonalCells final : public CellHead {
     const double* offset(std::size_t r) const { return offsets_.data() + r * outputs_; }
 
     void scores(std::size_t r, double* f) const override {
-        const std::size_t d = map_->features() + 1;
+        const std::size_t width = map_->width();
         const double* z = map_->dense(r);
-        double v = 0;
-        for (std::size_t j = 0; j < d; ++j) v += linear_variances_[j] * z[j] * z[j];
-        for (std::size_t o = 0; o < outputs_; ++o) {
-            double sum = 0;
-            for (std::size_t j = 0; j < d; ++j) sum += linear_[o * d + j] * z[j];
-            f[o] = offsets_[r * outputs_ + o] = sum;
+        Vec squares = Vec::zero();
+        for (std::size_t j = 0; j < width; j += lanes) {
+            const Vec own = Vec::load(z + j);
+            squares = fma(Vec::load(linear_variances_.data() + j) * own, own, squares);
         }
+        double v = sum(squares);
+        for (std::size_t o = 0; o < outputs_; ++o)
+            f[o] = offsets_[r * outputs_ + o] = dot(linear_.data() + o * width, z, width);
         const std::uint32_t* slots = map_->slots(r);
         const std::size_t grids = map_->grids();
         const float* cells = cells_.data();
@@ -87,16 +108,14 @@ class DiagonalCells final : public CellHead {
             f[0] += (own[0] + own[1]) + (own[2] + own[3]);
             v += (variance[0] + variance[1]) + (variance[2] + variance[3]);
         } else {
-            for (std::size_t g = 0; g < grids; ++g) {
-                const float* cell = cells + slots[g] * stride_;
-                v += static_cast<double>(cell[0]);
-                for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[1 + o]);
-            }
+            add_up(cells, stride_, slots, grids, 1, sums_.data());
+            v += sums_[0];
+            for (std::size_t o = 0; o < outputs_; ++o) f[o] += sums_[1 + o];
         }
         variance_[r] = v;
     }
     void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
-        const std::size_t d = map_->features() + 1;
+        const std::size_t width = map_->width();
         if (probes_) probe(r, y, f, rows, noise);
         const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double *delta = step_.delta(), *z = map_->dense(r);
@@ -112,23 +131,25 @@ class DiagonalCells final : public CellHead {
                 cell[0] = static_cast<float>(std::max(floor, s - s * s * e));
             }
         } else {
+            sums_.clear();
+            std::copy_n(delta, outputs_, sums_.data() + 1);
             for (std::size_t g = 0; g < grids; ++g) {
                 float* cell = cells_.data() + slots[g] * stride_;
                 const double s = static_cast<double>(cell[0]);
-                for (std::size_t o = 0; o < outputs_; ++o)
-                    cell[1 + o] = static_cast<float>(static_cast<double>(cell[1 + o]) + s * delta[o]);
+                for (std::size_t k = 0; k < stride_; k += lanes)  // beyond the cell by steps of 0
+                    fma(Vec::all(s), Vec::load(sums_.data() + k), Vec::load(cell + k)).store(cell + k);
                 cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
             }
         }
-        for (std::size_t j = 0; j < d; ++j) {
-            const double pull = linear_variances_[j] * z[j];
-            for (std::size_t o = 0; o < outputs_; ++o) linear_[o * d + j] += delta[o] * pull;
-            linear_variances_[j] -= pull * pull * e;
+        for (std::size_t j = 0; j < width; ++j) {
+            pulls_[j] = linear_variances_[j] * z[j];
+            linear_variances_[j] -= pulls_[j] * pulls_[j] * e;
         }
+        for (std::size_t o = 0; o < outputs_; ++o) add_scaled(delta[o], pulls_.data(), linear_.data() + o * width, width);
     }
     void describe(Description& d) override {
         const std::size_t n = map_->table(), width = map_->features() + 1, c = outputs_;
-        d.scratch(cells_, offsets_, step_);
+        d.scratch(cells_, offsets_, pulls_, sums_, step_);
         Field cells{"cells", {n, Side::outputs(c)}, {}, {}};
         cells.get_single = [this, n, c](float* to) {
             for (std::size_t i = 0; i < n; ++i) std::copy_n(cells_.data() + i * stride_ + 1, c, to + i * c);
@@ -145,7 +166,7 @@ class DiagonalCells final : public CellHead {
             for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = from[i];
         };
         d.add(std::move(variances));
-        d.matrix("linear", linear_, Side::outputs(c), width, width);
+        d.matrix("linear", linear_, Side::outputs(c), width, map_->width());
         d.vector("linear_variances", linear_variances_, width);
         d.fields.back().low = 0;
         if (probes_) probes_.describe(d);
@@ -159,7 +180,6 @@ class DiagonalCells final : public CellHead {
     // What the loss of the row would be with a feature of another row.
     void probe(std::size_t r, const double* y, const double* f, double rows, double noise) {
         const auto step = static_cast<std::uint64_t>(rows);
-        const std::size_t d = map_->features();
         const double* z = map_->dense(r);
         double before = 0;
         for (std::size_t i = 0; i < probes_.due(step); ++i) {
@@ -176,7 +196,7 @@ class DiagonalCells final : public CellHead {
                 for (std::size_t o = 0; o < outputs_; ++o)
                     other[o] += static_cast<double>(to[o]) - static_cast<double>(from[o]);
             }
-            for (std::size_t o = 0; o < outputs_; ++o) other[o] += linear_[o * (d + 1) + j] * (static_cast<double>(value) - z[j]);
+            for (std::size_t o = 0; o < outputs_; ++o) other[o] += linear_[o * map_->width() + j] * (static_cast<double>(value) - z[j]);
             probes_.count(j, row_loss(other, y, noise) - before);
         }
         probes_.store(step, z);
@@ -198,7 +218,7 @@ class DiagonalCells final : public CellHead {
     Probes probes_;
     std::size_t stride_ = 1;
     BufferOf<float> cells_{0};  // for each slot a variance and its weights
-    Buffer linear_{0}, linear_variances_{0};
+    Buffer linear_{0}, linear_variances_{0}, pulls_{0};
     mutable Buffer offsets_{0};
     mutable double variance_[group] = {};
 };
@@ -214,10 +234,9 @@ class ConstantCells final : public CellHead {
     }
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
-        cells_ = BufferOf<float>(slots() * outputs);
+        cells_ = BufferOf<float>(slots() * outputs + overhang);
     }
     void scores(std::size_t r, double* f) const override {
-        std::fill_n(f, outputs_, 0.0);
         const std::uint32_t* at = map_->slots(r);
         const std::size_t grids = map_->grids();
         const float* cells = cells_.data();
@@ -229,10 +248,8 @@ class ConstantCells final : public CellHead {
             for (; g < grids; ++g) own[0] += static_cast<double>(cells[at[g] / fold]);
             f[0] = (own[0] + own[1]) + (own[2] + own[3]);
         } else {
-            for (std::size_t g = 0; g < grids; ++g) {
-                const float* cell = cells + at[g] / fold * outputs_;
-                for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(cell[o]);
-            }
+            add_up(cells, outputs_, at, grids, fold, sums_.data());
+            std::copy_n(sums_.data(), outputs_, f);
         }
         for (std::size_t o = 0; o < outputs_; ++o) f[o] += slow_->offset(r)[o];
     }
@@ -247,15 +264,17 @@ class ConstantCells final : public CellHead {
             for (std::size_t g = 0; g < grids; ++g)
                 cells[at[g] / fold] = static_cast<float>(static_cast<double>(cells[at[g] / fold]) + pull);
         } else {
+            sums_.clear();
+            for (std::size_t o = 0; o < outputs_; ++o) sums_[o] = gain_ * delta[o];
             for (std::size_t g = 0; g < grids; ++g) {
                 float* cell = cells_.data() + at[g] / fold * outputs_;
-                for (std::size_t o = 0; o < outputs_; ++o)
-                    cell[o] = static_cast<float>(static_cast<double>(cell[o]) + gain_ * delta[o]);
+                for (std::size_t k = 0; k < outputs_; k += lanes)  // beyond the cell by steps of 0
+                    (Vec::load(cell + k) + Vec::load(sums_.data() + k)).store(cell + k);
             }
         }
     }
     void describe(Description& d) override {
-        d.scratch(step_);
+        d.scratch(sums_, step_);
         d.single("cells", cells_, slots(), Side::outputs(outputs_), -std::numeric_limits<double>::infinity());
     }
 

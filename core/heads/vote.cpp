@@ -1,4 +1,4 @@
-// The nearest rows of a window vote with weight 1.5 - D/D_k, D their squared distances, D_k the largest.
+// The nearest rows of a window vote with weight 1.5 - (D/D_k)^2, D their distances, D_k the largest.
 //     classes    f_c = (log(votes_c + 0.1) - mean over the classes)/2;  one output: f of the second class
 //     a number   f = mean of their targets, which are stored clipped to +-8 (they are standardised)
 #include <cmath>
@@ -44,7 +44,8 @@ class Vote final : public Head {
         for (std::size_t i = 0; i < count; ++i) {
             const double own = target(near[i].age);
             const std::size_t at = outputs_ == 1 ? (own > 0 ? 1 : 0) : std::min(static_cast<std::size_t>(std::max(0.0, own)), outputs_ - 1);
-            votes[at] += 1.5 - (farthest > 0 ? near[i].distance / farthest : 0.0);
+            const double ratio = farthest > 0 ? near[i].distance / farthest : 0.0;
+            votes[at] += 1.5 - ratio * ratio;
         }
         double sum = 0;
         for (std::size_t k = 0; k < classes; ++k) sum += votes[k] = votes[k] > 0 ? std::log(votes[k] + no_vote) : none;
@@ -89,7 +90,7 @@ class Vote final : public Head {
     static constexpr double no_vote = 0.1, largest_number = 8, largest_target = 0x1p24;
     inline static const double none = std::log(no_vote);
 
-    std::size_t slot_of(std::size_t age) const { return (next_ + targets_.size() - 1 - age) % targets_.size(); }
+    std::size_t slot_of(std::size_t age) const { return next_ > age ? next_ - 1 - age : next_ + targets_.size() - 1 - age; }
     double target(std::size_t age) const { return static_cast<double>(targets_[slot_of(age)]); }
 
     bool number_;

@@ -6,6 +6,7 @@
 // (nolana/reference/maps/grids.py); a bundle takes one instruction for each step of the sums.
 #include "maps/cell_map.hpp"
 
+#include <bit>
 #include <cmath>
 
 #include "bind/bind.hpp"
@@ -49,7 +50,8 @@ class CellMap final : public SparseMap {
         inverse_pitch_ = BufferOf<std::int16_t>(entries);
         offset_ = BufferOf<std::uint8_t>(entries);
         index_ = BufferOf<std::uint32_t>(named);
-        chosen_ = BufferOf<std::int16_t>(named);
+        chosen_ = BufferOf<std::int16_t>(padded(named, 32));
+        if (features <= widest) bytes_ = BufferOf<std::uint8_t>(padded(named, 32));
         for (std::size_t b = 0; b < bundles_.size(); ++b)
             for (std::size_t l = 0; l < lanes_; ++l) {
                 const Bundle& bundle = bundles_[b];
@@ -58,7 +60,10 @@ class CellMap final : public SparseMap {
                     const std::size_t at = bundle.entry + j * lanes_ + l;
                     inverse_pitch_[at] = static_cast<std::int16_t>(pitch(b, j, l));
                     offset_[at] = static_cast<std::uint8_t>(offset(b, j, l));
-                    if (bundle.names) index_[bundle.named + j * lanes_ + l] = static_cast<std::uint32_t>(index(b, j, l));
+                    if (!bundle.names) continue;
+                    const std::size_t name = bundle.named + j * lanes_ + l;
+                    index_[name] = static_cast<std::uint32_t>(index(b, j, l));
+                    if (bytes_.size()) bytes_[name] = static_cast<std::uint8_t>(index_[name]);
                 }
             }
     }
@@ -67,43 +72,43 @@ class CellMap final : public SparseMap {
         const std::size_t d = features();
         for (std::size_t r = 0; r < rows; ++r) {
             const double* z = x + r * d;
-            double* dense = dense_.data() + r * (d + 1);
+            double* dense = dense_.data() + r * width_;
             std::int16_t* steps = steps_.data() + r * d;
             for (std::size_t j = 0; j < d; ++j) {
                 dense[j] = static_cast<double>(static_cast<float>(z[j]));
                 steps[j] = in_steps(dense[j]);
             }
             dense[d] = 1;
-            for (std::size_t i = 0; i < index_.size(); ++i) chosen_[i] = steps[index_[i]];
+            choose(steps);
             for (std::size_t b = 0; b < bundles_.size(); ++b) find(b, steps, r);
         }
     }
     void slots_with(std::size_t r, std::size_t feature, float value, std::uint32_t* slots) const override {
         const std::int16_t before = steps_[r * features() + feature], after = in_steps(static_cast<double>(value));
         std::copy_n(slots_.data() + r * grids_, grids_, slots);
+        if (before == after) return;
         for (std::size_t b = 0; b < bundles_.size(); ++b) {
             const Bundle& bundle = bundles_[b];
-            for (std::size_t l = 0; l < bundle.used; ++l) {
-                std::uint32_t key = keys_[r * grids_ + bundle.slot + l];
-                const auto replace = [&](std::size_t j) {
-                    const std::size_t at = bundle.entry + j * lanes_ + l;
-                    const int change = bin(after, at) - bin(before, at);
-                    const auto low = static_cast<std::uint32_t>(change * multipliers_[0][j]) & 0xFFFFu;
-                    const auto high = static_cast<std::uint32_t>(change * multipliers_[1][j]) << 16;
-                    key = ((key + low) & 0xFFFFu) | ((key & 0xFFFF0000u) + high);
-                };
-                if (!bundle.names) {
-                    replace(feature);
-                } else {
-                    for (std::size_t j = 0; j < bundle.size; ++j)
-                        if (index_[bundle.named + j * lanes_ + l] == feature) replace(j);
-                }
-                if (key != keys_[r * grids_ + bundle.slot + l]) slots[bundle.slot + l] = slot(key, salt_[b * lanes_ + l]);
-            }
+            const std::uint32_t* keys = keys_.data() + r * grids_ + bundle.slot;
+            std::uint32_t changed[lanes_];
+            std::copy_n(keys, bundle.used, changed);
+            const auto replace = [&](std::size_t j, std::size_t l) {
+                const std::size_t at = bundle.entry + j * lanes_ + l;
+                const int change = bin(after, at) - bin(before, at);
+                const auto low = static_cast<std::uint32_t>(change * multipliers_[0][j]) & 0xFFFFu;
+                const auto high = static_cast<std::uint32_t>(change * multipliers_[1][j]) << 16;
+                changed[l] = ((changed[l] + low) & 0xFFFFu) | ((changed[l] & 0xFFFF0000u) + high);
+            };
+            if (bundle.names)
+                named(bundle, feature, replace);
+            else
+                for (std::size_t l = 0; l < bundle.used; ++l) replace(feature, l);
+            for (std::size_t l = 0; l < bundle.used; ++l)
+                if (changed[l] != keys[l]) slots[bundle.slot + l] = slot(changed[l], salt_[b * lanes_ + l]);
         }
     }
     void describe(Description& d) override {
-        d.scratch(slots_, dense_, keys_, steps_, salt_, inverse_pitch_, offset_, index_, chosen_);
+        d.scratch(slots_, dense_, keys_, steps_, salt_, inverse_pitch_, offset_, index_, bytes_, chosen_);
         d.bytes += sizeof(*this) + bundles_.size() * sizeof(Bundle);
     }
     void resize(const Sizes&, const std::string&) override {}
@@ -130,6 +135,67 @@ class CellMap final : public SparseMap {
         key ^= key >> 13;
         return static_cast<std::uint32_t>((static_cast<std::uint64_t>(key) * table_) >> 32);
     }
+
+    // Calls visit(j, lane) where a grid of the bundle names the feature.
+    template <class Visit> void named(const Bundle& bundle, std::size_t feature, Visit visit) const {
+        const std::size_t end = bundle.size * lanes_;
+#ifdef NOLANA_AVX2
+        if (bytes_.size()) {
+            const __m128i own = _mm_set1_epi8(static_cast<char>(feature));
+            for (std::size_t i = 0; i < end; i += lanes_) {
+                const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes_.data() + bundle.named + i));
+                auto equal = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, own)));
+                for (; equal; equal &= equal - 1) visit_used(bundle, i / lanes_, static_cast<std::size_t>(std::countr_zero(equal)), visit);
+            }
+            return;
+        }
+#endif
+        for (std::size_t i = 0; i < end; ++i)
+            if (index_[bundle.named + i] == feature) visit_used(bundle, i / lanes_, i % lanes_, visit);
+    }
+    template <class Visit> static void visit_used(const Bundle& bundle, std::size_t j, std::size_t lane, Visit visit) {
+        if (lane < bundle.used) visit(j, lane);
+    }
+
+    // The steps of the features that grids name.
+    void choose(const std::int16_t* steps) {
+#ifdef NOLANA_AVX2
+        if (bytes_.size()) return choose_in_registers(steps);
+#endif
+        for (std::size_t i = 0; i < index_.size(); ++i) chosen_[i] = steps[index_[i]];
+    }
+#ifdef NOLANA_AVX2
+    // 32 at a time. The low or the high bytes of 16 features are the table of a shuffle, which gives 0 for the features of
+    // other tables.
+    void choose_in_registers(const std::int16_t* steps) {
+        constexpr std::size_t most = widest / 16;
+        const std::size_t tables = (features() + 15) / 16;
+        alignas(32) std::int16_t own[widest] = {};
+        std::copy_n(steps, features(), own);
+        __m256i low[most], high[most];
+        for (std::size_t t = 0; t < most; ++t) {
+            const auto* from = reinterpret_cast<const __m128i*>(own + 16 * t);
+            const __m128i a = _mm_load_si128(from), b = _mm_load_si128(from + 1), byte = _mm_set1_epi16(0xFF);
+            low[t] = _mm256_broadcastsi128_si256(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)));
+            high[t] = _mm256_broadcastsi128_si256(_mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+        }
+        for (std::size_t i = 0; i < index_.size(); i += 32) {
+            const __m256i at = _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes_.data() + i));
+            __m256i lows = _mm256_setzero_si256(), highs = lows;
+            for (std::size_t t = 0; t < tables; ++t) {
+                // 0 to 15 become 0x70 to 0x7F; what is smaller or larger gets the bit that makes the shuffle give 0.
+                const __m256i before = _mm256_set1_epi8(static_cast<char>(16 * t));
+                const __m256i in = _mm256_adds_epu8(_mm256_sub_epi8(at, before), _mm256_set1_epi8(0x70));
+                lows = _mm256_or_si256(lows, _mm256_shuffle_epi8(low[t], in));
+                highs = _mm256_or_si256(highs, _mm256_shuffle_epi8(high[t], in));
+            }
+            const __m256i a = _mm256_unpacklo_epi8(lows, highs), b = _mm256_unpackhi_epi8(lows, highs);
+            auto* to = reinterpret_cast<__m256i*>(chosen_.data() + i);
+            _mm256_store_si256(to, _mm256_permute2x128_si256(a, b, 0x20));
+            _mm256_store_si256(to + 1, _mm256_permute2x128_si256(a, b, 0x31));
+        }
+    }
+#endif
 
     // Keys and slots of a bundle.
     void find(std::size_t b, const std::int16_t* steps, std::size_t r) {
@@ -174,7 +240,7 @@ class CellMap final : public SparseMap {
     BufferOf<std::int16_t> steps_;  // of the rows of the group
     BufferOf<std::uint32_t> salt_{0}, index_{0};
     BufferOf<std::int16_t> inverse_pitch_{0}, chosen_{0};
-    BufferOf<std::uint8_t> offset_{0};
+    BufferOf<std::uint8_t> offset_{0}, bytes_{0};  // bytes: the index in bytes, for 64 features or fewer
 };
 
 NOLANA_BINDING(cell_map) {

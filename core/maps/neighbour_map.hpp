@@ -7,7 +7,7 @@
 
 namespace nolana {
 
-// A row nearby: how many rows ago it was learned (0: the last one), and its squared distance in steps.
+// A row nearby: how many rows ago it was learned (0: the last one), and its distance in steps.
 struct Neighbour {
     std::uint32_t age;
     std::int32_t distance;

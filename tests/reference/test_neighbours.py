@@ -33,7 +33,7 @@ def nearest_mean(stored, targets, row, windows, neighbours):
     means = []
     for window in windows:
         inside, own = stored[-window:][::-1], targets[-window:][::-1]
-        distances = ((inside - row) ** 2).sum(axis=1)
+        distances = np.abs(inside - row).sum(axis=1)
         means.append(own[np.argsort(distances, kind="stable")[:neighbours]].mean())
     return np.mean(means)
 
@@ -97,7 +97,7 @@ def test_the_largest_distances_are_exact(engine):
 
 @engines
 def test_votes_by_their_formula(engine):
-    """1.5 - D/D_k for each of three neighbours; f_c = (log(votes_c + 0.1) - mean)/2."""
+    """1.5 - (D/D_k)^2 for each of three neighbours; f_c = (log(votes_c + 0.1) - mean)/2."""
     x = np.array([[0.0], [1.0], [2.0]])
     made = learner(engine, 1, windows=(5,), neighbours=3, loss="Logistic", outputs=3)
     made.learn(x, np.where(np.array([0, 0, 2])[:, None] == np.arange(3), 1.0, -1.0))

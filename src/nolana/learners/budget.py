@@ -71,7 +71,7 @@ def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
 
 def row_bytes(features: int) -> int:
     """Of a stored row, and of its target in about 1.5 windows."""
-    return 2 * ((min(features, WIDEST) + 1) // 2) + 6
+    return 8 * ((min(features, WIDEST) + 7) // 8) + 6
 
 
 def windows_of(rows: int) -> list[float]:

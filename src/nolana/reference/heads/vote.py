@@ -1,4 +1,4 @@
-"""The nearest rows of a window vote with weight 1.5 - D/D_k, D their squared distances, D_k the largest.
+"""The nearest rows of a window vote with weight 1.5 - (D/D_k)^2, D their distances, D_k the largest.
 
 classes    f_c = (log(votes_c + 0.1) - mean over the classes)/2;  one output: f of the second class
 a number   f = mean of their targets, which are stored clipped to +-8 (they are standardised)
@@ -60,7 +60,7 @@ class Vote(Head):
         votes = np.zeros(max(2, self.outputs))
         for target, share in zip(targets, ratio, strict=True):
             own = int(target > 0) if self.outputs == 1 else min(max(int(target), 0), self.outputs - 1)
-            votes[own] += 1.5 - share
+            votes[own] += 1.5 - share**2
         logs = np.log(votes + NO_VOTE)
         f: Array = (logs - logs.sum() / len(logs)) / 2
         return f[1:] if self.outputs == 1 else f

@@ -12,6 +12,7 @@ All is in fixed point: inverse pitches in steps of 1/2048 (at most 16), offsets 
 of at most 16 with the same number of features, so that one instruction works on a whole bundle.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +50,12 @@ class Grids:
 
 
 def draw(features: int, grids: int, seed: int, relevance: Array | None) -> Grids:
-    """The same grids for the same arguments, always."""
+    """The same grids for the same arguments, always; nobody may write into them."""
+    return _draw(features, grids, seed, None if relevance is None else tuple(relevance.tolist()))
+
+
+@functools.lru_cache(maxsize=4)  # a learner is made several times while it is fitted to its memory
+def _draw(features: int, grids: int, seed: int, relevance: tuple[float, ...] | None) -> Grids:
     rng = np.random.Generator(np.random.PCG64(seed))
     width = min(features, WIDEST)
     whole, small = -(-grids // 2), grids // 2
@@ -58,7 +64,7 @@ def draw(features: int, grids: int, seed: int, relevance: Array | None) -> Grids
     sizes = [2**i for i in range(1, 7) if 2**i < width] or [width]
     spread = [sizes[round(b * (len(sizes) - 1) / max(1, small_bundles - 1))] for b in range(small_bundles)]
     size = np.array([width] * bundles + spread, dtype=np.float64)
-    shares = None if relevance is None else relevance / relevance.sum()
+    shares = None if relevance is None else np.array(relevance) / np.array(relevance).sum()
     used, indexed = np.zeros(total), np.ones(total)
     if features <= WIDEST:
         indexed[:bundles] = 0
@@ -79,4 +85,7 @@ def draw(features: int, grids: int, seed: int, relevance: Array | None) -> Grids
             offset[b, :n, lane] = rng.integers(0, FRACTION, n)
     salt = rng.integers(0, 2**32, (total, LANES)).astype(np.float64)
     multipliers = (rng.integers(0, 2**15, (2, WIDEST)) * 2 + 1).astype(np.float64)
-    return Grids(size, used, indexed, salt, multipliers, index, inverse_pitch, offset)
+    parts = (size, used, indexed, salt, multipliers, index, inverse_pitch, offset)
+    for part in parts:
+        part.setflags(write=False)
+    return Grids(*parts)

@@ -1,7 +1,7 @@
 """The most recent rows themselves: the nearest of them, in nested windows.
 
-A ring buffer has the last W rows, in fixed point: whole steps of 1/40, clipped to +-127. Distances are then whole
-numbers and exact. For each window (the last 100, 316, 1,000, ... rows) the map gives the `neighbours` rows with the
+A ring buffer has the last W rows, in fixed point: whole steps of 1/40, clipped to +-127. Distances (sums of absolute
+differences) are then whole numbers and exact. For each window (the last 100, 316, 1,000, ... rows) the map gives the `neighbours` rows with the
 smallest distances; of two equal ones the more recent.
 
 More than 64 features are sketched to 64 sums of features with random signs, each feature in one of them, over the root
@@ -68,10 +68,10 @@ class NeighbourMap(Map):
         np.add.at(sums, self.places, x * self.factors)
         self.row = np.clip(np.rint(sums * STEPS), -LARGEST, LARGEST)
         newest_first = self.recent[::-1].astype(np.float64)
-        self.distances = ((newest_first - self.row) ** 2).sum(axis=1)
+        self.distances = np.abs(newest_first - self.row).sum(axis=1)
 
     def nearest(self, window: int) -> tuple[NDArray[np.intp], Array]:
-        """Ages (0 is the last row) and squared distances in this window, the nearest first."""
+        """Ages (0 is the last row) and distances in this window, the nearest first."""
         inside = self.distances[: self.windows[window]]
         ages = np.argsort(inside, kind="stable")[: self.neighbours]
         return ages, inside[ages]
