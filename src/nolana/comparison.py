@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nolana import evaluate
 from nolana.evaluate import Point, Progress
+from nolana.metrics import NAMES, SMALLER_IS_BETTER
 from nolana.tuning import Judge
 
 __all__ = [
@@ -28,7 +29,7 @@ Array = NDArray[np.float64]
 BLOCK = 1000
 MOST_CLASSES = 30  # whole numbers with more distinct values are targets of a regression
 METRICS = {"classification": "accuracy", "regression": "rmse"}
-SIGNS = {"accuracy": 1.0, "rmse": -1.0}  # times the metric: larger is better
+SIGNS = {name: -1.0 if name in SMALLER_IS_BETTER else 1.0 for name in NAMES}  # times the metric: larger is better
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def one_pass(
     ----------
     learner : has ``learn`` and ``memory_bytes_``, and ``predict`` if rows are held out.
     X, y : the rows, in the order of the pass.
-    metric : "accuracy" or "rmse".
+    metric : a name of `nolana.metrics`; "accuracy" or "rmse" where rows are held out.
     points : number of points in the history.
     hold_out : share of the rows, the last ones, that are also scored by the model before the first of them is
         learned; then the pass continues with them.

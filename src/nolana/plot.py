@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.evaluate import Point
+from nolana.metrics import IN_PER_CENT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Panel", "check", "portrait", "running_scores", "svg"]
+__all__ = ["Panel", "check", "panels", "portrait", "running_scores", "svg"]
 
 FORMATS = (".pdf", ".png", ".svg")
 # The colours of Okabe and Ito, which colour-blind readers can distinguish.
@@ -23,7 +24,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # Dashed curves are drawn on top, so that two equal curves are both visible; three strokes, so that colours can repeat.
 STROKES = ("-", (0, (4, 3)), (0, (1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-IN_PER_CENT = ("accuracy", "balanced_accuracy", "auc")
 
 
 def check(path: str | os.PathLike[str]) -> None:
@@ -47,21 +47,22 @@ def running_scores(
 ) -> None:
     """Draw a metric over all rows so far against the rows learned, one curve for each name.
 
-    Parameters
-    ----------
-    curves : for each name the history of a run of ``nolana.evaluate.progressive``.
-    metric : which metric of the history; accuracy is drawn in per cent.
-    path : the file, .png, .svg or .pdf; an existing file is replaced.
-    title : above the plot.
+        Parameters
+        ----------
+        curves : for each name the history of a run of ``nolana.evaluate.progressive``.
+        metric : which metric of the history; accuracy is drawn in per cent.
+        path : the file, .png, .svg or .pdf; an existing file is replaced.
+        title : above the plot.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from nolana.evaluate import Point
-    >>> from nolana.plot import running_scores
-    >>> history = [Point(100, {"accuracy": 0.7}, {}), Point(200, {"accuracy": 0.8}, {})]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     running_scores({"mine": history}, "accuracy", f"{folder}/mine.png", "Two points")
+        Examples
+        --------
+        >>> import tempfile
+        >>> from nolana.evaluate import Point
+    from nolana.metrics import IN_PER_CENT
+        >>> from nolana.plot import running_scores
+        >>> history = [Point(100, {"accuracy": 0.7}, {}), Point(200, {"accuracy": 0.8}, {})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     running_scores({"mine": history}, "accuracy", f"{folder}/mine.png", "Two points")
     """
     check(path)
     if not curves:
@@ -69,7 +70,7 @@ def running_scores(
     for name, history in curves.items():
         if not history or metric not in history[-1].overall:
             raise ValueError(f"curves[{name!r}] has no points with the metric {metric!r}")
-    factor, unit, number = (100.0, " (%)", "{:.1f} %") if metric == "accuracy" else (1.0, "", "{:.4g}")
+    factor, unit, number = (100.0, " (%)", "{:.1f} %") if metric in IN_PER_CENT else (1.0, "", "{:.4g}")
     figure = _figure_class()(figsize=(9, 5), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     for i, (name, history) in enumerate(curves.items()):
@@ -186,6 +187,7 @@ class Panel:
     log_x, log_y : whether the axes are logarithmic.
     y_range : limits of the y axis; None: all curves are visible.
     points : whether each value has a marker; a logarithmic x axis then has a tick for each.
+    mark : where a vertical line marks a change; None: no line.
     """
 
     title: str
@@ -196,6 +198,30 @@ class Panel:
     log_y: bool = False
     y_range: tuple[float, float] | None = None
     points: bool = False
+    mark: float | None = None
+
+
+def panels(
+    panels: Sequence[Panel], path: str | os.PathLike[str], *, columns: int = 1, width: float = 9.0, height: float = 4.5
+) -> None:
+    """Draw panels with a common legend.
+
+    Parameters
+    ----------
+    panels : in the order of reading.
+    path : the file, .png, .svg or .pdf; an existing file is replaced.
+    columns : panels in a row.
+    width, height : width of the figure and height of each row of panels, in inches.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nolana import plot
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plot.panels([plot.Panel("two points", {"mine": ([1, 2], [3, 4])}, "x", "y")], f"{folder}/two.png")
+    """
+    check(path)
+    _figure_of(panels, columns, width, height).savefig(path, dpi=150)
 
 
 def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, height: float = 3.4) -> str:
@@ -214,57 +240,68 @@ def svg(panels: Sequence[Panel], *, columns: int = 1, width: float = 10.5, heigh
     >>> "<svg" in figure
     True
     """
-    if not panels:
-        raise ValueError("panels is empty: nothing to draw")
-    figure_class = _figure_class()
+    _figure_class()
     import matplotlib
 
-    names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
-    lines = -(-len(panels) // columns)
     # Text stays text, and equal figures have equal bytes.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "nolana", "font.size": 10}):
-        figure = figure_class(figsize=(width, height * lines + 0.3 * -(-len(names) // 4)), layout="constrained")
-        handles = {}
-        for i, panel in enumerate(panels):
-            axes = figure.add_subplot(lines, columns, i + 1)
-            for name, (xs, ys) in panel.curves.items():
-                k = names.index(name)
-                (handles[name],) = axes.plot(
-                    xs,
-                    ys,
-                    color=COLOURS[k % len(COLOURS)],
-                    linestyle=STROKES[k % len(STROKES)],
-                    zorder=2 + k % len(STROKES),
-                    linewidth=1.8,
-                    marker="o" if panel.points else None,
-                    markersize=4,
-                )
-            axes.set_title(panel.title, loc="left", fontsize=11)
-            axes.set_xlabel(panel.x)
-            axes.set_ylabel(panel.y)
-            if panel.log_x:
-                axes.set_xscale("log")
-            if panel.log_y:
-                axes.set_yscale("log")
-            if panel.log_x and panel.points:
-                ticks = sorted({float(x) for xs, _ in panel.curves.values() for x in xs})
-                axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
-                axes.set_xticks([], minor=True)
-            if panel.y_range is not None:
-                axes.set_ylim(*panel.y_range)
-            axes.grid(color="0.9")
-            axes.spines[["top", "right"]].set_visible(False)
-        drawn = [name for name in names if name in handles]
-        figure.legend(
-            [handles[name] for name in drawn],
-            drawn,
-            loc="outside lower center",
-            ncols=min(4, len(drawn)),
-            frameon=False,
-        )
         text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
+        _figure_of(panels, columns, width, height).savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
+
+
+def _figure_of(panels: Sequence[Panel], columns: int, width: float, height: float) -> "Figure":
+    if not panels:
+        raise ValueError("panels is empty: nothing to draw")
+    names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
+    lines = -(-len(panels) // columns)
+    figure = _figure_class()(figsize=(width, height * lines + 0.3 * -(-len(names) // 4)), layout="constrained")
+    handles = {}
+    for i, panel in enumerate(panels):
+        axes = figure.add_subplot(lines, columns, i + 1)
+        for name, (xs, ys) in panel.curves.items():
+            k = names.index(name)
+            (handles[name],) = axes.plot(
+                xs,
+                ys,
+                color=COLOURS[k % len(COLOURS)],
+                linestyle=STROKES[k % len(STROKES)],
+                zorder=2 + k % len(STROKES),
+                linewidth=1.8,
+                marker="o" if panel.points else None,
+                markersize=4,
+            )
+        axes.set_title(panel.title, loc="left", fontsize=11)
+        axes.set_xlabel(panel.x)
+        axes.set_ylabel(panel.y)
+        if panel.log_x:
+            axes.set_xscale("log")
+        if panel.log_y:
+            axes.set_yscale("log")
+        if panel.log_x and panel.points:
+            ticks = sorted({float(x) for xs, _ in panel.curves.values() for x in xs})
+            axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+            axes.set_xticks([], minor=True)
+        if panel.y_range is not None:
+            axes.set_ylim(*panel.y_range)
+        if panel.mark is not None:
+            axes.axvline(panel.mark, color="0.4", linewidth=1, linestyle=(0, (2, 2)), zorder=1)
+            axes.annotate(
+                "change",
+                (panel.mark, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(4, -10),
+                textcoords="offset points",
+                color="0.3",
+                fontsize=9,
+            )
+        axes.grid(color="0.9")
+        axes.spines[["top", "right"]].set_visible(False)
+    drawn = [name for name in names if name in handles]
+    figure.legend(
+        [handles[name] for name in drawn], drawn, loc="outside lower center", ncols=min(4, len(drawn)), frameon=False
+    )
+    return figure
 
 
 def _figure_class() -> "type[Figure]":

@@ -18,7 +18,7 @@ from nolana.cli.demo import LinearModel
 from nolana.evaluate import Point
 from nolana.plot import running_scores
 
-LEARNERS = ["NOLANA as in the paper", "NOLANA with Newton", "landmarks that never move", "a linear model"]
+LEARNERS = ["StreamClassifier()", "NOLANA as in the paper", "landmarks that never move", "a linear model"]
 MAIN = "from nolana.cli import main; main()"
 PLAIN = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")}
 
@@ -48,13 +48,14 @@ def test_the_demo_prints_a_table_and_says_where_the_picture_is(demo):
     done, out = demo
     assert done.returncode == 0, done.stderr
     cells = [[cell.strip() for cell in re.split("[│|]", line)[1:-1]] for line in done.stdout.splitlines()]
-    rows = {cell[0]: cell[1:] for cell in cells if len(cell) == 4 and cell[0] in LEARNERS}
+    rows = {cell[0]: cell[1:] for cell in cells if len(cell) == 6 and cell[0] in LEARNERS}
     assert list(rows) == LEARNERS
-    for accuracy, microseconds, memory in rows.values():
-        assert 50 < float(accuracy) < 100
+    for *accuracies, microseconds, memory in rows.values():
+        assert len(accuracies) == 3
+        assert all(40 < float(accuracy) < 100 for accuracy in accuracies)
         assert float(microseconds) > 0
         assert int(memory.replace(",", "")) > 0
-    assert int(rows["a linear model"][2].replace(",", "")) == 8 * 10 * (64 + 1)
+    assert int(rows["a linear model"][4].replace(",", "")) == 8 * 10 * (64 + 1)
     assert str(out) in done.stdout.splitlines()[-1]
 
 
@@ -77,15 +78,18 @@ def test_the_picture_has_four_curves_and_white_paper(demo):
     assert len(hues) >= 4
 
 
-def test_json_is_the_table_and_newton_beats_the_linear_model(tmp_path):
+def test_json_is_the_table_and_the_default_learner_follows_the_change(tmp_path):
     done = CliRunner().invoke(app, ["demo", "--json", "--out", str(tmp_path / "demo.png"), "--seed", "3"])
     assert done.exit_code == 0, done.output
-    table = {row["learner"]: row for row in json.loads(done.stdout)}
-    assert list(table) == LEARNERS
-    assert all(set(row) == {"learner", "accuracy", "microseconds_per_row", "bytes"} for row in table.values())
-    accuracy = {name: row["accuracy"] for name, row in table.items()}
-    assert accuracy["NOLANA with Newton"] > accuracy["a linear model"] + 0.03
-    assert accuracy["NOLANA with Newton"] > accuracy["NOLANA as in the paper"] + 0.03
+    table = json.loads(done.stdout)
+    assert [row["learner"] for row in table] == 2 * LEARNERS
+    keys = {"learner", "stream", "accuracy", "after_change", "microseconds_per_row", "bytes"}
+    assert all(set(row) == keys for row in table)
+    after = {row["learner"]: row["after_change"] for row in table if row["stream"] == "a stream that changes"}
+    assert all(after["StreamClassifier()"] > after[name] + 0.05 for name in LEARNERS[1:])
+    accuracy = {row["learner"]: row["accuracy"] for row in table if row["stream"] == "digits"}
+    assert accuracy["StreamClassifier()"] > accuracy["a linear model"] + 0.03
+    assert accuracy["StreamClassifier()"] > accuracy["NOLANA as in the paper"] + 0.03
     assert (tmp_path / "demo.png").stat().st_size > 10_000
 
 

@@ -256,3 +256,38 @@ def test_text_columns_and_missing_values_become_numbers(table, tmp_path):
     assert done.exit_code == 0, done.output
     done = CliRunner().invoke(app, [*base, "--ignore", "colour", "--json"])
     assert done.exit_code == 0, done.output
+
+
+def compared(tmp_path, monkeypatch, *arguments):
+    """The table, and the curves of the picture."""
+    drawn = {}
+
+    def draw(curves, metric, _, title):
+        drawn.update(curves=curves, metric=metric, title=title)
+
+    monkeypatch.setattr("nolana.plot.running_scores", draw)
+    command = ["compare", "--json", "--methods", "NOLANA,PA", "--out", str(tmp_path / "picture.png"), *arguments]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout), drawn
+
+
+def test_the_picture_shows_the_means_of_the_table(tmp_path, monkeypatch):
+    table, drawn = compared(tmp_path, monkeypatch, "--shuffles", "3")
+    assert "mean of 3 shuffles" in drawn["title"]
+    scores = {line["method"]: line["score"] for line in table}
+    for name, history in drawn["curves"].items():
+        assert history[-1].overall["accuracy"] == pytest.approx(scores[name], rel=1e-12)
+
+
+def test_another_metric_is_compared_and_drawn(tmp_path, monkeypatch):
+    table, drawn = compared(tmp_path, monkeypatch, "--metric", "f1", "--shuffles", "1")
+    assert drawn["metric"] == "f1"
+    assert {line["metric"] for line in table} == {"f1"}
+    assert "shuffles" not in drawn["title"]
+
+
+def test_a_metric_of_another_task_is_refused_with_the_choices(tmp_path):
+    done = CliRunner().invoke(app, ["compare", "--metric", "rmse", "--out", str(tmp_path / "picture.png")])
+    assert done.exit_code == 2
+    assert "precision" in done.output

@@ -90,7 +90,8 @@ def test_blocks_may_be_objects(stream):
 
 def test_errors_are_clear(stream):
     x, y = stream
-    with pytest.raises(ValueError, match="choose from accuracy, auc, balanced_accuracy, log_loss, mae, r2, rmse"):
+    names = "accuracy, auc, balanced_accuracy, f1, log_loss, mae, precision, r2, recall, rmse"
+    with pytest.raises(ValueError, match=f"choose from {names}"):
         progressive(NolanaClassifier(), [(x, y)], metrics=["auc-ish"])
     with pytest.raises(ValueError, match="window=0"):
         progressive(NolanaClassifier(), [(x, y)], window=0)

@@ -64,10 +64,10 @@ def options(
 def demo(
     out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("demo.png"),
     landmarks: Annotated[int, typer.Option(min=1, max=1797, help="Landmarks of each NOLANA.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffle.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows and of their order.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Watch four learners read 1797 handwritten digits, each digit predicted before it is learned."""
+    """Watch four learners on a stream that changes half-way and on handwritten digits."""
     from nolana.cli.demo import execute
 
     execute(out, landmarks=landmarks, seed=seed, as_json=json)
@@ -86,6 +86,10 @@ def compare(
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Memory of the method stream, such as 2MB. Default: the bytes of NOLANA."),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="accuracy, f1, auc, rmse, ...: see docs/command.md. Default: accuracy or rmse."),
     ] = None,
     shuffles: Annotated[int, typer.Option(min=1, help="Passes, each over the rows in another order.")] = 5,
     in_order: Annotated[bool, typer.Option("--in-order", help="One pass in the order of the file.")] = False,
@@ -107,6 +111,7 @@ def compare(
         methods=methods,
         landmarks=landmarks,
         memory=memory,
+        metric=metric,
         shuffles=shuffles,
         in_order=in_order,
         tuned=tune,

@@ -1,7 +1,7 @@
 """``nolana compare``: NOLANA and other methods on one file at equal budget, a table and a picture."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,9 +21,12 @@ from nolana.cli.options import blame_option, blame_source, words_of_command_line
 from nolana.cli.progress import progress_bar
 from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, infer_task, one_pass, standardised
 from nolana.estimators.stream import memory_of
+from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen
 from nolana.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
-from nolana.tuning import Facts, Point, distance_of, tune
+from nolana.metrics import IN_PER_CENT, NAMES, OF_NUMBERS
+from nolana.tuning import Facts, distance_of, tune
+from nolana.tuning import Point as Parameters
 
 Array = NDArray[np.float64]
 
@@ -34,7 +37,6 @@ BASELINES = {
     "classification": {"majority class": baselines.MajorityClass, "last label seen": baselines.LastLabel},
     "regression": {"mean so far": baselines.RunningMean, "last target seen": baselines.LastTarget},
 }
-SCORES = {"accuracy": ("accuracy %", 100.0, "{:.2f}"), "rmse": ("RMSE", 1.0, "{:.4g}")}
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ def execute(
     methods: str | None,
     landmarks: int,
     memory: str | None,
+    metric: str | None,
     shuffles: int,
     in_order: bool,
     tuned: bool,
@@ -89,15 +92,23 @@ def execute(
     with blame_option("--methods"):
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit))
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
+    metric = _metric(metric, rows.kind)
     with one_blas_thread(), _bar() as bar:
-        table, curves = _compare(rows, wanted, seeds, tuned, bar)
-    metric = METRICS[rows.kind]
+        table, curves = _compare(rows, wanted, seeds, metric, tuned, bar)
     with blame_option("--out"):
-        plot.running_scores(curves, metric, out, f"{rows.title}: each row predicted before it was learned")
+        passes = f", mean of {len(seeds)} shuffles" if len(seeds) > 1 else ""
+        plot.running_scores(curves, metric, out, f"{rows.title}: each row predicted before it was learned{passes}")
     if as_json:
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
     else:
         _print(table, rows, metric, landmarks, _memory_of_stream(wanted), len(seeds), tuned, in_order, out)
+
+
+def _metric(name: str | None, kind: str) -> str:
+    choices = [each for each in NAMES if (each in OF_NUMBERS) == (kind == "regression")]
+    if name is not None and name not in choices:
+        raise typer.BadParameter(f"{name!r} is not one of: {', '.join(choices)}", param_hint="--metric")
+    return name or METRICS[kind]
 
 
 def _bytes(memory: str) -> int:
@@ -147,13 +158,12 @@ def _wanted(methods: str | None, task: Task) -> list[MethodAtBudget]:
 
 
 def _compare(
-    rows: Rows, wanted: list[MethodAtBudget], seeds: Sequence[int | None], tuned: bool, bar: Progress
-) -> tuple[list[Line], dict[str, Any]]:
-    metric = METRICS[rows.kind]
+    rows: Rows, wanted: list[MethodAtBudget], seeds: Sequence[int | None], metric: str, tuned: bool, bar: Progress
+) -> tuple[list[Line], dict[str, list[Point]]]:
     todo = (len(wanted) + len(BASELINES[rows.kind])) * len(seeds) * len(rows.y)
     task = bar.add_task("", total=todo, doing="")
     lines: list[Line] = []
-    curves: dict[str, Any] = {}
+    curves: dict[str, list[Point]] = {}
 
     def passes(name: str, make: Callable[[int], Any]) -> list[PassResult]:
         runs = []
@@ -167,18 +177,30 @@ def _compare(
 
     first = standardised(rows.X_first) if rows.scaled else rows.X_first
     for method in wanted:
-        point: Point = {}
+        point: Parameters = {}
         if tuned:
             bar.update(task, doing=f"{method.name}, choosing parameters")
             point = tune(method, first, rows.y_first, judge=by_progress(metric)).point
         facts = Facts(distance_of(first), len(rows.y))
         runs = passes(method.name, partial(method.estimator, point, facts))
         lines.append(_line(method.name, runs, method.parameters(point, facts)))
-        curves[method.name] = runs[0].history
+        curves[method.name] = _mean([run.history for run in runs])
     lines.sort(key=lambda line: -SIGNS[metric] * line.score)
     for name, make in BASELINES[rows.kind].items():
         lines.append(_line(name, passes(name, partial(_without_seed, make)), {}))
     return lines, {line.method: curves[line.method] for line in lines if line.method in curves}
+
+
+def _mean(histories: list[list[Point]]) -> list[Point]:
+    """The mean over passes of equal length, point by point."""
+    return [
+        Point(points[0].rows, *(_mean_of([getattr(p, part) for p in points]) for part in ("overall", "window")))
+        for points in zip(*histories, strict=True)
+    ]
+
+
+def _mean_of(metrics: list[Mapping[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([each[name] for each in metrics])) for name in metrics[0]}
 
 
 def _advance(bar: Progress, task: TaskID, done: float, seen: Seen) -> None:
@@ -244,7 +266,7 @@ def _print(
     in_order: bool,
     out: Path,
 ) -> None:
-    heading, factor, number = SCORES[metric]
+    heading, factor, number = (f"{metric} %", 100.0, "{:.2f}") if metric in IN_PER_CENT else (metric, 1.0, "{:.4g}")
     order = "in the order of the file" if in_order else f"mean and spread of {passes} shuffles"
     grid = Table()
     grid.add_column("method", no_wrap=True)

@@ -57,7 +57,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if run is None:
         yield "run", "none: saved without a source and a score"
         return
-    yield "score", scores(run["score"], run["recent_score"], run["window"])
+    yield "score", scores(run["score"], run["recent_score"], run["recent_rows"], run["scored_rows"])
     yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}")
     if run["bad_rows"]:
         yield "bad rows", bad_rows(run["bad_rows"])

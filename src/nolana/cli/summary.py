@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from nolana.estimators.stream import StreamModel, memory_of
+from nolana.metrics import IN_PER_CENT
 from nolana.runs import Run, Stop, resident_bytes
 
 __all__ = ["bad_rows", "drift", "experts", "labels", "lines", "live_view", "memory", "print_lines", "scores", "summary"]
 
-IN_PER_CENT = ("accuracy", "balanced_accuracy", "auc")
 REFRESH = 0.1  # seconds between two pictures of the live view
 LARGEST_SHARE = 0.05  # of the time of a run, for pictures of the live view
 MOST_LABELS = 8
@@ -31,11 +31,11 @@ def score(name: str, value: float) -> str:
     return f"{name} {100 * value:.2f} %" if name in IN_PER_CENT else f"{name} {value:.4g}"
 
 
-def scores(metrics: Mapping[str, float], recent: Mapping[str, float], window: int | None) -> str:
-    """Metrics over all rows, and over the last window of rows."""
+def scores(metrics: Mapping[str, float], recent: Mapping[str, float], recent_rows: int, rows: int) -> str:
+    """Metrics over all rows, and over the last ones where they are not all."""
     overall = ", ".join(score(name, value) for name, value in metrics.items())
     last = ", ".join(score(name, value).removeprefix(name + " ") for name, value in recent.items())
-    return overall + (f" (last {window:,} rows: {last})" if last and window else "")
+    return overall + (f" (last {recent_rows:,} rows: {last})" if last and recent_rows < rows else "")
 
 
 def labels(classes: list[Any]) -> str:
@@ -87,6 +87,8 @@ def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
         "metrics": run.evaluation.metrics,
         "recent": run.recent,
         "window": run.evaluation.window,
+        "recent_rows": run.evaluation.recent_rows,
+        "scored_rows": run.evaluation.rows,
         "classes": None if classes is None else classes.tolist(),
         "landmarks": len(model.landmarks_) if hasattr(model, "landmarks_") else None,
         "moves": getattr(model, "n_moves_", None),
@@ -108,7 +110,7 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "rows", f"{facts['new_rows']:,}" + (f" and {before:,} before" if before else "")
     yield "method", facts["method"]
     yield "task", facts["task"] + (f", {labels(facts['classes'])}" if facts["classes"] is not None else "")
-    yield "score", scores(facts["metrics"], facts["recent"], facts["window"])
+    yield "score", scores(facts["metrics"], facts["recent"], facts["recent_rows"], facts["scored_rows"])
     if facts["landmarks"] is not None:
         yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"
     if facts["experts"] is not None:
@@ -156,7 +158,7 @@ def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
 def _picture(run: Run, seconds: float) -> Group:
     model, share, resident = run.estimator, run.stream.share, resident_bytes()
     first = f"{run.rows:,} rows, {run.new_rows / seconds:,.0f} rows/s"
-    second = scores(run.evaluation.metrics, run.recent, run.evaluation.window)
+    second = scores(run.evaluation.metrics, run.recent, run.evaluation.recent_rows, run.evaluation.rows)
     third = f"model {model.memory_bytes_:,} bytes"
     if hasattr(model, "n_moves_"):
         third = f"{model.n_moves_:,} moves, {third}"

@@ -31,7 +31,7 @@ def progressive(
         Scores are (n,), or (n, classes) if the learner has ``classes_``.
     blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and optionally ``.sample_weight``.
         Weights are passed to `learn` and used in the metrics.
-    metrics : names ("accuracy", "balanced_accuracy", "log_loss", "auc"; "rmse", "mae", "r2") or objects, see
+    metrics : names ("accuracy", "f1", "auc", ...; "rmse", "mae", "r2") or objects, see
         `nolana.metrics`; by default accuracy if the learner has ``classes_``, otherwise rmse.
     window : rows between two points of the history, each with the metrics of its own rows and of all rows so far; by
         default one point for each block. The history is bounded: at 1,024 points every second one is dropped, and

@@ -163,8 +163,16 @@ class Evaluation:
     @property
     def recent(self) -> dict[str, float]:
         """Metrics of the last window, or of the one before while the last has less than half of its rows."""
-        young = self._window is not None and self._since < self._window / 2
-        return dict(self._before) if young and self._before else _values(self._recent)
+        return dict(self._before) if self._uses_window_before else _values(self._recent)
+
+    @property
+    def recent_rows(self) -> int:
+        """The number of rows that `recent` covers."""
+        return self._window if self._window is not None and self._uses_window_before else self._since
+
+    @property
+    def _uses_window_before(self) -> bool:
+        return self._window is not None and self._since < self._window / 2 and bool(self._before)
 
     @property
     def history(self) -> list[Point]:

@@ -4,6 +4,12 @@
 |---------------------|--------------------------------------------------|------------------------------------------|
 | `accuracy`          | the share of rows whose label was predicted      | an error                                 |
 | `balanced_accuracy` | the mean over the classes of their accuracy      | an error of its class                    |
+| `precision`         | the share of the predictions of a class that     | no prediction                            |
+|                     | were right; of two classes the one that sorts    |                                          |
+|                     | last, of more the mean over the classes          |                                          |
+| `recall`            | the share of the rows of a class that were       | an error of its class                    |
+|                     | predicted; classes as for precision              |                                          |
+| `f1`                | the harmonic mean of precision and recall        | an error of its class                    |
 | `log_loss`          | minus the mean log probability of the true label | of probability 2.2e-16                   |
 | `auc`               | the area under the ROC curve, two classes        | below every row of the other class       |
 | `rmse`, `mae`       | root mean squared error, mean absolute error     | (numbers are always predicted)           |
@@ -15,23 +21,31 @@ sums run in the order of the rows, so the metric has the same bits however the b
 
 from nolana.metrics.auc import AUC
 from nolana.metrics.balanced import BalancedAccuracy
+from nolana.metrics.by_class import F1, Precision, Recall
 from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss, Mean
-from nolana.metrics.metric import Metric, resolve
+from nolana.metrics.metric import IN_PER_CENT, NAMES, OF_NUMBERS, SMALLER_IS_BETTER, Metric, resolve
 from nolana.metrics.predictions import Predictions
 from nolana.metrics.r2 import R2
 from nolana.metrics.sums import running_sum
 
 __all__ = [
     "AUC",
+    "F1",
+    "IN_PER_CENT",
     "MAE",
+    "NAMES",
+    "OF_NUMBERS",
     "R2",
     "RMSE",
+    "SMALLER_IS_BETTER",
     "Accuracy",
     "BalancedAccuracy",
     "LogLoss",
     "Mean",
     "Metric",
+    "Precision",
     "Predictions",
+    "Recall",
     "resolve",
     "running_sum",
 ]

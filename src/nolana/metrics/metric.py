@@ -5,11 +5,12 @@ from typing import Any, Protocol
 
 from nolana.metrics.auc import AUC
 from nolana.metrics.balanced import BalancedAccuracy
+from nolana.metrics.by_class import F1, Precision, Recall
 from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss
 from nolana.metrics.predictions import Predictions
 from nolana.metrics.r2 import R2
 
-__all__ = ["Metric", "resolve"]
+__all__ = ["IN_PER_CENT", "NAMES", "OF_NUMBERS", "SMALLER_IS_BETTER", "Metric", "resolve"]
 
 
 class Metric(Protocol):
@@ -42,11 +43,20 @@ _MAKERS: dict[str, Callable[[], Metric]] = {
     "accuracy": Accuracy,
     "auc": AUC,
     "balanced_accuracy": BalancedAccuracy,
+    "f1": F1,
     "log_loss": LogLoss,
     "mae": MAE,
+    "precision": Precision,
     "r2": R2,
+    "recall": Recall,
     "rmse": RMSE,
 }
+
+
+IN_PER_CENT = ("accuracy", "auc", "balanced_accuracy", "f1", "precision", "recall")
+OF_NUMBERS = ("mae", "r2", "rmse")
+SMALLER_IS_BETTER = ("log_loss", "mae", "rmse")
+NAMES = tuple(_MAKERS)
 
 
 def resolve(metrics: Sequence[str | Metric]) -> list[Metric]:

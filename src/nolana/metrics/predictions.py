@@ -106,7 +106,7 @@ class Predictions:
         if self.classes is not None:
             raise ValueError(
                 f"metrics: {metric!r} is for numbers, but {self.learner} predicts classes; "
-                "choose accuracy, balanced_accuracy, auc or log_loss"
+                "choose accuracy, balanced_accuracy, precision, recall, f1, auc or log_loss"
             )
 
     def need_probabilities(self, metric: str) -> None:

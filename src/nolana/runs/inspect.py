@@ -92,6 +92,8 @@ class Inspection:
             "score": self.evaluation.metrics,
             "recent_score": self.evaluation.recent,
             "window": saved.evaluation["window"],
+            "recent_rows": self.evaluation.recent_rows,
+            "scored_rows": self.evaluation.rows,
         }
 
 

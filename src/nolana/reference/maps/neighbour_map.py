@@ -1,8 +1,8 @@
 """The most recent rows themselves: the nearest of them, in nested windows.
 
 A ring buffer has the last W rows, in fixed point: whole steps of 1/40, clipped to +-127. Distances (sums of absolute
-differences) are then whole numbers and exact. For each window (the last 100, 316, 1,000, ... rows) the map gives the `neighbours` rows with the
-smallest distances; of two equal ones the more recent.
+differences) are then whole numbers and exact. For each window (the last 100, 316, 1,000, ... rows) the map gives the
+`neighbours` rows with the smallest distances; of two equal ones the more recent.
 
 More than 64 features are sketched to 64 sums of features with random signs, each feature in one of them, over the root
 of their number: distances stay the same on average (Charikar, Chen, Farach-Colton, "Finding frequent items in data

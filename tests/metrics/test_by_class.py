@@ -1,0 +1,67 @@
+"""Precision, recall and F1 against scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, precision_score, recall_score
+
+from nolana.metrics import F1, Precision, Predictions, Recall, resolve
+
+ORACLES = {Precision: precision_score, Recall: recall_score, F1: f1_score}
+
+
+def rows(n, classes, seed=0, weight=False):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, n)
+    scores = rng.normal(size=(n, classes)) + 1.0 * (truth[:, None] == np.arange(classes))
+    return Predictions(truth, scores, np.arange(classes), rng.integers(1, 4, n).astype(float) if weight else None)
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("weight", [False, True])
+def test_they_are_those_of_scikit_learn(kind, classes, weight):
+    """Of two classes the one that sorts last, of more the mean over the classes."""
+    seen = rows(500, classes, weight=weight)
+    metric = kind()
+    for start in range(0, 500, 37):
+        metric.update(seen.part(start, min(500, start + 37)))
+    average = "binary" if classes == 2 else "macro"
+    expected = ORACLES[kind](seen.truth, seen.predicted, average=average, sample_weight=seen.weight)
+    assert metric.value() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_the_positive_class_does_not_depend_on_which_comes_first(kind):
+    seen = rows(200, 2)
+    late = seen.truth.argmax()  # the first row of class 1
+    order = np.r_[late, np.delete(np.arange(200), late)]
+    one, two = kind(), kind()
+    one.update(seen)
+    two.update(Predictions(seen.truth[order], seen.scores[order], seen.classes))
+    assert one.value() == pytest.approx(two.value(), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_state_continues(kind):
+    seen = rows(300, 4)
+    whole, first, second = kind(), kind(), kind()
+    whole.update(seen)
+    first.update(seen.part(0, 120))
+    second.restore(first.state())
+    second.update(seen.part(120, 300))
+    assert second.value() == whole.value()
+    with pytest.raises(ValueError, match="sums must be"):
+        second.restore({"labels": [0], "sums": np.zeros((2, 1))})
+
+
+def test_a_row_before_the_first_known_class_is_an_error_and_no_prediction():
+    truth, scores = np.array([1, 1]), np.array([[np.nan, np.nan], [-1.0, 1.0]])
+    found = resolve(["precision", "recall", "f1"])
+    for metric in found:
+        metric.update(Predictions(truth, scores, np.array([0, 1])))
+    assert [metric.value() for metric in found] == [1.0, 0.5, pytest.approx(2 / 3)]
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_no_rows(kind):
+    assert np.isnan(kind().value())
