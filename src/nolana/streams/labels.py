@@ -67,7 +67,7 @@ class Labels:
             valid = cells.text_codes[:, place] == TRUTH
             values: NDArray[Any] = cells.booleans(place)
         else:
-            values, valid = (cells.integers if self.kind == "int" else cells.floats)(place)
+            values, valid = (cells.integers if self.kind == "int" else cells.floats)(place, quoted=self._explicit)
         invalid = {int(row): self._message(cells, place, int(row)) for row in np.flatnonzero(~valid)}
         if self.kind == "float":
             for row in np.flatnonzero(valid & ~np.isfinite(values)).tolist():
@@ -79,7 +79,7 @@ class Labels:
         invalid = {}
         for row, text in enumerate(texts):
             if text is None:
-                invalid[row] = "label {value} is not UTF-8; convert the file"
+                invalid[row] = 'label {value} is not UTF-8; encoding="latin-1" reads text of one byte a letter'
             elif text.endswith("\0"):
                 invalid[row] = "label {value} ends with a NUL character, which arrays of text cannot hold"
         return np.array([text or "" for text in texts], dtype=np.str_), invalid

@@ -13,7 +13,7 @@ from nolana._backend import engine
 from nolana.errors import StreamError
 from nolana.streams.cells import NUMBER, Cells, TextCells, decode_csv
 from nolana.streams.columns import Columns
-from nolana.streams.options import Column, Encoding, SourceOptions, Target
+from nolana.streams.options import Column, ColumnNumber, Encoding, SourceOptions, Target
 from nolana.streams.plan import Plan
 from nolana.streams.reader import Problem, TextReader
 from nolana.streams.sources import Bytes, fail, stream_error
@@ -82,7 +82,7 @@ class LibsvmReader(TextReader):
 
     def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
         """The plan, for which no row is needed: all features are numbers."""
-        if options.encoding != Encoding():
+        if options.columns_as_numbers != Encoding():
             raise ValueError("categories and missing are for formats with columns; LIBSVM text has numbers only")
         return Plan(
             self.format,
@@ -167,9 +167,10 @@ class LibsvmReader(TextReader):
     def _index(self, which: Column, parameter: str) -> int:
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
             raise TypeError(f"{parameter}: LIBSVM text has columns by index only, got {which!r}")
-        if not 0 <= which - self._base < self.width:
-            raise ValueError(f"{parameter}: index {which} is not in {self._base}..{self.width - 1 + self._base}")
-        return int(which) - self._base
+        index = which.number if isinstance(which, ColumnNumber) else int(which)
+        if not 0 <= index - self._base < self.width:
+            raise ValueError(f"{parameter}: index {index} is not in {self._base}..{self.width - 1 + self._base}")
+        return index - self._base
 
     def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
         """The error about a label: invalid features make the row malformed."""
