@@ -108,7 +108,7 @@ class CsvReader(TextReader):
     def _columns(self, names: list[str] | None, width: int) -> Columns:
         line, comment = self._first_line, self._comment_hint(names[0]) if names else ""
         hint = f"; is the delimiter {self.delimiter!r}?{comment}"
-        return Columns(self.path, names, width, f"line {line}", line, hint, comment)
+        return Columns(self.path, names, width, f"line {line}", line, hint, hint if width == 1 else comment)
 
     def _parse(self, *arguments: Any) -> Any:
         return engine().csv_cells(*arguments)

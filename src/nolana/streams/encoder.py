@@ -16,13 +16,13 @@ from nolana.streams.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBO
 from nolana.streams.means import RunningMeans
 from nolana.streams.options import Encoding, column_title
 from nolana.streams.plan import PlannedColumn
-from nolana.streams.times import PARTS, parts
+from nolana.streams.times import parts
 
 __all__ = ["Encoder"]
 
 InvalidCell = tuple[int, str, str]  # feature, reason in one word, message
 ACCEPTED = {"number": NUMBER, "bool": TRUTH}
-TIMES = ("time", "date", "datetime")
+TIMES = ("time", "date")
 ENCODING = '; encoding="latin-1" reads text of one byte a letter'
 FILL = '; missing="mean" fills it in'
 
@@ -43,7 +43,7 @@ class Encoder:
         self._text_place = {f: place for place, f in enumerate(self.texts)}
         self._wanted = np.array([ACCEPTED[kinds[f]] for f in self.numbers], dtype=np.uint8)
         # Numbers that are not of a category: the feature of each; a date has several.
-        self._real = [f for f, kind in enumerate(kinds) if kind != "text" for _ in PARTS[kind]]
+        self._real = [f for f, c in enumerate(columns) if c.kind != "text" for _ in range(c.width)]
         self._times = [f for f, kind in enumerate(kinds) if kind in TIMES]
         self._categories: dict[int, Category] = {
             f: Hashed(options.hash_slots) if options.categories == "hash" else OneHot(options.max_categories, frozen)
@@ -53,7 +53,7 @@ class Encoder:
         self._tolerant = options.missing != "error"
         # Also where missing values are errors: a resumed run may fill them.
         self._means = RunningMeans(len(self._real), frozen=frozen) if means else None
-        widths = [self._categories[f].width if f in self._categories else len(PARTS[k]) for f, k in enumerate(kinds)]
+        widths = [self._categories[f].width if f in self._categories else c.width for f, c in enumerate(columns)]
         self._begins = np.concatenate([[0], np.cumsum(widths)]).tolist()
         self._plain = not self.texts
         self.without_slot: dict[int, list[int]] = {}  # rows of the last `encode` without a column for their text
@@ -65,7 +65,7 @@ class Encoder:
         """A name for each column of X."""
         names: list[str] = []
         for f, column in enumerate(self._columns):
-            slots = self._categories[f].names if f in self._categories else PARTS[column.kind]
+            slots = self._categories[f].names if f in self._categories else column.parts or ("",)
             names += [f"{column.column}[{slot}]" if slot else str(column.column) for slot in slots]
         if self._options.missing == "indicator":
             names += [f"{column.column}[missing]" for column in self._columns]
@@ -129,9 +129,9 @@ class Encoder:
         begins = {f: i for i, f in reversed(list(enumerate(self._real)))}
         real[:, [begins[f] for f in self.numbers]] = cells.values
         for f in self._times:
-            kind = self._columns[f].kind
-            times = self._seconds(cells, self._text_place[f])
-            real[:, begins[f] : begins[f] + len(PARTS[kind])] = parts(times, kind)
+            column, times = self._columns[f], self._seconds(cells, self._text_place[f])
+            values = parts(times, column.parts) if column.kind == "date" else times[:, None]
+            real[:, begins[f] : begins[f] + column.width] = values
         if self._means is not None:
             self._means.fill(real, absent[:, self._real])
         if self._plain and self._options.missing == "mean":

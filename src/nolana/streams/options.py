@@ -15,7 +15,7 @@ __all__ = [
 
 Column = str | int
 Target = Column | Literal[False] | None
-ColumnKind = Literal["number", "bool", "time", "date", "datetime", "text"]
+ColumnKind = Literal["number", "bool", "time", "date", "text"]
 LabelKind = Literal["int", "float", "bool", "text"]
 Categories = Literal["error", "hash", "onehot"]
 Missing = Literal["error", "mean", "indicator"]
@@ -205,8 +205,8 @@ class SourceOptions(Encoding, Selection):
         "keep",
         help="Columns that grow without bound in the first block.",
         details='"keep": as they are, dates and times as seconds since 1970; "leave_out", as the commands do: row '
-        "numbers, counters and UNIX times are left out with a warning, and dates and times become hour (0 to 24), weekday "
-        "(0 is Monday) and day of the year (from 0).",
+        "numbers, counters and UNIX times are left out with a warning, and dates and times become hour (0 to 24), "
+        "weekday (0 is Monday) and, where the first block covers a year, day of the year (from 0).",
         choices=("keep", "leave_out"),
         flag="",
         saved=False,

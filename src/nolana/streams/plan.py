@@ -13,19 +13,25 @@ from numpy.typing import NDArray
 from nolana.options import at_least
 from nolana.streams.cells import ABSENT, NUMBER, TEXT, TIME, TRUTH, UNKNOWN, Cells
 from nolana.streams.options import Categories, Column, ColumnKind, Encoding, Growing, LabelKind
-from nolana.streams.times import PARTS, has_time_of_day, seconds
+from nolana.streams.times import PARTS, infer_parts, seconds
 
-__all__ = ["Plan", "PlannedColumn", "infer_column_kind"]
+__all__ = ["Plan", "PlannedColumn", "infer_column"]
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
 class PlannedColumn:
-    """A feature: its name, or its index where it has none, and its kind."""
+    """A feature: its name, or its index where it has none, its kind, and the parts of a date."""
 
     column: Column
     kind: ColumnKind = "number"
+    parts: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Numbers that it becomes, if it is not text."""
+        return len(self.parts) if self.kind == "date" else 1
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,17 @@ class Plan:
             return len(self.chosen) if self.chosen is not None else int(self.width or 0)
         options = self.options
         slots = options.hash_slots if options.categories == "hash" else options.max_categories + 1
-        columns = sum(slots if column.kind == "text" else len(PARTS[column.kind]) for column in self.columns)
+        columns = sum(slots if column.kind == "text" else column.width for column in self.columns)
         return columns + (len(self.columns) if options.missing == "indicator" else 0)
 
     def as_dict(self) -> dict[str, Any]:
         """A tree of JSON's types."""
         tree = {f.name: getattr(self, f.name) for f in fields(self)}  # asdict copies every leaf: expensive per block
         if self.columns is not None:
-            tree["columns"] = [{"column": c.column, "kind": c.kind} for c in self.columns]
+            parts = [{"parts": list(c.parts)} if c.parts else {} for c in self.columns]
+            tree["columns"] = [
+                {"column": c.column, "kind": c.kind} | p for c, p in zip(self.columns, parts, strict=True)
+            ]
         tree["chosen"] = None if self.chosen is None else list(self.chosen)
         tree["options"] = asdict(self.options)
         tree["left_out"] = dict(self.left_out)
@@ -80,7 +89,7 @@ class Plan:
             if tree["version"] != VERSION:
                 raise ValueError(f"the plan has version {tree['version']!r}; this nolana reads version {VERSION}")
             columns = tree["columns"]
-            planned = None if columns is None else tuple(PlannedColumn(c["column"], c["kind"]) for c in columns)
+            planned = None if columns is None else tuple(_planned(c) for c in columns)
             chosen = None if tree["chosen"] is None else tuple(int(j) for j in tree["chosen"])
             known = tree.get("known")  # plans of nolana 0.1 do not have what is read by get
             built: dict[str, Any] = {
@@ -101,6 +110,9 @@ class Plan:
             if column.kind not in get_args(ColumnKind):
                 raise ValueError(f"the plan's column {column.column!r} has kind {column.kind!r}, not one of: "
                                  f"{', '.join(get_args(ColumnKind))}")  # fmt: skip
+            if (column.kind == "date") != bool(column.parts) or not set(column.parts) <= set(PARTS):
+                raise ValueError(f"the plan's column {column.column!r} has parts {column.parts!r}, not some of: "
+                                 f"{', '.join(PARTS)}")  # fmt: skip
         return plan
 
     def with_labels(self, labels: LabelKind | None) -> "Plan":
@@ -108,10 +120,10 @@ class Plan:
         return replace(self, labels=labels)
 
 
-def infer_column_kind(
-    cells: Cells, place: int, categories: Categories, growing: Growing, quoted_numbers: bool
-) -> tuple[ColumnKind, int]:
-    """The kind of a column of texts, inferred from all its values in these rows; and the first row of text, or -1.
+def infer_column(
+    column: Column, cells: Cells, place: int, categories: Categories, growing: Growing, quoted_numbers: bool
+) -> tuple[PlannedColumn, int]:
+    """A column of texts, its kind inferred from all its values in these rows; and the first row of text, or -1.
 
     A column is of numbers, of true and false, or of dates and times where all its values are, missing ones apart.
     Other columns are text where categories are encoded, else numbers with some invalid rows. quoted_numbers: the
@@ -120,28 +132,30 @@ def infer_column_kind(
     codes = cells.text_codes[:, place]
     present = (codes != ABSENT) & (codes != UNKNOWN)
     if not present.any() or (codes[present] == NUMBER).all():
-        return "number", -1
+        return PlannedColumn(column), -1
     if (
         quoted_numbers
         and np.isin(codes[present], (NUMBER, TEXT)).all()
         and cells.floats(place, quoted=True)[1][present].all()
     ):
-        return "number", -1
+        return PlannedColumn(column), -1
     if (codes[present] == TRUTH).all():
-        return "bool", -1
+        return PlannedColumn(column, "bool"), -1
     if (codes[present] == TIME).all():
-        return _kind_of_times(cells.floats(place)[0][present], growing), -1
+        return _times(column, cells.floats(place)[0][present], growing), -1
     if (codes[present] == TEXT).all():
         texts = cells.texts(place)
         times = [seconds(texts[i] or "") for i in np.flatnonzero(present)]
         if None not in times:
-            return _kind_of_times(np.array(times, dtype=np.float64), growing), -1
+            return _times(column, np.array(times, dtype=np.float64), growing), -1
         if categories == "error":
-            return "number", int(np.flatnonzero(present)[0])
-    return ("number" if categories == "error" else "text"), -1
+            return PlannedColumn(column), int(np.flatnonzero(present)[0])
+    return PlannedColumn(column, "number" if categories == "error" else "text"), -1
 
 
-def _kind_of_times(times: NDArray[np.float64], growing: Growing) -> ColumnKind:
-    if growing == "keep":
-        return "time"
-    return "datetime" if has_time_of_day(times) else "date"
+def _times(column: Column, times: NDArray[np.float64], growing: Growing) -> PlannedColumn:
+    return PlannedColumn(column, "time") if growing == "keep" else PlannedColumn(column, "date", infer_parts(times))
+
+
+def _planned(tree: Mapping[str, Any]) -> PlannedColumn:
+    return PlannedColumn(tree["column"], tree["kind"], tuple(str(part) for part in tree.get("parts", ())))

@@ -15,7 +15,7 @@ from nolana.streams.growing import infer_growth
 from nolana.streams.labels import infer_label_kind
 from nolana.streams.new_columns import NewColumn
 from nolana.streams.options import Column, SourceOptions, Target
-from nolana.streams.plan import Plan, PlannedColumn, infer_column_kind
+from nolana.streams.plan import Plan, PlannedColumn, infer_column
 from nolana.streams.sources import Bytes, fail, stream_error, warn
 from nolana.streams.text import Text
 
@@ -89,8 +89,8 @@ class Reader(ABC):
         planned, left_out = list[PlannedColumn](), dict[int, str]()
         for place, column in enumerate(columns):
             growing = "keep" if column in kept else options.growing
-            kind, text = infer_column_kind(cells, place, options.categories, growing, self.quoted_numbers)
             key = self.columns.key(column)
+            inferred, text = infer_column(key, cells, place, options.categories, growing, self.quoted_numbers)
             if text >= 0:
                 raise self.cell_error(
                     cells,
@@ -99,8 +99,8 @@ class Reader(ABC):
                     "{value} is not a number, nor is any value of this column in the first block; "
                     f'categories="hash" or "onehot" turns text into numbers, ignore=[{key!r}] leaves the column out',
                 )
-            planned.append(PlannedColumn(key, kind))
-            if kind == "number" and growing == "leave_out" and options.features is None:
+            planned.append(inferred)
+            if inferred.kind == "number" and growing == "leave_out" and options.features is None:
                 values, valid = cells.floats(place, quoted=self.quoted_numbers)
                 values = values[valid & np.isfinite(values) & (cells.text_codes[:, place] != ABSENT)]
                 if (growth := infer_growth(values)) is not None:
