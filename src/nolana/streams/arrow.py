@@ -207,7 +207,8 @@ class TableReader(Reader):
         self._needed |= dict.fromkeys([*numbers, *texts])
         for name in (*self._numbers, *self._texts):
             if names.count(name) > 1:
-                fail(self.path, f"several columns are named {name!r}; rename them, or ignore=[{name!r}]")
+                same = [j for j, other in enumerate(names) if other == name]
+                fail(self.path, f"several columns are named {name!r}; ignore={same} leaves them out, or rename them")
             kind = self._table.schema.field(name).type
             types = self._pa.types
             if types.is_binary(kind) or types.is_large_binary(kind) or types.is_time(kind) or types.is_interval(kind):

@@ -71,7 +71,8 @@ class Labels:
         invalid = {int(row): self._message(cells, place, int(row)) for row in np.flatnonzero(~valid)}
         if self.kind == "float":
             for row in np.flatnonzero(valid & ~np.isfinite(values)).tolist():
-                invalid[row] = 'label {value} is not a finite number; labels="text" reads it as text'
+                remedy = 'on_bad_row="skip" leaves it out' if self._explicit else 'labels="text" reads it as text'
+                invalid[row] = f"label {{value}} is not a finite number; {remedy}"
         return values, invalid
 
     def _texts(self, cells: Cells, place: int) -> tuple[NDArray[Any], dict[int, str]]:

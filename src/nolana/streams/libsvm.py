@@ -131,14 +131,18 @@ class LibsvmReader(TextReader):
         bound = self._extent_of_block(block_rows) if other is None else self._extent_of_all(other)
         width = bound - self._base
         if width < 1:
-            fail(self.path, "there is no index:value to infer the number of features from; set n_features")
+            fail(self.path, "there is no index:value to infer the number of features from; set n_features=")
         size = 8 * max(width, block_rows * (width if features is None else len(features)))
         if size > LARGEST_BLOCK:
-            fail(
-                self.path,
-                f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} "
-                "bytes; set features=, a smaller block_rows=, or n_features= if that is right",
+            remedy = "set features=, or n_features= if that is right"
+            if 8 * width > LARGEST_BLOCK:
+                remedy = (
+                    'set n_features= to a smaller number, and on_bad_row="skip" to leave out rows with larger indices'
+                )
+            what = (
+                f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} bytes"
             )
+            fail(self.path, f"{what}; {remedy}")
         return width
 
     @staticmethod
@@ -201,7 +205,7 @@ class LibsvmReader(TextReader):
                 + (
                     f"n_features={width}"
                     if self._explicit_width
-                    else f"the {width} features of the first block; set n_features"
+                    else f"the {width} features of the first block; set n_features="
                 ),
             }[kind]
         return stream_error(self.path, what, line=line, column=column, name=name, value=value)

@@ -48,7 +48,7 @@ class NewColumnCounts:
 
     def add_category(self, column: NewColumn, text: str, largest: int | None) -> None:
         """Some rows have a text in this column that has no column of its own, the first one being ``text``."""
-        why = "the model does not know it" if largest is None else f"max_categories={largest} are in use"
+        why = "the model does not know it" if largest is None else f"all {largest} categories are in use"
         what = f"{text!r} in column {column.name!r} has no column of its own: {why}. Such texts share one column"
         self._add(self.categories, column, what)
 
