@@ -110,6 +110,7 @@ NESTED = [
 ]
 
 
+@pytest.mark.parametrize("core", BUILDS)
 @given(text=st.lists(st.sampled_from(NESTED), max_size=16).map(lambda p: "".join(p).encode()))
 @example(text=b'{"a": {"b": 1, "c": {"d": "2.5", "new": 1}}, "n": 3, "d": " 4 "}\n{"a": 5}\n{"a": {"c": null}}\n')
 @example(text=b'{"a": {"b": 1}\n')
