@@ -39,6 +39,9 @@ class Columns:
         """The indices of the features, in their order, and of the target."""
         label = None if target is False else self.index(-1 if target is None else target, "target")
         ignored = {self.index(which, "ignore") for which in ignore or ()}
+        if label in ignored and label is not None and target is None:
+            last = self.title(label)
+            raise ValueError(f"{last!r} is the last column and so the target, and cannot be ignored; set target=")
         if label in ignored:
             raise ValueError(f"column {_shown(target)} is the target and cannot be ignored")
         if features is None:

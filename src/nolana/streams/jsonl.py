@@ -140,8 +140,8 @@ class JsonReader(TextReader):
 
 
 def _is_open(line: bytes) -> bool:
-    """Whether an object begins on this line and does not end on it."""
-    if not line.lstrip().startswith(b"{"):
+    """Whether an object begins on this line and continues on the next; a line that is cut off does not end so."""
+    if not line.lstrip().startswith(b"{") or line.rstrip()[-1:] not in (b"{", b"[", b","):
         return False
     marks = STRING.sub(b"", line)
     return marks.count(b"{") > marks.count(b"}")

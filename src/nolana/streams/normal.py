@@ -17,7 +17,9 @@ MARKS = {  # byte order marks; that of UTF-32 begins with that of UTF-16
     b"\xfe\xff": "utf-16",
 }
 LETTER = re.compile(rb"[A-Za-z][\xc0-\xfe]|[\xc0-\xfe][a-z]")  # as in "Café" and "Österreich", written in one byte
-CHARACTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")  # of UTF-8, in several bytes
+CHARACTER = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)  # of UTF-8, in several bytes
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["\[\]{},\r\n]', re.DOTALL)
 LONGEST_STRING = 1 << 24  # bytes; a quote that is never closed must not fill the memory
 
@@ -44,10 +46,10 @@ def detect_encoding(head: bytes) -> str:
 
 
 class Transcoded:
-    """A file of another encoding as UTF-8; what cannot be decoded becomes U+FFFD."""
+    """A file of another encoding as UTF-8; UnicodeDecodeError where it is in yet another one."""
 
     def __init__(self, file: Any, encoding: str) -> None:
-        self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)("replace")
+        self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)()
 
     def read1(self, size: int) -> bytes:
         """About so many bytes, at least one unless the file ends."""

@@ -65,6 +65,9 @@ class Bytes:
                 if not more:
                     break
                 data += more
+        except UnicodeDecodeError as error:
+            what = f"the text is not {self.encoding}{after} ({error.reason}); set encoding= to another one"
+            raise StreamError(f"{self.path}: {what}", path=self.path) from error
         except Exception as error:
             if self.compression is None or not is_damage(error):
                 raise
