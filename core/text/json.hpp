@@ -1,9 +1,13 @@
-// JSON lines: one flat object a line (RFC 8259, T. Bray 2017; NaN and Infinity as JavaScript and Python write them).
-// A value is detected by its first letter; arrays and objects inside are passed over, and only their brackets are checked.
+// JSON lines: one object a line (RFC 8259, T. Bray 2017; NaN and Infinity as JavaScript and Python write them).
+// A value is detected by its first letter. The key a.b is key b of the object at key a; arrays, and objects in which no
+// key is wanted, are passed over, and only their brackets are checked. A string in a column of numbers is the number that
+// it contains.
 #pragma once
 
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "text/cells.hpp"
 #include "text/libsvm.hpp"
@@ -68,6 +72,7 @@ class JsonLine {
 
     std::size_t at() const { return at_; }
     bool done() const { return at_ == end_; }
+    bool is(char c) const { return at_ < end_ && text_[at_] == c; }
     bool take(char c) {
         if (at_ == end_ || text_[at_] != c) return false;
         ++at_;
@@ -171,73 +176,119 @@ class JsonLine {
     std::size_t at_, end_;
 };
 
-// Rows of JSON lines; keys names the columns. The first line that is not an object ends it.
-inline Cells json_cells(const Stretch& s, std::size_t start, std::size_t limit, const std::vector<std::string>& keys,
-                        const Wanted& wanted) {
+// The known keys: the column of each, and the beginnings of those with a point, a of a.b.
+struct JsonKeys {
+    const std::vector<std::string>& names;
     std::unordered_map<std::string_view, std::size_t> columns;
-    for (std::size_t i = 0; i < keys.size(); ++i) columns.emplace(keys[i], i);
+    std::unordered_set<std::string_view> prefixes;
+
+    explicit JsonKeys(const std::vector<std::string>& keys) : names(keys) {
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            columns.emplace(keys[i], i);
+            for (std::size_t p = keys[i].find('.'); p != std::string::npos; p = keys[i].find('.', p + 1))
+                prefixes.insert(std::string_view(keys[i]).substr(0, p));
+        }
+    }
+};
+
+struct NewKey {
+    std::size_t count = 0, line = 0;  // how often it came, and line ends between the start and the first one
+};
+
+// The cells of one line.
+class JsonRow {
+  public:
+    JsonRow(const char* text, const JsonKeys& keys, const Wanted& wanted, Cells& out)
+        : text_(text), keys_(keys), wanted_(wanted), out_(out) {}
+
+    std::vector<std::string> unknown;  // keys that are not known
+
+    // The members of an object after its opening brace; false where the line is not JSON from line.at() on.
+    bool members(JsonLine& line, std::size_t line_end, const std::string& prefix) {
+        bool more = !line.take('}');
+        while (more) {
+            const std::size_t here = line.at();
+            std::string_view key;
+            bool escaped = false;
+            if (!line.string(key, escaped)) return false;
+            key = key.substr(1, key.size() - 2);
+            if (escaped) {
+                if (!unescape(key, plain_)) {
+                    line = JsonLine(text_, here, line_end);
+                    return false;
+                }
+                key = plain_;
+            }
+            std::string whole;
+            if (!prefix.empty()) key = whole = prefix + std::string(key);
+            if (!line.take(':')) return false;
+            if (line.is('{') && keys_.prefixes.count(key)) {
+                const std::string inner = std::string(key) + '.';
+                line.take('{');
+                if (!members(line, line_end, inner)) return false;
+            } else if (!value(line, key)) {
+                return false;
+            }
+            more = line.take(',');
+            if (!more && !line.take('}')) return false;
+        }
+        return true;
+    }
+
+  private:
+    bool value(JsonLine& line, std::string_view key) {
+        Code code = Code::absent;
+        double number = 0;
+        std::size_t from = 0, to = 0;
+        // Rows mostly have their keys in one order.
+        std::size_t column = expected_;
+        if (column >= keys_.names.size() || keys_.names[column] != key) {
+            const auto found = keys_.columns.find(key);
+            column = found == keys_.columns.end() ? keys_.names.size() : found->second;
+        }
+        const bool is_known = column < keys_.names.size();
+        if (!is_known && !keys_.prefixes.count(key)) unknown.emplace_back(key);
+        if (!line.value(code, number, from, to)) return false;
+        if (!is_known) return true;
+        if (code == Code::text && wanted_.number[column] >= 0) code = classify(bare({text_ + from, to - from}), number);
+        out_.put(wanted_, column, code, number, from, to);
+        expected_ = column + 1;
+        return true;
+    }
+
+    const char* text_;
+    const JsonKeys& keys_;
+    const Wanted& wanted_;
+    Cells& out_;
+    std::size_t expected_ = 0;
+    std::string plain_;
+};
+
+// Rows of JSON lines; keys names the columns, unknown counts the others. The first line that is not an object ends it.
+inline Cells json_cells(const Stretch& s, std::size_t start, std::size_t limit, const std::vector<std::string>& keys,
+                        const Wanted& wanted, std::map<std::string, NewKey>& unknown) {
+    const JsonKeys known(keys);
     Cells out;
     out.end = start;
     out.reserve(s.row_bound(start, limit), wanted);
-    std::string plain;
     for (Line line; out.n < limit && Line::at(s, out.end, line); out.end = line.next, ++out.lines) {
-        JsonLine row(s.text, out.end, line.end);
-        if (row.done()) continue;
-        const std::size_t begin = row.at();
-        out.begin_row(wanted);
-        const auto fail = [&](const char* kind) {
-            std::size_t end = line.end;
-            while (end > row.at() && (is_blank(s.text[end - 1]) || s.text[end - 1] == '\r')) --end;
-            out.problem = {kind, out.lines, 0, row.at(), end};
-            out.drop_row(wanted);
-        };
-        if (!row.take('{')) {
-            fail("object");
-            return out;
-        }
-        std::size_t expected = 0;  // rows mostly have their keys in one order
-        bool more = !row.take('}');
-        while (more) {
-            std::string_view key;
-            Code code = Code::absent;
-            double number = 0;
-            bool escaped = false;
-            std::size_t from = 0, to = 0;
-            const std::size_t here = row.at();
-            bool good = row.string(key, escaped);
-            if (good) {
-                key = key.substr(1, key.size() - 2);
-                if (escaped) {
-                    good = unescape(key, plain);
-                    key = plain;
-                    if (!good) row = JsonLine(s.text, here, line.end);
-                }
-            }
-            if (!good || !row.take(':') || !row.value(code, number, from, to)) {
-                fail("json");
-                return out;
-            }
-            std::size_t column = expected;
-            if (column >= keys.size() || keys[column] != key) {
-                const auto found = columns.find(key);
-                column = found == columns.end() ? keys.size() : found->second;
-            }
-            if (column < keys.size()) {
-                out.put(wanted, column, code, number, from, to);
-                expected = column + 1;
-            }
-            more = row.take(',');
-            if (!more && !row.take('}')) {
-                fail("json");
-                return out;
-            }
-        }
-        if (!row.done()) {
-            fail("json");
-            return out;
-        }
+        JsonLine text(s.text, out.end, line.end);
+        if (text.done()) continue;
+        const std::size_t begin = text.at();
         std::size_t end = line.end;
         while (end > begin && (is_blank(s.text[end - 1]) || s.text[end - 1] == '\r')) --end;
+        out.begin_row(wanted);
+        JsonRow row(s.text, known, wanted, out);
+        const bool is_object = text.take('{');
+        if (!is_object || !row.members(text, line.end, {}) || !text.done()) {
+            out.problem = {is_object ? "json" : "object", out.lines, 0, text.at(), std::max(text.at(), end)};
+            out.drop_row(wanted);
+            return out;
+        }
+        for (const std::string& key : row.unknown) {
+            NewKey& entry = unknown[key];
+            if (entry.count++ == 0) entry.line = out.lines;
+        }
         out.end_row(begin, end, out.lines);
     }
     return out;

@@ -103,11 +103,15 @@ NOLANA_BINDING(text) {
             }
             if (names.size() != wanted.width) throw nb::value_error("there must be as many keys as places");
             Cells out;
+            std::map<std::string, NewKey> unknown;
             {
                 nb::gil_scoped_release unlocked;
-                out = json_cells(s, start, limit, names, wanted);
+                out = json_cells(s, start, limit, names, wanted, unknown);
             }
-            return hand_over(std::move(out), d, t);
+            nb::list new_keys;
+            for (const auto& [key, entry] : unknown)
+                new_keys.append(nb::make_tuple(nb::bytes(key.data(), key.size()), entry.count, entry.line));
+            return hand_over(std::move(out), d, t) + nb::make_tuple(new_keys);
         },
         "text"_a, "start"_a, "final"_a, "limit"_a, "keys"_a, "numbers"_a, "texts"_a, "d"_a, "t"_a);
     m.def(

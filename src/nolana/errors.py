@@ -10,6 +10,7 @@ NolanaError
     └── OtherSourceError    a source is not the one to resume
 ReferenceBackendWarning     the compiled core is missing; NumPy is used
 DivergenceWarning           gradient steps were too long and the model is no longer finite
+StreamWarning               a column of a source is not learned: it grows, or the first block did not have it
 """
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "OtherSourceError",
     "ReferenceBackendWarning",
     "StreamError",
+    "StreamWarning",
 ]
 
 
@@ -76,3 +78,7 @@ class ReferenceBackendWarning(UserWarning):
 
 class DivergenceWarning(UserWarning):
     """A learner's scores are no longer finite."""
+
+
+class StreamWarning(UserWarning):
+    """A column of a source is not learned."""

@@ -219,7 +219,7 @@ def test_regression_is_compared_with_baselines_of_numbers(tmp_path):
 def test_the_command_in_order_is_one_pass(table, tmp_path):
     done = CliRunner().invoke(
         app,
-        ["compare", str(table), "--target", "0", "--in-order", "--methods", "PA", "--out", str(tmp_path / "p.png")],
+        ["compare", str(table), "--target", "1", "--in-order", "--methods", "PA", "--out", str(tmp_path / "p.png")],
     )
     assert done.exit_code == 0, done.output
     assert "in the order of the file" in done.output

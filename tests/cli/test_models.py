@@ -462,7 +462,7 @@ def test_help_tells_the_exit_codes(tmp_path):
 def test_every_declared_option_is_in_the_help(tmp_path):
     options = declared(SourceOptions) | declared(LearnerOptions)
     flags = {option.flag or "--" + name.replace("_", "-") for name, option in options.items() if option.flag != ""}
-    assert len(flags) == len(options) - 2  # block_rows and chunk_bytes
+    assert len(flags) == len(options) - 3  # block_rows, chunk_bytes and growing
     for command in ("learn", "evaluate"):
         words = set(call(command, "--help", folder=tmp_path).out.split())
         assert {part for flag in flags for part in flag.split("/")} <= words

@@ -92,6 +92,52 @@ def test_jsonl_of_the_core_is_that_of_the_reference(core, text, final, limit):
             assert same(np.asarray(a), b) if isinstance(b, np.ndarray) else a == b
 
 
+NESTED = [
+    '{"a": ',
+    '{"b": ',
+    '{"c": {"d": ',
+    '"1.5"',
+    '"x"',
+    "null",
+    "2",
+    "[1]",
+    "}",
+    "}}",
+    ", ",
+    '"n": 1',
+    '"d": ',
+    "\n",
+]
+
+
+@pytest.mark.parametrize("core", BUILDS)
+@given(text=st.lists(st.sampled_from(NESTED), max_size=16).map(lambda p: "".join(p).encode()))
+@example(text=b'{"a": {"b": 1, "c": {"d": "2.5", "new": 1}}, "n": 3, "d": " 4 "}\n{"a": 5}\n{"a": {"c": null}}\n')
+@example(text=b'{"a": {"b": 1}\n')
+@example(text=b'{"a": {"b" 1}}\n')
+def test_nested_keys_strings_and_new_keys_of_the_core_are_those_of_the_reference(core, text):
+    keys, number, texts = [b"a.b", b"a.c.d", b"a", b"d"], np.array([0, -1, -1, 1]), np.array([-1, 0, 1, -1])
+    for final, limit in ((True, 9), (False, 2)):
+        arguments = (text, 0, final, limit, keys, number, texts, 2, 2)
+        ours, theirs = core.json_cells(*arguments), reference.json_cells(*arguments)
+        for a, b in zip(ours, theirs, strict=True):
+            assert same(np.asarray(a), b) if isinstance(b, np.ndarray) else a == b
+
+
+def test_nested_objects_and_numbers_in_strings():
+    X, y = read(
+        '{"p": {"a": 1, "q": {"b": "2.5"}}, "c": "3", "y": "no"}\n{"c": 4, "p": {"q": {"b": 5}, "a": 6}, "y": "no"}\n'
+    )
+    assert X.tolist() == [[1, 2.5, 3], [6, 5, 4]]
+    text = '{"p": {"a": 1, "b": 2}, "c": 3, "y": 0}\n'
+    assert read(text, ignore=["p"])[0].tolist() == [[3]]
+    assert read(text, features=["p", "c"])[0].tolist() == [[1, 2, 3]]
+    assert read(text, features=["p.b"])[0].tolist() == [[2]]
+    X, y = read('[\n {"a": 1, "y": "1.5"},\n {"a": 2,\n "y": "[,{"}]', labels="text")
+    assert (X.tolist(), y.tolist()) == ([[1], [2]], ["1.5", "[,{"])
+    assert read('{"a": 1, "y": "1.5"}\n', labels="float")[1].tolist() == [1.5]
+
+
 def test_jsonl_errors_name_the_place():
     head = '{"a": 1, "b": 2, "y": 0}\n'
     assert '<stream>, line 3: key "b": \'"oops"\' is not a number' in refusal(head + '\n{"a": 1, "b": "oops", "y": 1}')

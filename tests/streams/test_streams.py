@@ -314,7 +314,7 @@ def test_concatenated_members_and_damaged_files(tmp_path):
         path.write_bytes(pack(os.urandom(5000).hex().encode())[:-40])
         with pytest.raises(StreamError, match="data is damaged or cut off after line 1"):
             streams.read(path)
-    for magic, kind in ((b"PK\x03\x04", "ZIP"), ("a,b\n".encode("utf-16"), "UTF-16")):
+    for magic, kind in ((b"PK\x03\x04", "ZIP"),):
         assert f"this is {kind}" in str(refusal(magic + b"        "))
     assert "the Zstandard data is damaged" in str(refusal(b"\x28\xb5\x2f\xfd        "))
 

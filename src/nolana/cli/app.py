@@ -1,7 +1,8 @@
 """The commands of ``nolana``: their names and options; the work is in the module of the same name."""
 
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ EXIT_CODES = (
     "Exit codes: 0 done; 1 invalid data, an invalid model file, or a file that cannot be written; 2 an invalid command "
     "line; 130 and 143 interrupted by Ctrl-C and SIGTERM, the model is saved; 141 the output pipe was closed."
 )
+COMPARE_OPTIONS = ("target", "ignore", "keep_column", "categories", "missing", "encoding", "decimal", "comment")
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 data = typer.Typer()
 app.add_typer(data, name="data")
@@ -26,6 +28,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def run() -> int:
     """Run the command of the process and return its exit code; an error is one line."""
+    warnings.showwarning = _print_warning
     try:
         code = app(prog_name="nolana", standalone_mode=False)
     except typer.Abort:
@@ -45,6 +48,10 @@ def run() -> int:
 def _print_error(message: str, code: int) -> int:
     typer.echo("nolana: " + " ".join(words_of_command_line(message).split()), err=True)
     return code
+
+
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo("nolana: warning: " + " ".join(words_of_command_line(str(message)).split()), err=True)
 
 
 @app.callback(invoke_without_command=True)
@@ -76,7 +83,7 @@ def demo(
 @app.command()
 @with_groups
 def compare(
-    options: Annotated[SourceOptions, Group(READ, ("target", "ignore", "categories", "missing"))],
+    options: Annotated[SourceOptions, Group(READ, COMPARE_OPTIONS)],
     data: Annotated[Path | None, typer.Argument(help="A file of any format. Default: scikit-learn's digits.")] = None,
     task: Annotated[
         str | None, typer.Option(help="classification or regression. Default: inferred from the labels.")

@@ -140,7 +140,7 @@ def _rows(
 
 def _read(data: Path, options: streams.SourceOptions) -> tuple[Array, NDArray[Any]]:
     with blame_source(str(data)):
-        X, y = streams.read(data, **options.specified)
+        X, y = streams.read(data, **({"growing": "leave_out"} | options.specified))
     assert y is not None
     return X, y
 

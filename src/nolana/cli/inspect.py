@@ -9,7 +9,7 @@ import typer
 from nolana import plot as pictures
 from nolana.cli.options import blame_option, exit_when_unread
 from nolana.cli.output import json_text
-from nolana.cli.summary import bad_rows, drift, experts, labels, memory, print_lines, scores
+from nolana.cli.summary import bad_rows, columns, drift, experts, labels, memory, print_lines, scores
 from nolana.runs import Inspection
 
 MOST_COLUMNS = 12
@@ -43,8 +43,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "task", f"classification, {labels(facts['classes'])}"
     elif facts["task"] is not None:
         yield "task", facts["task"]
-    columns = "" if run is None or run["columns"] is None else f": {_columns(run['columns'])}"
-    yield "features", f"{facts['features']:,}{columns}"
+    named = "" if run is None or run["columns"] is None else f": {_columns(run['columns'])}"
+    yield "features", f"{facts['features']:,}{named}"
     if facts["landmarks"] is not None:
         kernel = f"{facts['parameters']['kernel']}, gamma {facts['gamma']:.4g}, threshold {facts['threshold']:.4g}"
         yield "landmarks", f"{facts['landmarks']:,} of {facts['most_landmarks']:,}, moved {facts['moves']:,} times"
@@ -59,6 +59,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         return
     yield "score", scores(run["score"], run["recent_score"], run["recent_rows"], run["scored_rows"])
     yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}")
+    yield from columns(run)
     if run["bad_rows"]:
         yield "bad rows", bad_rows(run["bad_rows"])
 

@@ -1,5 +1,6 @@
 """``nolana learn``: a source into a model file, with a live view and checkpoints."""
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -13,8 +14,10 @@ from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
 from nolana.errors import StreamError
+from nolana.options import declared
 from nolana.runs import Checkpoints, Interval, Recipe, Run, ScoredBlock, Scoring, SourceOptions, Stop, resume, start
 from nolana.runs.checkpoints import check_writable
+from nolana.runs.source import CHANGEABLE
 
 
 def execute(
@@ -71,8 +74,17 @@ def _after_saving(error: StreamError, run: Run, checkpoints: Checkpoints) -> Str
         return error
     if run.new_rows:
         checkpoints.write(run)
-    saved = f"{run.rows:,} rows are learned and saved in {checkpoints.path}; the same command resumes after them"
+    saved = f"{run.rows:,} rows are learned and saved in {checkpoints.path}; {remedy_after_saving(str(error))}"
     return StreamError(f"{error}. {saved}", path=error.path, line=error.line, column=error.column, value=error.value)
+
+
+def remedy_after_saving(message: str) -> str:
+    """How to resume after an error; a saved model may not accept the options that its message names."""
+    decided = [name for name, option in declared(SourceOptions).items() if option.saved and name not in CHANGEABLE]
+    named = re.search(rf"\b({'|'.join(decided)})=", message)
+    if named is not None:
+        return f"a model cannot change {named[0]}, so add --fresh and learn them again"
+    return "the same command resumes after them, and with --on-bad-row skip it leaves invalid rows out"
 
 
 class _Printer:

@@ -16,6 +16,10 @@ __all__ = ["READ", "models"]
 models = typer.Typer()
 
 READ = "How the source is read"
+PREDICT_OPTIONS = (
+    "target", "features", "ignore", "missing", "format", "header", "delimiter", "encoding", "decimal", "comment",
+    "on_bad_row", "new_columns",
+)  # fmt: skip
 SOURCE_HELP = (
     f"A file, or - for standard input: {', '.join(format.title for format in FORMATS.values())}; "
     f"text may be compressed ({', '.join(compression.ending for compression in COMPRESSIONS)})."
@@ -83,7 +87,7 @@ def predict(
     model: Annotated[Path, typer.Option(help="The model file.")],
     options: Annotated[
         SourceOptions,
-        Group(READ, ("target", "features", "ignore", "format", "header", "delimiter", "on_bad_row")),
+        Group(READ, PREDICT_OPTIONS),
     ],
     out: Annotated[Path | None, typer.Option(help="A file, written as a whole at the end. Default: stdout.")] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities too (stream, or the logistic loss).")] = False,

@@ -16,6 +16,7 @@ from nolana.cli.learner import LearnerOptions
 from nolana.errors import NolanaError
 from nolana.options import Option, Options, declared
 from nolana.streams import SourceOptions
+from nolana.streams.options import column_of_text, columns_of_text
 
 __all__ = [
     "Group", "blame_option", "blame_source", "exit_when_unread", "with_groups", "words_of_command_line",
@@ -23,7 +24,8 @@ __all__ = [
 
 PYTHON_ONLY = re.compile(r"; target=False[^;]*| \(target=False[^)]*\)")  # no option of a command
 VALUE = (
-    r"(?:\[(?P<list>[^\]]*)\]|(?P<quote>[\"'])(?P<text>[^\"']*)(?P=quote)(?: or \"(?P<other>[^\"]*)\")?|(?P<word>\w+))?"
+    r"(?:\[(?P<list>[^\]]*)\]|"
+    r"(?P<quote>[\"'])(?P<text>[^\"']*)(?P=quote)(?: or \"(?P<other>[^\"]*)\")?|(?P<word>-?\w+))?"
 )
 
 
@@ -133,8 +135,10 @@ def exit_when_unread() -> Iterator[None]:
 def words_of_command_line(message: str) -> str:
     """A message of the library, with ``--missing mean`` for ``missing="mean"``.
 
-    >>> words_of_command_line('the field is empty; missing="mean" or "indicator" fills it in')
-    'the field is empty; --missing mean or indicator fills it in'
+    >>> words_of_command_line('the field is empty; missing="mean" fills it in')
+    'the field is empty; --missing mean fills it in'
+    >>> words_of_command_line('categories="hash" or "onehot" turns text into numbers, ignore=[2] leaves it out')
+    '--categories hash or onehot turns text into numbers, --ignore 3 leaves it out'
     >>> words_of_command_line("scale=False differs from the model, which was made with scale=True")
     '--no-scale differs from the model, which was made with --scale'
     """
@@ -143,14 +147,22 @@ def words_of_command_line(message: str) -> str:
 
     def replacement(match: re.Match[str]) -> str:
         yes, _, no = flags[match[1]].partition("/")
+        names_columns = options[match[1]].parse in (column_of_text, columns_of_text)
         if match["list"] is not None:
-            return f"{yes} {match['list'].replace(', ', ',')}"
+            items = match["list"].split(", ")
+            return f"{yes} {','.join(_number(item) for item in items) if names_columns else ','.join(items)}"
+        if names_columns and match["word"] is not None:
+            return f"{yes} {_number(match['word'])}"
         if match["other"] is not None:
             return f"{yes} {match['text']} or {match['other']}"
         value = match["text"] or match["word"]
         if value == "False" and no:
             return no
         return yes if value in (None, "True") else f"{yes} {value}"
+
+    def _number(item: str) -> str:
+        """A column: Python counts from 0, the command line from 1."""
+        return str(int(item) + 1) if item.isdigit() else item
 
     message = PYTHON_ONLY.sub("", message)
     return re.sub(rf"\b({'|'.join(flags)})={VALUE}", replacement, message)

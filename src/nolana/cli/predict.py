@@ -15,7 +15,7 @@ import typer
 from nolana._threads import one_blas_thread
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows
-from nolana.cli.summary import bad_rows
+from nolana.cli.summary import bad_rows, new_categories, new_columns
 from nolana.runs import Predictor, SourceOptions
 from nolana.runs.checkpoints import check_writable
 
@@ -36,6 +36,10 @@ def execute(source: str, model: Path, options: SourceOptions, *, out: Path | Non
             rows.write(block.lines, {"prediction": block.labels.tolist()}, predictor.classes, block.probabilities)
     if predictor.stream.bad_rows:
         typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
+    if predictor.stream.new_columns:
+        typer.echo(f"nolana: new columns: {new_columns(predictor.stream.new_columns)}", err=True)
+    if predictor.stream.new_categories:
+        typer.echo(f"nolana: categories: {new_categories(predictor.stream.new_categories)}", err=True)
 
 
 @contextmanager

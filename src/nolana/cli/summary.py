@@ -16,7 +16,10 @@ from nolana.estimators.stream import StreamModel, memory_of
 from nolana.metrics import IN_PER_CENT
 from nolana.runs import Run, Stop, resident_bytes
 
-__all__ = ["bad_rows", "drift", "experts", "labels", "lines", "live_view", "memory", "print_lines", "scores", "summary"]
+__all__ = [
+    "bad_rows", "columns", "drift", "experts", "labels", "lines", "live_view", "memory", "new_categories",
+    "new_columns", "print_lines", "scores", "summary",
+]  # fmt: skip
 
 REFRESH = 0.1  # seconds between two pictures of the live view
 LARGEST_SHARE = 0.05  # of the time of a run, for pictures of the live view
@@ -47,6 +50,26 @@ def labels(classes: list[Any]) -> str:
 def bad_rows(reasons: Mapping[str, int]) -> str:
     """Number of invalid rows that were left out, by reason."""
     return f"{sum(reasons.values()):,} left out (" + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ")"
+
+
+def columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The columns that are not learned, and the texts without a column of their own."""
+    if facts["left_out"]:
+        yield "left out", ", ".join(f"{name} ({what})" for name, what in facts["left_out"].items())
+    if facts["new_columns"]:
+        yield "new", new_columns(facts["new_columns"])
+    if facts["new_categories"]:
+        yield "categories", new_categories(facts["new_categories"])
+
+
+def new_columns(rows: Mapping[str, int]) -> str:
+    """Columns that the first block did not have, and in how many rows they were."""
+    return ", ".join(f"{name} in {count:,} row{'s' * (count > 1)}" for name, count in rows.items()) + ", left out"
+
+
+def new_categories(rows: Mapping[str, int]) -> str:
+    """Columns of text, and how many rows had a text that has no column of its own."""
+    return ", ".join(f"{name}: {count:,} row{'s' * (count > 1)} with other texts" for name, count in rows.items())
 
 
 def experts(records: list[dict[str, Any]], task: str) -> Iterator[tuple[str, str]]:
@@ -96,6 +119,9 @@ def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
         "memory": memory_of(model.memory) if stream else None,
         "experts": model.experts_ if stream else None,
         "drift": model.drift_ if stream else None,
+        "left_out": run.stream.left_out,
+        "new_columns": run.stream.new_columns,
+        "new_categories": run.stream.new_categories,
         "bad_rows": run.stream.bad_rows_by_reason,
         "seconds": round(seconds, 3),
         "rows_per_second": round(run.new_rows / seconds) if seconds else None,
@@ -117,6 +143,7 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from experts(facts["experts"], facts["task"])
         yield "drift", drift(facts["drift"])
     yield "memory", memory(facts["bytes"], facts["memory"])
+    yield from columns(facts)
     if facts["bad_rows"]:
         yield "bad rows", bad_rows(facts["bad_rows"])
     if facts["new_rows"]:

@@ -1,12 +1,27 @@
-r"""Rows out of JSON lines: one flat object a line; arrays and objects inside are passed over, brackets checked.
+r"""Rows out of JSON lines: one object a line; the key ``a.b`` is key b of the object at key a.
+
+Arrays, and objects in which no key is wanted, are passed over; only their brackets are checked. A string in a column of
+numbers is the number that it contains.
 
 RFC 8259, with ``NaN`` and ``Infinity`` as JavaScript and Python write them.
 """
 
 import re
 
-from nolana.reference.cells import ABSENT, NESTED, NUMBER, TEXT, TRUTH, UNBOUNDED, UNKNOWN, CellRows, Row, Wanted
-from nolana.reference.text import Integers, Problem, number
+from nolana.reference.cells import (
+    ABSENT,
+    NESTED,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    UNBOUNDED,
+    UNKNOWN,
+    CellRows,
+    Row,
+    Wanted,
+    classify,
+)  # fmt: skip
+from nolana.reference.text import Integers, Problem, bare, number
 
 SPACE = re.compile(rb"[ \t\r]*")
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -128,20 +143,43 @@ class _Line:
             if not closers:
                 return
 
-    def row(self, cells: Row, wanted: Wanted, columns: dict[bytes, int]) -> None:
+    def row(self, cells: Row, wanted: Wanted, keys: "_Keys") -> list[bytes]:
+        """Puts the values of the line into cells; returns the keys that are not known."""
         if not self.take(b"{"):
             raise _WrongError("object", self.at)
+        new: list[bytes] = []
+        self.members(cells, wanted, keys, b"", new)
+        if self.at != self.end:
+            raise _WrongError("json", self.at)
+        return new
+
+    def members(self, cells: Row, wanted: Wanted, keys: "_Keys", prefix: bytes, new: list[bytes]) -> None:
+        """The members of an object, after its opening brace."""
         more = not self.take(b"}")
         while more:
-            key = self.key()
-            cell = self.value()
-            if key in columns:
-                wanted.put(cells, columns[key], *cell)
+            key = prefix + self.key()
+            if key in keys.prefixes and self.take(b"{"):
+                self.members(cells, wanted, keys, key + b".", new)
+            else:
+                code, value, begin, end = self.value()
+                if key in keys.columns:
+                    column = keys.columns[key]
+                    if code == TEXT and wanted.numbers[column] >= 0:
+                        code, value = classify(bare(self.text[begin:end]))
+                    wanted.put(cells, column, code, value, begin, end)
+                elif key not in keys.prefixes:
+                    new.append(key)
             more = self.take(b",")
             if not more and not self.take(b"}"):
                 raise _WrongError("json", self.at)
-        if self.at != self.end:
-            raise _WrongError("json", self.at)
+
+
+class _Keys:
+    """The known keys: the column of each, and the beginnings of those with a point, ``a`` of ``a.b``."""
+
+    def __init__(self, keys: list[bytes]) -> None:
+        self.columns = {key: column for column, key in reversed(list(enumerate(keys)))}
+        self.prefixes = {key[:i] for key in keys for i in range(len(key)) if key[i : i + 1] == b"."}
 
 
 def json_cells(
@@ -154,13 +192,15 @@ def json_cells(
     texts: Integers,
     d: int,
     t: int,
-) -> CellRows:
+) -> tuple[*CellRows, list[tuple[bytes, int, int]]]:
     """Rows of JSON lines as cells: keys names the columns; of equal keys in a row the last one counts.
 
-    The first line that is not a flat object ends it.
+    The first line that is not an object ends it. After the cells: the keys that are not in keys, sorted, each with its
+    count and the line of the first one.
     """
     wanted = Wanted(numbers.tolist(), texts.tolist(), d, t)
-    columns = {key: column for column, key in reversed(list(enumerate(keys)))}
+    known = _Keys(keys)
+    unknown: dict[bytes, tuple[int, int]] = {}
     rows: list[Row] = []
     at, lines = start, 0
     problem: Problem | None = None
@@ -174,10 +214,13 @@ def json_cells(
             bound = at + len(text[at:end].rstrip(b" \t\r"))
             cells = wanted.row(line.at, bound, lines)
             try:
-                line.row(cells, wanted, columns)
+                new = line.row(cells, wanted, known)
             except _WrongError as wrong:
                 problem = (wrong.kind, lines, 0, wrong.place, max(wrong.place, bound))
                 break
             rows.append(cells)
+            for key in new:
+                count, first = unknown.get(key, (0, lines))
+                unknown[key] = count + 1, first
         at, lines = end + (stop >= 0), lines + 1
-    return wanted.gather(rows, at, lines, problem)
+    return *wanted.gather(rows, at, lines, problem), [(key, *unknown[key]) for key in sorted(unknown)]

@@ -13,6 +13,7 @@ from nolana.methods import method_of
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.score import Scoring
+from nolana.streams.options import column_title
 from nolana.streams.plan import Plan
 
 __all__ = ["Inspection"]
@@ -84,9 +85,12 @@ class Inspection:
             "source": saved.source,
             "finished": saved.finished,
             "line": saved.stream["position"]["line"],
-            "columns": None if plan.columns is None else {str(c.column): c.kind for c in plan.columns},
-            "target": plan.target,
+            "columns": None if plan.columns is None else {column_title(c.column): c.kind for c in plan.columns},
+            "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),
             "labels": plan.labels,
+            "left_out": dict(plan.left_out),
+            "new_columns": dict(saved.stream.get("new_columns", {}).get("columns", {})),
+            "new_categories": dict(saved.stream.get("new_columns", {}).get("categories", {})),
             "bad_rows": dict(saved.stream["bad_rows"]["reasons"]),
             "rows_scored": self.evaluation.rows,
             "score": self.evaluation.metrics,

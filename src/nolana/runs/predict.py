@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import ConflictError, ModelFileError, NolanaError
-from nolana.runs.checkpoints import read
-from nolana.runs.source import check_width, open_to_predict
+from nolana.runs.checkpoints import SavedRun, read
+from nolana.runs.source import changes, check_width, open_to_predict
 from nolana.streams import SourceOptions
+from nolana.streams.plan import Plan
 
 __all__ = ["PredictedBlock", "Predictor"]
 
@@ -50,6 +51,8 @@ class Predictor:
                 "logistic, or leave out --proba"
             )
         self._probabilities = probabilities
+        if saved is not None and "missing" in options.specified:
+            _check_missing(path, options, saved)
         try:
             self.stream = open_to_predict(source, options, None if saved is None else saved.stream)
         except (NolanaError, OSError):
@@ -78,3 +81,13 @@ class Predictor:
         for block in self.stream:
             proba = self.estimator.predict_proba(block.X) if self._probabilities else None
             yield PredictedBlock(block.lines, self.estimator.predict(block.X), proba)
+
+
+def _check_missing(path: str | os.PathLike[str], options: SourceOptions, saved: SavedRun) -> None:
+    """ConflictError where missing values cannot be filled in another way than the model has learned."""
+    plan = Plan.from_dict(saved.stream["plan"])
+    if options.missing != plan.options.missing and "missing" not in changes(options, plan):
+        raise ConflictError(
+            f"{os.fspath(path)}: missing={options.missing!r} differs from the model, which was made with "
+            f"missing={plan.options.missing!r} and other columns; leave it out"
+        )

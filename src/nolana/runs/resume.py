@@ -15,8 +15,17 @@ from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.recipe import Recipe, task_of
 from nolana.runs.run import Run
 from nolana.runs.score import Scoring
-from nolana.runs.source import check_options, check_width, is_file, open_labelled, open_resumed
+from nolana.runs.source import (
+    changes,
+    check_options,
+    check_width,
+    is_file,
+    open_labelled,
+    open_resumed,
+    options_to_save,
+)  # fmt: skip
 from nolana.streams import SourceOptions, Stream
+from nolana.streams.plan import Plan
 
 __all__ = ["resume"]
 
@@ -55,13 +64,14 @@ def resume(
         remedy = "leave it out, or start a new model with --fresh"
         raise ConflictError(f"{os.fspath(path)}: {error}; {remedy}") from error
     stream = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
-    return Run(stream, estimator, evaluation, saved.options), saved
+    changed = changes(options, Plan.from_dict(saved.stream["plan"]))
+    return Run(stream, estimator, evaluation, saved.options | changed), saved
 
 
 def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: Scoring) -> Run:
-    stream = open_labelled(source, options, task_of(estimator))
+    stream = open_labelled(source, options, task_of(estimator), "keep")
     check_width(stream, estimator)
-    return Run(stream, estimator, scoring.new_evaluation(), options.to_save)
+    return Run(stream, estimator, scoring.new_evaluation(), options_to_save(options, stream))
 
 
 def _open(path: Path, source: str, options: SourceOptions, saved: SavedRun, *, again: bool, leave_rest: bool) -> Stream:

@@ -11,12 +11,15 @@ from nolana.errors import ConflictError
 from nolana.options import declared
 from nolana.runs.checkpoints import SavedRun
 from nolana.streams import SourceOptions, Stream
+from nolana.streams.options import Growing
 from nolana.streams.plan import Plan
 
 __all__ = [
-    "BLOCK_ROWS", "check_options", "check_width", "is_file", "open_labelled", "open_resumed", "open_to_predict",
+    "BLOCK_ROWS", "CHANGEABLE", "changes", "check_options", "check_width", "is_file", "open_labelled", "open_resumed",
+    "open_to_predict", "options_to_save",
 ]  # fmt: skip
 
+CHANGEABLE = {"missing": ("error", "mean")}  # options of a model that may change to one of these values
 BLOCK_ROWS = 1000  # also the rows that decide what columns and labels are
 
 
@@ -29,20 +32,21 @@ def is_file(source: str) -> bool:
     return stat.S_ISREG(mode)
 
 
-def open_labelled(source: str, options: SourceOptions, task: str | None) -> Stream:
+def open_labelled(source: str, options: SourceOptions, task: str | None, growing: Growing = "leave_out") -> Stream:
     """The stream of a source from its beginning; labels are numbers where the task is regression."""
     labels = {"labels": "float"} if task == "regression" else {}
-    return _open(source, labels | options.specified)
+    return _open(source, {"growing": growing} | labels | options.specified)
 
 
 def open_resumed(source: str, options: SourceOptions, state: Mapping[str, Any]) -> Stream:
     """The stream from the position of a state, with its columns."""
-    return _open(source, _not_saved(options) | {"resume": state})
+    return _open(source, _not_saved(options) | {"resume": _changed(state, options)})
 
 
 def open_to_predict(source: str, options: SourceOptions, state: Mapping[str, Any] | None) -> Stream:
     """The stream from its beginning without labels: columns and encoder of a state, else of the options."""
     if state is not None:
+        state = _changed(state, options)
         saved = {"plan": state["plan"], "encoder": state["encoder"], "target": False}
         return _open(source, _not_saved(options) | saved)
     target = () if options.target is None else (options.target,)
@@ -60,8 +64,39 @@ def _not_saved(options: SourceOptions) -> dict[str, Any]:
     return {name: value for name, value in options.specified.items() if name not in saved}
 
 
+def options_to_save(options: SourceOptions, stream: Stream) -> dict[str, Any]:
+    """The specified options of the columns, in JSON's types; LIBSVM text counts its columns itself."""
+    return _counted(options, Plan.from_dict(stream.plan))
+
+
+def _counted(options: SourceOptions, plan: Plan) -> dict[str, Any]:
+    values = options.to_save
+    if plan.columns is None:
+        for name in values.keys() & {"features", "ignore"}:
+            values[name] = [getattr(column, "number", column) for column in values[name]]
+    return values
+
+
+def changes(options: SourceOptions, plan: Plan) -> dict[str, Any]:
+    """The specified options that may differ from those of a model: with them it has the same columns of X."""
+    specified = {name: options.specified[name] for name in CHANGEABLE.keys() & options.specified.keys()}
+    return {
+        name: value
+        for name, value in specified.items()
+        if plan.columns is not None and {value, getattr(plan.options, name)} <= set(CHANGEABLE[name])
+    }
+
+
+def _changed(state: Mapping[str, Any], options: SourceOptions) -> dict[str, Any]:
+    """A state of a stream with the options that were changed."""
+    plan = Plan.from_dict(state["plan"])
+    changed = plan.as_dict()
+    changed["options"] |= changes(options, plan)
+    return {**state, "plan": changed}
+
+
 def check_options(options: SourceOptions, saved: SavedRun) -> None:
-    """ConflictError where an option differs from the one of the saved run, specified or inferred."""
+    """ConflictError where an option differs from the one of the saved run, specified or inferred, and must not."""
     plan = Plan.from_dict(saved.stream["plan"])
     inferred = {
         "target": plan.target,
@@ -71,10 +106,12 @@ def check_options(options: SourceOptions, saved: SavedRun) -> None:
         "zero_based": plan.zero_based,
         **asdict(plan.options),
     }
-    for name, value in options.to_save.items():
-        if value not in (saved.options.get(name), inferred.get(name)):
+    may_change = changes(options, plan)
+    for name, value in _counted(options, plan).items():
+        if value not in (saved.options.get(name), inferred.get(name)) and name not in may_change:
             made = saved.options.get(name, inferred.get(name))
-            raise ConflictError(f"{name}={value!r} differs from the model, which was made with {name}={made!r}")
+            how = "without it" if made is None else f"with {name}={made!r}"
+            raise ConflictError(f"{name}={value!r} differs from the model, which was made {how}")
 
 
 def check_width(stream: Stream, estimator: Any) -> None:

@@ -4,7 +4,7 @@ from nolana.errors import StreamError
 from nolana.runs.recipe import Recipe
 from nolana.runs.run import Run
 from nolana.runs.score import Scoring
-from nolana.runs.source import open_labelled
+from nolana.runs.source import open_labelled, options_to_save
 from nolana.streams import SourceOptions
 
 __all__ = ["start"]
@@ -40,7 +40,7 @@ def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring)
             stream.read_labels_as("float")
         estimator = recipe.build(task)
         scoring.check(estimator)
-        return Run(stream, estimator, evaluation, options.to_save, first)
+        return Run(stream, estimator, evaluation, options_to_save(options, stream), first)
     except BaseException:
         stream.close()
         raise

@@ -108,11 +108,11 @@ class ArrowCells:
             return list(array.fill_null("").to_pylist())
         return [_text(value) for value in array.to_pylist()]
 
-    def floats(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         values, codes = self.converted[place]
         return values, np.isin(codes, (NUMBER, TIME))
 
-    def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         array = self.batch.column(self.names[place])
         if not self.pa.types.is_integer(array.type):
             return np.zeros(len(array), dtype=np.int64), np.zeros(len(array), dtype=bool)
@@ -157,9 +157,10 @@ class TableReader(Reader):
     """The rows of a Parquet or Arrow table; offsets and lines count its rows."""
 
     typed = True
+    unit = "row"
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
-        self.path, self.live = source.path, source.live
+        self.path, self.live, self.encoding = source.path, source.live, None
         self._source, self._table, self._pa = source, self._open_table(source), pyarrow()
         names = list(self._table.schema.names)
         self.columns = Columns(self.path, names, len(names), "the table")
@@ -206,7 +207,8 @@ class TableReader(Reader):
         self._needed |= dict.fromkeys([*numbers, *texts])
         for name in (*self._numbers, *self._texts):
             if names.count(name) > 1:
-                fail(self.path, f"several columns are named {name!r}; rename them, or ignore=[{name!r}]")
+                same = [j for j, other in enumerate(names) if other == name]
+                fail(self.path, f"several columns are named {name!r}; ignore={same} leaves them out, or rename them")
             kind = self._table.schema.field(name).type
             types = self._pa.types
             if types.is_binary(kind) or types.is_large_binary(kind) or types.is_time(kind) or types.is_interval(kind):
@@ -246,7 +248,7 @@ class TableReader(Reader):
             column=column + 1,
             name=self.columns.name(column),
             value=cells.show(row, name),
-            unit="row",
+            unit=self.unit,
         )
 
     def checksums(self) -> dict[str, int]:

@@ -24,12 +24,13 @@ class Hashed:
         self.names = [str(i) for i in range(slots)]
         self._cache: dict[str, tuple[int, float]] = {}
 
-    def encode(self, texts: list[str | None], out: NDArray[np.float64]) -> None:
-        """Writes each text into its row of out (n, width); None leaves zeros."""
+    def encode(self, texts: list[str | None], out: NDArray[np.float64]) -> list[int]:
+        """Writes each text into its row of out (n, width), None leaves zeros; returns the rows without a slot: none."""
         for row, text in enumerate(texts):
             if text is not None:
                 slot, sign = self._cache.get(text) or self._slot(text)
                 out[row, slot] = sign
+        return []
 
     def _slot(self, text: str) -> tuple[int, float]:
         mixed = zlib.crc32(text.encode()) * MIXER % 2**64
@@ -55,7 +56,9 @@ class OneHot:
         self._frozen = frozen
         self._slots: dict[str, int] = {}
 
-    def encode(self, texts: list[str | None], out: NDArray[np.float64]) -> None:
+    def encode(self, texts: list[str | None], out: NDArray[np.float64]) -> list[int]:
+        """The same; the rows whose text shares the last slot are returned."""
+        without: list[int] = []
         slots, other = self._slots, self.width - 1
         for row, text in enumerate(texts):
             if text is None:
@@ -63,7 +66,10 @@ class OneHot:
             slot = slots.get(text, other)
             if slot == other and len(slots) < other and not self._frozen:
                 slots[text] = slot = len(slots)
+            if slot == other:
+                without.append(row)
             out[row, slot] = 1.0
+        return without
 
     def state(self) -> Any:
         """The texts in the order of their slots."""

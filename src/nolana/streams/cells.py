@@ -46,11 +46,11 @@ class Cells(Protocol):
     def texts(self, place: int) -> list[str | None]:
         """A column of texts; None where a text cannot be decoded."""
 
-    def floats(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """A column of texts as doubles, and which of them are valid."""
+    def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """A column of texts as doubles, and which of them are valid; quoted: "1" of JSON is a number too."""
 
-    def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """A column of texts as 64-bit integers, and which of them are valid."""
+    def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """A column of texts as 64-bit integers, and which of them are valid; quoted: "1" of JSON is a number too."""
 
     def booleans(self, place: int) -> NDArray[np.bool_]:
         """A column of texts as true and false; valid only where the code is TRUTH."""
@@ -89,17 +89,19 @@ class TextCells:
         self._decoded[place] = texts
         return texts
 
-    def floats(self, place: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return self._each(engine().number_fields, place)
+    def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return self._each(engine().number_fields, place, quoted)
 
-    def integers(self, place: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        values, valid = self._each(engine().integer_fields, place)
+    def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        values, valid = self._each(engine().integer_fields, place, quoted)
         return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
 
-    def _each(self, parse: Callable[[bytes, Any], Any], place: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def _each(
+        self, parse: Callable[[bytes, Any], Any], place: int, quoted: bool
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         spans = np.zeros((len(self.lines), 3), dtype=np.int64)
         spans[:, :2] = self.spans[:, place]
-        valid = self.text_codes[:, place] != TEXT  # 1 is a number, "1" in JSON is not
+        valid = (self.text_codes[:, place] != TEXT) | quoted  # 1 is a number, "1" in JSON only where one is expected
         values, invalid = parse(self.data, spans)
         at = invalid if invalid >= 0 else len(spans)
         while at < len(spans):  # a few rows at a time, or many invalid ones would cost their square

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nolana.streams.options import Column, Target
+from nolana.streams.options import Column, ColumnNumber, Target, column_title
 from nolana.streams.sources import fail
 
 __all__ = ["Columns"]
@@ -23,6 +23,7 @@ class Columns:
     where: str  # what has these columns: "line 1"
     line: int | None = None
     hint: str = ""  # what to check where no column is left
+    name_hint: str = ""  # what to check where no column has a name
 
     @functools.cached_property
     def _counts(self) -> Counter[str]:
@@ -38,16 +39,19 @@ class Columns:
         """The indices of the features, in their order, and of the target."""
         label = None if target is False else self.index(-1 if target is None else target, "target")
         ignored = {self.index(which, "ignore") for which in ignore or ()}
+        if label in ignored and label is not None and target is None:
+            last = self.title(label)
+            raise ValueError(f"{last!r} is the last column and so the target, and cannot be ignored; set target=")
         if label in ignored:
-            raise ValueError(f"column {target!r} is the target and cannot be ignored")
+            raise ValueError(f"column {_shown(target)} is the target and cannot be ignored")
         if features is None:
             chosen = [j for j in range(self.width) if j != label and j not in ignored]
         else:
             chosen = [self.index(which, "features") for which in features]
             if both := [which for which, j in zip(features, chosen, strict=True) if j in ignored]:
-                raise ValueError(f"column {both[0]!r} is among the features and in ignore")
+                raise ValueError(f"column {_shown(both[0])} is among the features and in ignore")
         if label in chosen:
-            raise ValueError(f"column {target!r} is the target and cannot be among the features")
+            raise ValueError(f"column {_shown(target)} is the target and cannot be among the features")
         if len(set(chosen)) < len(chosen):
             raise ValueError(f"features names a column twice: {list(features or ())!r}")
         if not chosen:
@@ -66,11 +70,15 @@ class Columns:
                 return self._indices[which]
             names = self.names or []
             what = f"{parameter}: " + ("no column is" if which not in names else "several columns are")
-            fail(self.path, f"{what} named {which!r}; the columns are: {', '.join(map(repr, names))}", line=self.line)
+            has = f"the columns are: {', '.join(map(repr, names))}{self.name_hint}"
+            fail(self.path, f"{what} named {which!r}; {has}", line=self.line)
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
             raise TypeError(f"{parameter}: a column is a name or an index, got {which!r}")
+        number = which.number if isinstance(which, ColumnNumber) else int(which)
+        if isinstance(which, ColumnNumber) and number == 0:
+            raise ValueError(f"{parameter}: there is no column 0; columns are numbered from 1")
         if not -self.width <= which < self.width:
-            fail(self.path, f"{parameter}: there is no column {which}; {self.where} has {self.width}")
+            fail(self.path, f"{parameter}: there is no column {number}; {self.where} has {self.width}")
         return int(which) % self.width
 
     def key(self, column: int) -> Column:
@@ -79,6 +87,20 @@ class Columns:
             return self.names[column]
         return column
 
+    def title(self, column: int) -> str:
+        """What a summary calls a column: its name where that is unique, else its number from 1."""
+        return column_title(self.key(column))
+
+    def describe(self, column: int) -> str:
+        """A column in a message: its number from 1, and its name."""
+        name = self.name(column)
+        return f"column {column + 1}" + (f" ({name})" if name else "")
+
     def name(self, column: int) -> str | None:
         """The name, quoted for messages."""
         return f'"{self.names[column]}"' if self.names is not None and 0 <= column < self.width else None
+
+
+def _shown(which: Target) -> str:
+    """A column as the caller has named it."""
+    return str(which.number) if isinstance(which, ColumnNumber) else repr(which)

@@ -3,6 +3,7 @@
 RFC 4180 (Y. Shafranovich, 2005); blanks around fields and blank lines are ignored.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from nolana._backend import engine
 from nolana.errors import StreamError
 from nolana.streams.cells import Cells, TextCells, decode_csv
 from nolana.streams.columns import Columns
+from nolana.streams.normal import Lines, blank_comments, decimal_points
 from nolana.streams.options import SourceOptions
 from nolana.streams.plan import Plan
 from nolana.streams.reader import Problem, TextReader
@@ -20,6 +22,7 @@ from nolana.streams.times import seconds
 __all__ = ["CsvReader"]
 
 DELIMITERS = (",", ";", "\t")
+DECIMAL_COMMA = re.compile(r'"?\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*"?')  # also of a point that became a comma
 MEANING = {
     "quote": "text after the closing quote: {value}",
     "open": "the quote that begins here is not closed before the end of the file",
@@ -35,8 +38,18 @@ class CsvReader(TextReader):
     format = "csv"
     title = "CSV"
     endings = ("csv", "tsv")
-    own_options = ("header", "delimiter")
+    own_options = ("header", "delimiter", "decimal", "comment")
     decode = staticmethod(decode_csv)
+
+    def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        self._decimal = options.decimal or (plan and plan.decimal) or "."
+        self._comment = options.comment or (plan and plan.comment)
+        if self._comment:
+            blank = blank_comments(self._comment)
+            source.filter(lambda file: Lines(file, blank))
+        if self._decimal == ",":
+            points = decimal_points(options.delimiter or (None if plan is None else plan.delimiter))
+            source.filter(lambda file: Lines(file, points))
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         super().__init__(source, options, plan)
@@ -46,7 +59,7 @@ class CsvReader(TextReader):
             target, features, ignore = False, None, None
             header = (plan.named or bool(plan.header)) if header is None else header
             delimiter = delimiter or plan.delimiter
-        self.delimiter = self._key = delimiter or max(DELIMITERS, key=lambda d: len(self._fields(d)[0]))
+        self.delimiter = self._key = delimiter or self._infer_delimiter()
         first, self._first_line, end, lines = self._first_row()
         named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
         if named and header is False:
@@ -67,12 +80,35 @@ class CsvReader(TextReader):
         return any(delimiter.encode() in line for delimiter in DELIMITERS)
 
     def plan_fields(self) -> dict[str, Any]:
-        """Delimiter and header."""
-        return {"delimiter": self.delimiter, "header": self.header}
+        """Delimiter, header, decimal character and mark of comments."""
+        return {
+            "delimiter": self.delimiter,
+            "header": self.header,
+            "decimal": self._decimal,
+            "comment": self._comment,
+        }
+
+    def _check_labels(self, cells: Cells, place: int, target: int) -> None:
+        texts = cells.texts(place)
+        if texts and all(text is not None and DECIMAL_COMMA.fullmatch(text) for text in texts):
+            what = (
+                'label {value} is a number with a decimal comma; decimal="," reads it, labels="text" makes it a class'
+            )
+            raise self.cell_error(cells, 0, target, what)
+
+    def _infer_delimiter(self) -> str:
+        """The one that makes most fields of the first row; not the comma of a decimal number where two do."""
+        fields = {delimiter: len(self._fields(delimiter)[0]) for delimiter in DELIMITERS}
+        if self._decimal == ",":
+            del fields[","]
+        most = max(fields.values())
+        best = [delimiter for delimiter, count in fields.items() if count == most]
+        return best[-1] if most > 1 else DELIMITERS[0]
 
     def _columns(self, names: list[str] | None, width: int) -> Columns:
-        line, hint = self._first_line, f"; is the delimiter {self.delimiter!r}?"
-        return Columns(self.path, names, width, f"line {line}", line, hint)
+        line, comment = self._first_line, self._comment_hint(names[0]) if names else ""
+        hint = f"; is the delimiter {self.delimiter!r}?{comment}"
+        return Columns(self.path, names, width, f"line {line}", line, hint, hint if width == 1 else comment)
 
     def _parse(self, *arguments: Any) -> Any:
         return engine().csv_cells(*arguments)
@@ -83,9 +119,17 @@ class CsvReader(TextReader):
         data = cells.data[begin:end]
         begin, end, lines = engine().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
         line = int(cells.lines[row]) + lines
+        value = data[begin:end].decode("utf-8", "replace")
+        if self._decimal == "," and DECIMAL_COMMA.fullmatch(value):
+            value = value.replace(",", ".")  # as the source has it
+            what = '{value} is not a number with a decimal comma; decimal="." reads decimal points'
+        elif "not a number" in what and DECIMAL_COMMA.fullmatch(value):
+            what = '{value} is not a number; decimal="," reads decimal commas'
+        elif column == 0 and (hint := self._comment_hint(value)):
+            what += hint
         if self._inferred_no_header and line == self._first_line and "not a number" in what:
             what += "; header=True if this line has the names of the columns"
-        return self._column_error(what, line, column, data[begin:end].decode("utf-8", "replace"))
+        return self._column_error(what, line, column, value)
 
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
@@ -94,7 +138,7 @@ class CsvReader(TextReader):
         if kind == "width":
             count, column = column, min(column, width) + 1
             what = f"the row has {count} field{'s' * (count != 1)}, line {self._first_line} has {width}"
-            what = ("missing: " if count < width else "too many: ") + what
+            what = ("missing: " if count < width else "too many: ") + what + self._comment_hint(value)
         return self._column_error(what, self.text.line + lines, column - 1, value)
 
     def _fields(self, delimiter: str) -> tuple[Any, int, int, Any]:

@@ -1,7 +1,7 @@
 """Columns as numbers: invalid and missing values, categories; n rows, f features of the plan.
 
-X (n, d) has for each feature in its order one column, or the slots of its category. With ``missing="indicator"`` one
-column for each feature follows that is 1 where its value was missing.
+X (n, d) has for each feature in its order one column, the parts of its date, or the slots of its category. With
+``missing="indicator"`` one column for each feature follows that is 1 where its value was missing.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,17 @@ from nolana.streams import times
 from nolana.streams.categories import Category, Hashed, OneHot
 from nolana.streams.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
 from nolana.streams.means import RunningMeans
-from nolana.streams.options import Encoding
+from nolana.streams.options import Encoding, column_title
 from nolana.streams.plan import PlannedColumn
+from nolana.streams.times import parts
 
 __all__ = ["Encoder"]
 
 InvalidCell = tuple[int, str, str]  # feature, reason in one word, message
 ACCEPTED = {"number": NUMBER, "bool": TRUTH}
-FILL = '; missing="mean" or "indicator" fills it in'
+TIMES = ("time", "date")
+ENCODING = '; encoding="latin-1" reads text of one byte a letter'
+FILL = '; missing="mean" fills it in'
 
 
 class Encoder:
@@ -30,25 +33,31 @@ class Encoder:
     Numbers, true and false are read as numbers; times and categories as texts, in the order of the features.
     """
 
-    def __init__(self, columns: tuple[PlannedColumn, ...], options: Encoding, *, frozen: bool) -> None:
+    def __init__(
+        self, columns: tuple[PlannedColumn, ...], options: Encoding, *, frozen: bool, means: bool = True
+    ) -> None:
         self._columns, self._options = columns, options
         kinds = [column.kind for column in columns]
         self.numbers = [f for f, kind in enumerate(kinds) if kind in ACCEPTED]
         self.texts = [f for f, kind in enumerate(kinds) if kind not in ACCEPTED]
         self._text_place = {f: place for place, f in enumerate(self.texts)}
         self._wanted = np.array([ACCEPTED[kinds[f]] for f in self.numbers], dtype=np.uint8)
-        self._real = [f for f, kind in enumerate(kinds) if kind != "text"]  # features that are one number
-        self._times = [f for f, kind in enumerate(kinds) if kind == "time"]
+        # Numbers that are not of a category: the feature of each; a date has several.
+        self._real = [f for f, c in enumerate(columns) if c.kind != "text" for _ in range(c.width)]
+        self._times = [f for f, kind in enumerate(kinds) if kind in TIMES]
         self._categories: dict[int, Category] = {
             f: Hashed(options.hash_slots) if options.categories == "hash" else OneHot(options.max_categories, frozen)
             for f, kind in enumerate(kinds)
             if kind == "text"
         }
         self._tolerant = options.missing != "error"
-        self._means = RunningMeans(len(self._real), frozen=frozen) if self._tolerant else None
-        widths = [self._categories[f].width if f in self._categories else 1 for f in range(len(columns))]
+        # Also where missing values are errors: a resumed run may fill them.
+        self._means = RunningMeans(len(self._real), frozen=frozen) if means else None
+        widths = [self._categories[f].width if f in self._categories else c.width for f, c in enumerate(columns)]
         self._begins = np.concatenate([[0], np.cumsum(widths)]).tolist()
         self._plain = not self.texts
+        self.without_slot: dict[int, list[int]] = {}  # rows of the last `encode` without a column for their text
+        self.largest = None if frozen else options.max_categories
         self.width = int(self._begins[-1]) + (len(columns) if options.missing == "indicator" else 0)
 
     @property
@@ -56,11 +65,15 @@ class Encoder:
         """A name for each column of X."""
         names: list[str] = []
         for f, column in enumerate(self._columns):
-            slots = self._categories[f].names if f in self._categories else None
-            names += [str(column.column)] if slots is None else [f"{column.column}[{slot}]" for slot in slots]
+            slots = self._categories[f].names if f in self._categories else column.parts or ("",)
+            names += [f"{column.column}[{slot}]" if slot else str(column.column) for slot in slots]
         if self._options.missing == "indicator":
             names += [f"{column.column}[missing]" for column in self._columns]
         return names
+
+    def title(self, f: int) -> str:
+        """What a summary calls a feature: its name, or its number from 1."""
+        return column_title(self._columns[f].column)
 
     # Invalid rows
 
@@ -84,7 +97,7 @@ class Encoder:
     def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, InvalidCell]:
         codes, texts = cells.text_codes[:, place], cells.texts(place)
         missing = _is_missing(codes)
-        if self._columns[f].kind == "time":
+        if self._columns[f].kind in TIMES:
             invalid = (codes != TIME) & ~missing
             if invalid.any():
                 invalid &= np.isnan(times.column(texts))
@@ -104,28 +117,35 @@ class Encoder:
     def encode(self, cells: Cells) -> NDArray[np.float64]:
         """X (n, d) of valid rows; means and categories are updated."""
         n = len(cells.lines)
-        if self._plain and self._means is None:
+        self.without_slot = {}
+        if self._plain and not self._tolerant:
+            if self._means is not None:
+                self._means.add(cells.values)
             return cells.values
         real = np.empty((n, len(self._real)))
         absent = np.zeros((n, len(self._columns)), dtype=bool)
         absent[:, self.numbers] = _is_missing(cells.codes)
         absent[:, self.texts] = _is_missing(cells.text_codes[:, : len(self.texts)])
-        at = {f: i for i, f in enumerate(self._real)}
-        real[:, [at[f] for f in self.numbers]] = cells.values
+        begins = {f: i for i, f in reversed(list(enumerate(self._real)))}
+        real[:, [begins[f] for f in self.numbers]] = cells.values
         for f in self._times:
-            real[:, at[f]] = self._seconds(cells, self._text_place[f])
+            column, times = self._columns[f], self._seconds(cells, self._text_place[f])
+            values = parts(times, column.parts) if column.kind == "date" else times[:, None]
+            real[:, begins[f] : begins[f] + column.width] = values
         if self._means is not None:
             self._means.fill(real, absent[:, self._real])
         if self._plain and self._options.missing == "mean":
             return real
         out = np.zeros((n, self.width))
-        out[:, [self._begins[f] for f in self._real]] = real
+        out[:, [self._begins[f] + i - begins[f] for i, f in enumerate(self._real)]] = real
         for f, category in self._categories.items():
             texts = [
                 None if missing else text
                 for text, missing in zip(cells.texts(self._text_place[f]), absent[:, f].tolist(), strict=True)
             ]
-            category.encode(texts, out[:, self._begins[f] : self._begins[f + 1]])
+            rows = category.encode(texts, out[:, self._begins[f] : self._begins[f + 1]])
+            if rows:
+                self.without_slot[f] = rows
         if self._options.missing == "indicator":
             out[:, self._begins[-1] :] = absent
         return out
@@ -147,9 +167,9 @@ class Encoder:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from what ``state`` returned."""
-        if len(state["categories"]) != len(self._categories) or (state["means"] is None) != (self._means is None):
+        if len(state["categories"]) != len(self._categories):
             raise ValueError("the state of the encoder belongs to another plan")
-        if self._means is not None:
+        if self._means is not None and state["means"] is not None:  # None: of nolana 0.1, without missing values
             self._means.restore(state["means"])
         for category, stored in zip(self._categories.values(), state["categories"], strict=True):
             category.restore(stored)
@@ -162,7 +182,7 @@ def _is_missing(codes: Codes) -> NDArray[np.bool_]:
 def _meaning(code: int, column: PlannedColumn, readable: bool = True) -> tuple[str, str]:
     """Why a cell is invalid, in one word and in a sentence."""
     if not readable:
-        return "encoding", "{value} is not UTF-8; convert the file"
+        return "encoding", "{value} is not UTF-8" + ENCODING
     if code == ABSENT:
         return "missing", "the field is empty" + FILL
     if code == NESTED:

@@ -1,6 +1,8 @@
-"""JSON lines: one flat object a line; the first block decides which keys are columns."""
+"""JSON lines: one object a line; the first block decides which keys are columns, ``a.b`` for key b of object a."""
 
 import json
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,18 @@ from nolana._backend import engine
 from nolana.errors import StreamError
 from nolana.streams.cells import Cells, TextCells, decode_json
 from nolana.streams.columns import Columns
-from nolana.streams.options import SourceOptions, Target
+from nolana.streams.new_columns import NewColumn
+from nolana.streams.normal import Lines, Objects, blank_comments
+from nolana.streams.options import Column, SourceOptions, Target
 from nolana.streams.plan import Plan
 from nolana.streams.reader import Problem, TextReader
 from nolana.streams.sources import Bytes, fail, stream_error
 
 __all__ = ["JsonReader"]
 
+ARRAY = re.compile(rb"\s*\[\s*(\{|$)")  # the first line of an array of objects
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+DEEPEST = 64  # objects in objects
 MEANING = {
     "json": 'this is not JSON from {value} on; a line is one object such as {"a": 1, "b": 2.5}',
     "object": '{value} is not an object; a line is one object such as {"a": 1, "b": 2.5}',
@@ -23,24 +30,42 @@ MEANING = {
 
 
 class JsonReader(TextReader):
-    """The rows of JSON lines; keys that are not in the first block are ignored."""
+    """The rows of JSON lines; keys that are not in the first block are counted and left out."""
 
     format = "jsonl"
     title = "JSON lines"
     endings = ("jsonl", "ndjson", "json")
     typed = True
+    quoted_numbers = True
+    own_options = ("comment",)
     decode = staticmethod(decode_json)
+
+    def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        self._comment = options.comment or (plan and plan.comment)
+        if self._comment:
+            blank = blank_comments(self._comment)
+            source.filter(lambda file: Lines(file, blank))
+        line = source.first_line()
+        if ARRAY.match(line) or _is_open(line):
+            source.filter(lambda file: Objects(file, array=ARRAY.match(line) is not None))
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         super().__init__(source, options, plan)
         keys = self._infer_keys(options.block_rows) if plan is None else _planned_keys(plan, options.target)
+        self._counts_new = plan is None or plan.known is not None  # a plan of nolana 0.1 does not have all keys
+        self._new: list[tuple[bytes, int, int]] = []  # of the last rows
+        self._line = 1  # where they begin
         self.columns = Columns(self.path, keys, len(keys), "the first block")
         self._key = [key.encode("utf-8", "surrogatepass") for key in keys]
 
     @classmethod
     def recognises(cls, line: bytes) -> bool:
-        """Whether the line begins an object."""
-        return line.lstrip().startswith(b"{")
+        """Whether the line begins an object, or an array of objects."""
+        return line.lstrip().startswith(b"{") or ARRAY.match(line) is not None
+
+    def plan_fields(self) -> dict[str, Any]:
+        """The mark of comments."""
+        return {"comment": self._comment}
 
     def _infer_keys(self, rows: int) -> list[str]:
         """The keys of the first row, its last one the default target, and before them those of later rows."""
@@ -57,15 +82,38 @@ class JsonReader(TextReader):
             except (ValueError, RecursionError):
                 continue
             if isinstance(row, dict) and row:
+                keys = dict.fromkeys(_flat_keys(row))
                 if not first:
-                    first = dict.fromkeys(row)
-                later |= dict.fromkeys(key for key in row if key not in first)
+                    first = keys
+                later |= dict.fromkeys(key for key in keys if key not in first)
         if not first:
             fail(self.path, "no line of the first block is a JSON object with keys", line=text.line)
         return [*later, *first]
 
+    def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:
+        """The columns that the options select; the name of an object selects all its keys."""
+
+        def expand(names: Sequence[Column] | None) -> list[Column] | None:
+            return None if names is None else [key for name in names for key in self._keys_of(name)]
+
+        return self.columns.choose(options.target, expand(options.features), expand(options.ignore))
+
+    def _keys_of(self, name: Column) -> list[Column]:
+        keys = self.columns.names or []
+        if not isinstance(name, str) or name in keys:
+            return [name]
+        return [key for key in keys if key.startswith(f"{name}.")] or [name]
+
     def _parse(self, *arguments: Any) -> Any:
-        return engine().json_cells(*arguments)
+        *cells, self._new = engine().json_cells(*arguments)
+        self._line = self.text.line
+        return cells
+
+    def new_columns(self, cells: Cells) -> list[NewColumn]:
+        """The keys of these rows that the first block did not have."""
+        if not self._counts_new:
+            return []
+        return [NewColumn(key.decode("utf-8", "replace"), n, self._line + line) for key, n, line in self._new]
 
     def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
         assert isinstance(cells, TextCells)
@@ -79,7 +127,9 @@ class JsonReader(TextReader):
 
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, _, begin, end = problem
-        return stream_error(self.path, MEANING[kind], line=self.text.line + lines, value=self.text.show(begin, end))
+        value = self.text.show(begin, end)
+        what = MEANING[kind] + self._comment_hint(value)
+        return stream_error(self.path, what, line=self.text.line + lines, value=value)
 
     def _column_error(self, what: str, line: int, column: int, value: str) -> StreamError:
         """Keys have no order: the message names the key and no column number."""
@@ -89,6 +139,23 @@ class JsonReader(TextReader):
         return error
 
 
+def _is_open(line: bytes) -> bool:
+    """Whether an object begins on this line and continues on the next; a line that is cut off does not end so."""
+    if not line.lstrip().startswith(b"{") or line.rstrip()[-1:] not in (b"{", b"[", b","):
+        return False
+    marks = STRING.sub(b"", line)
+    return marks.count(b"{") > marks.count(b"}")
+
+
+def _flat_keys(row: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
+    """The keys of an object; ``a.b`` for key b of the object at key a."""
+    for key, value in row.items():
+        if isinstance(value, dict) and value and depth < DEEPEST:
+            yield from _flat_keys(value, f"{prefix}{key}.", depth + 1)
+        else:
+            yield prefix + key
+
+
 def _planned_keys(plan: Plan, target: Target) -> list[str]:
     """The keys of a plan: a row need not have them all."""
     label = plan.target if target is None else target
@@ -96,4 +163,4 @@ def _planned_keys(plan: Plan, target: Target) -> list[str]:
     unnamed = [key for key in keys if not isinstance(key, str)]
     if unnamed:
         raise ValueError(f"the plan has column {unnamed[0]!r} by its index only, and JSON lines need names")
-    return [str(key) for key in keys]
+    return [*(str(key) for key in keys), *(name for name in plan.known or () if name not in keys)]

@@ -67,11 +67,12 @@ class Labels:
             valid = cells.text_codes[:, place] == TRUTH
             values: NDArray[Any] = cells.booleans(place)
         else:
-            values, valid = (cells.integers if self.kind == "int" else cells.floats)(place)
+            values, valid = (cells.integers if self.kind == "int" else cells.floats)(place, quoted=self._explicit)
         invalid = {int(row): self._message(cells, place, int(row)) for row in np.flatnonzero(~valid)}
         if self.kind == "float":
             for row in np.flatnonzero(valid & ~np.isfinite(values)).tolist():
-                invalid[row] = 'label {value} is not a finite number; labels="text" reads it as text'
+                remedy = 'on_bad_row="skip" leaves it out' if self._explicit else 'labels="text" reads it as text'
+                invalid[row] = f"label {{value}} is not a finite number; {remedy}"
         return values, invalid
 
     def _texts(self, cells: Cells, place: int) -> tuple[NDArray[Any], dict[int, str]]:
@@ -79,7 +80,7 @@ class Labels:
         invalid = {}
         for row, text in enumerate(texts):
             if text is None:
-                invalid[row] = "label {value} is not UTF-8; convert the file"
+                invalid[row] = 'label {value} is not UTF-8; encoding="latin-1" reads text of one byte a letter'
             elif text.endswith("\0"):
                 invalid[row] = "label {value} ends with a NUL character, which arrays of text cannot hold"
         return np.array([text or "" for text in texts], dtype=np.str_), invalid

@@ -13,7 +13,7 @@ from nolana._backend import engine
 from nolana.errors import StreamError
 from nolana.streams.cells import NUMBER, Cells, TextCells, decode_csv
 from nolana.streams.columns import Columns
-from nolana.streams.options import Column, Encoding, SourceOptions, Target
+from nolana.streams.options import Column, ColumnNumber, Encoding, SourceOptions, Target
 from nolana.streams.plan import Plan
 from nolana.streams.reader import Problem, TextReader
 from nolana.streams.sources import Bytes, fail, stream_error
@@ -82,7 +82,7 @@ class LibsvmReader(TextReader):
 
     def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
         """The plan, for which no row is needed: all features are numbers."""
-        if options.encoding != Encoding():
+        if options.columns_as_numbers != Encoding():
             raise ValueError("categories and missing are for formats with columns; LIBSVM text has numbers only")
         return Plan(
             self.format,
@@ -131,14 +131,18 @@ class LibsvmReader(TextReader):
         bound = self._extent_of_block(block_rows) if other is None else self._extent_of_all(other)
         width = bound - self._base
         if width < 1:
-            fail(self.path, "there is no index:value to infer the number of features from; set n_features")
+            fail(self.path, "there is no index:value to infer the number of features from; set n_features=")
         size = 8 * max(width, block_rows * (width if features is None else len(features)))
         if size > LARGEST_BLOCK:
-            fail(
-                self.path,
-                f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} "
-                "bytes; set features=, a smaller block_rows=, or n_features= if that is right",
+            remedy = "set features=, or n_features= if that is right"
+            if 8 * width > LARGEST_BLOCK:
+                remedy = (
+                    'set n_features= to a smaller number, and on_bad_row="skip" to leave out rows with larger indices'
+                )
+            what = (
+                f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} bytes"
             )
+            fail(self.path, f"{what}; {remedy}")
         return width
 
     @staticmethod
@@ -167,9 +171,10 @@ class LibsvmReader(TextReader):
     def _index(self, which: Column, parameter: str) -> int:
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
             raise TypeError(f"{parameter}: LIBSVM text has columns by index only, got {which!r}")
-        if not 0 <= which - self._base < self.width:
-            raise ValueError(f"{parameter}: index {which} is not in {self._base}..{self.width - 1 + self._base}")
-        return int(which) - self._base
+        index = which.number if isinstance(which, ColumnNumber) else int(which)
+        if not 0 <= index - self._base < self.width:
+            raise ValueError(f"{parameter}: index {index} is not in {self._base}..{self.width - 1 + self._base}")
+        return index - self._base
 
     def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
         """The error about a label: invalid features make the row malformed."""
@@ -200,7 +205,7 @@ class LibsvmReader(TextReader):
                 + (
                     f"n_features={width}"
                     if self._explicit_width
-                    else f"the {width} features of the first block; set n_features"
+                    else f"the {width} features of the first block; set n_features="
                 ),
             }[kind]
         return stream_error(self.path, what, line=line, column=column, name=name, value=value)

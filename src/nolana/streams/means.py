@@ -33,6 +33,12 @@ class RunningMeans:
             x[missing] = _means(sums[:-1][missing], counts[:-1][missing])
         self._sums, self._counts = sums[-1].copy(), counts[-1].copy()
 
+    def add(self, x: NDArray[np.float64]) -> None:
+        """Adds the values of x (n, c), none of which is missing."""
+        if not self._frozen and len(x):
+            self._sums = np.add.accumulate(np.vstack([self._sums, x * SCALE]), axis=0)[-1].copy()
+            self._counts = self._counts + len(x)
+
     def state(self) -> dict[str, Any]:
         """Sums (scaled) and counts."""
         return {"sums": self._sums.copy(), "counts": self._counts.copy()}

@@ -7,6 +7,7 @@ from nolana.streams.bad_rows import policy
 from nolana.streams.encoder import Encoder
 from nolana.streams.formats import MAGIC, open_reader
 from nolana.streams.labels import Labels, infer_label_kind
+from nolana.streams.new_columns import NewColumnCounts
 from nolana.streams.options import Arguments, Encoding
 from nolana.streams.plan import Plan, PlannedColumn
 from nolana.streams.sources import Bytes, Source
@@ -21,16 +22,14 @@ def open_stream(source: Source, options: Arguments) -> Stream:
     position = None if resume is None else resume["position"]
     if position is not None and options.target is None and not position["target"]:
         options = replace(options, target=False)
-    opened = Bytes(source, MAGIC)
+    opened = Bytes(source, MAGIC, options.encoding or (position or {}).get("encoding"))
     try:
         reader = open_reader(opened, options, plan)
         if plan is None:
-            columns, target = reader.choose(options)
-            plan = reader.infer_plan(options, columns, target)
-        else:
-            columns, target = reader.match(plan, options.target)
+            plan = reader.infer_plan(options, *reader.choose(options))
+        columns, target = reader.match(plan, options.target)
         features = tuple(map(PlannedColumn, range(len(columns)))) if plan.columns is None else plan.columns
-        encoder = Encoder(features, plan.options, frozen=options.encoder is not None)
+        encoder = Encoder(features, plan.options, frozen=options.encoder is not None, means=plan.columns is not None)
         numbers, texts = [columns[f] for f in encoder.numbers], [columns[f] for f in encoder.texts]
         if target is not None:
             texts = [*texts, target]
@@ -38,7 +37,8 @@ def open_stream(source: Source, options: Arguments) -> Stream:
         kind = options.labels or plan.labels
         labels = Labels(kind, explicit=options.labels is not None, typed=reader.typed)
         bad_rows = policy(options.on_bad_row)
-        stream = Stream(reader, plan, encoder, labels, bad_rows, options.block_rows, columns, target)
+        new = NewColumnCounts(reader.path, reader.unit, options.new_columns)
+        stream = Stream(reader, plan, encoder, labels, bad_rows, options.block_rows, columns, target, new)
         if options.encoder is not None:
             encoder.restore(options.encoder)
         if resume is not None:
@@ -67,7 +67,7 @@ def _existing_plan(options: Arguments) -> Plan | None:
     for name in ("features", "ignore"):
         if getattr(options, name) is not None:
             raise ValueError(f"{name}= is already decided by the plan; leave it out")
-    if options.encoding not in (Encoding(), plan.options):
+    if options.columns_as_numbers not in (Encoding(), plan.options):
         decided = ", ".join(f"{name}={value!r}" for name, value in asdict(plan.options).items())
         raise ValueError(f"the encoding is already decided by the plan: {decided}; leave these options out")
     return plan

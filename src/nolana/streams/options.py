@@ -1,5 +1,6 @@
 """The options of a source, declared once; ``open``, runs and the command line all take them from here."""
 
+import codecs
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -8,32 +9,52 @@ from nolana.options import Options, at_least, option
 from nolana.streams.bad_rows import BadRows, policy
 
 __all__ = [
-    "Arguments", "Categories", "Column", "ColumnKind", "Encoding", "LabelKind", "Missing", "SourceOptions", "Target",
-    "column_of_text", "columns_of_text",
+    "Arguments", "Categories", "Column", "ColumnKind", "ColumnNumber", "Encoding", "Growing", "LabelKind", "Missing",
+    "NewColumns", "SourceOptions", "Target", "column_of_text", "column_title", "columns_of_text",
 ]  # fmt: skip
 
 Column = str | int
 Target = Column | Literal[False] | None
-ColumnKind = Literal["number", "bool", "time", "text"]
+ColumnKind = Literal["number", "bool", "time", "date", "text"]
 LabelKind = Literal["int", "float", "bool", "text"]
 Categories = Literal["error", "hash", "onehot"]
 Missing = Literal["error", "mean", "indicator"]
+Growing = Literal["keep", "leave_out"]
+NewColumns = Literal["warn", "ignore", "error"]
+
+
+class ColumnNumber(int):
+    """A column as the command line and messages count, ``number`` from 1; as an int it is the index from 0."""
+
+    number: int
+
+    def __new__(cls, number: int) -> "ColumnNumber":
+        column = super().__new__(cls, number - 1)
+        column.number = number
+        return column
 
 
 def column_of_text(text: str) -> Column:
-    """A column as the command line names it: a number is an index.
+    """A column as the command line names it: by name, by number from 1, or by number from the end, -1 for the last.
 
-    >>> column_of_text("kind"), column_of_text("-1")
-    ('kind', -1)
+    >>> column_of_text("kind"), column_of_text("-1"), column_of_text("3").number
+    ('kind', -1, 3)
     """
-    return int(text) if text.lstrip("-").isdigit() else text
+    if not text.lstrip("-").isdigit():
+        return text
+    return int(text) if text.startswith("-") else ColumnNumber(int(text))
+
+
+def column_title(column: Column) -> str:
+    """What a summary calls a column: its name, or its number from 1."""
+    return column if isinstance(column, str) else f"column {column + 1}"
 
 
 def columns_of_text(text: str) -> tuple[Column, ...]:
     """Columns separated by commas.
 
-    >>> columns_of_text("kind, 3")
-    ('kind', 3)
+    >>> columns_of_text("kind, -1")
+    ('kind', -1)
     """
     return tuple(column_of_text(name.strip()) for name in text.split(",") if name.strip())
 
@@ -47,6 +68,25 @@ def _columns(name: str, value: Any) -> tuple[Column, ...]:
 def _delimiter(name: str, value: Any) -> str:
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n+-.':
         raise ValueError(f"{name}={value!r} cannot separate fields; use one character such as ',' or '\\t'")
+    return value
+
+
+def _encoding(name: str, value: Any) -> str:
+    try:
+        return codecs.lookup(value).name
+    except (LookupError, TypeError):
+        raise ValueError(f"{name}={value!r} is not known; use a name such as 'utf-8', 'latin-1' or 'utf-16'") from None
+
+
+def _comment(name: str, value: Any) -> str:
+    if (
+        not isinstance(value, str)
+        or not value.isascii()
+        or not value.strip()
+        or value[0].isalnum()
+        or value[0] in '"{['
+    ):
+        raise ValueError(f"{name}={value!r} cannot begin a comment; use for example '#' or '//'")
     return value
 
 
@@ -66,21 +106,28 @@ class Selection(Options):
     """Which columns are read."""
 
     target: Target = option(
-        help="Column of the label, by name or index. Default: the last one; of LIBSVM its label.",
+        help="Column of the label, by name or number. Default: the last one; of LIBSVM its label.",
         metavar="COLUMN",
-        details="An index may be negative. JSON lines: the last key of the first object. "
-        "False: there is no label, and ``y`` is None.",
+        details="In Python a number is an index from 0, and may be negative. JSON lines: the last key of the first "
+        "object. False: there is no label, and ``y`` is None.",
         parse=column_of_text,
     )
     features: Sequence[Column] | None = option(
-        help="Columns to learn from, by name or index. Default: all but the target.",
+        help="Columns to learn from, by name or number. Default: all but the target.",
         metavar="COLUMN,...",
         details="They become X in this order. LIBSVM: the indices as the file counts them.",
         check=_columns,
         parse=columns_of_text,
     )
     ignore: Sequence[Column] | None = option(
-        help="Columns to leave out, by name or index.", metavar="COLUMN,...", check=_columns, parse=columns_of_text
+        help="Columns to leave out, by name or number.", metavar="COLUMN,...", check=_columns, parse=columns_of_text
+    )
+    keep_column: Sequence[Column] | None = option(
+        help="Columns to learn from as they are though they grow: row numbers, counters, dates in seconds since 1970.",
+        metavar="COLUMN,...",
+        details='It needs ``growing="leave_out"``; otherwise all columns are read as they are.',
+        check=_columns,
+        parse=columns_of_text,
     )
     labels: LabelKind | None = option(
         help="Type of the labels. Default: inferred from the first block.", choices=("int", "float", "bool", "text")
@@ -132,11 +179,45 @@ class SourceOptions(Encoding, Selection):
         check=_delimiter,
         saved=False,
     )
+    encoding: str | None = option(
+        help="Encoding of the text, such as latin-1 or utf-16. Default: detected; UTF-8 where nothing says otherwise.",
+        details="UTF-16 and UTF-32 are detected by their byte order mark, Latin-1 by letters in the first 64 KB.",
+        check=_encoding,
+        saved=False,
+    )
+    decimal: str | None = option(
+        help='CSV: the character before the decimals, "." or ",". Default: ".".',
+        choices=(".", ","),
+        saved=False,
+    )
+    comment: str | None = option(
+        help='CSV and JSON lines: lines that begin with this are comments, for example "#".',
+        check=_comment,
+        saved=False,
+    )
     n_features: int | None = option(
         help="LIBSVM: number of features. Default: the largest index of the file, or of the first block of a pipe.",
         details="To find it a file is read once more. An index beyond it is an error.",
         check=at_least(1),
         kind=int,
+    )
+    growing: Growing = option(
+        "keep",
+        help="Columns that grow without bound in the first block.",
+        details='"keep": as they are, dates and times as seconds since 1970; "leave_out", as the commands do: row '
+        "numbers, counters and UNIX times are left out with a warning, and dates and times become hour (0 to 24), "
+        "weekday (0 is Monday) and, where the first block covers a year, day of the year (from 0).",
+        choices=("keep", "leave_out"),
+        flag="",
+        saved=False,
+    )
+    new_columns: NewColumns = option(
+        "warn",
+        help="Columns, keys and categories that the first block did not have. They are left out and counted, after a "
+        "warning (warn) or without one (ignore); error ends the run.",
+        details="The counts are in ``stream.new_columns``.",
+        choices=("warn", "ignore", "error"),
+        saved=False,
     )
     zero_based: bool = option(False, help="LIBSVM: indices count from 0 instead of 1.", kind=bool, flag="--zero-based")
     on_bad_row: str | BadRows = option(
@@ -155,7 +236,7 @@ class SourceOptions(Encoding, Selection):
     )
 
     @property
-    def encoding(self) -> Encoding:
+    def columns_as_numbers(self) -> Encoding:
         """The part that a plan stores."""
         return Encoding(**{field.name: getattr(self, field.name) for field in fields(Encoding)})
 

@@ -1,7 +1,7 @@
 """What every format implements: rows as cells, a position to resume from, and errors that name a place."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,16 +9,19 @@ import numpy as np
 from nolana.errors import StreamError
 from nolana.streams.bad_rows import BadRow
 from nolana.streams.blocks import Position
-from nolana.streams.cells import Cells, TextCells
+from nolana.streams.cells import ABSENT, Cells, TextCells
 from nolana.streams.columns import Columns
+from nolana.streams.growing import infer_growth
 from nolana.streams.labels import infer_label_kind
+from nolana.streams.new_columns import NewColumn
 from nolana.streams.options import Column, SourceOptions, Target
-from nolana.streams.plan import Plan, PlannedColumn, infer_column_kind
-from nolana.streams.sources import Bytes, fail, stream_error
+from nolana.streams.plan import Plan, PlannedColumn, infer_column
+from nolana.streams.sources import Bytes, fail, stream_error, warn
 from nolana.streams.text import Text
 
 __all__ = ["Problem", "Reader", "TextReader"]
 
+COMMENTS = ("#", "//", "%")
 Problem = tuple[str, int, int, int, int]  # kind, line ends before it, column, begin, end
 
 
@@ -35,10 +38,13 @@ class Reader(ABC):
     magic: ClassVar[tuple[bytes, ...]] = ()  # first bytes of a binary format; a text format has none
     own_options: ClassVar[tuple[str, ...]] = ()  # options that other formats do not have
     typed: ClassVar[bool] = False  # whether the source distinguishes numbers, true and false from text
+    quoted_numbers: ClassVar[bool] = False  # whether a text in a column of numbers is the number that it contains
+    unit: ClassVar[str] = "line"  # what a row is in messages
     indexed: ClassVar[bool] = False  # whether all columns are numbers known by their index
 
     path: str
     live: bool  # rows must be returned as soon as they have come
+    encoding: str | None  # of text
     columns: Columns
 
     @abstractmethod
@@ -71,16 +77,20 @@ class Reader(ABC):
             if removed is None or width != (plan.width or 0) - 1:
                 fail(self.path, f"expected {plan.width} columns, as in the plan, got {width} without names to match")
             keys = [key - (key > removed) if isinstance(key, int) else key for key in keys]
+        if names is not None and plan.known is not None:
+            self._new_names = [name for name in names if name not in plan.known]
         columns = [self.columns.index(key, "plan") for key in keys]
         return columns, None if label is None else self.columns.index(label, "target")
 
     def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
         """The plan for these columns, inferred from the first block."""
         cells = self.peek(options.block_rows, columns if target is None else [*columns, target])
-        planned = []
+        kept = {self.columns.index(which, "keep_column") for which in options.keep_column or ()}
+        planned, left_out = list[PlannedColumn](), dict[int, str]()
         for place, column in enumerate(columns):
-            kind, text = infer_column_kind(cells, place, options.categories)
+            growing = "keep" if column in kept else options.growing
             key = self.columns.key(column)
+            inferred, text = infer_column(key, cells, place, options.categories, growing, self.quoted_numbers)
             if text >= 0:
                 raise self.cell_error(
                     cells,
@@ -89,20 +99,49 @@ class Reader(ABC):
                     "{value} is not a number, nor is any value of this column in the first block; "
                     f'categories="hash" or "onehot" turns text into numbers, ignore=[{key!r}] leaves the column out',
                 )
-            planned.append(PlannedColumn(key, kind))
+            planned.append(inferred)
+            if inferred.kind == "number" and growing == "leave_out" and options.features is None:
+                values, valid = cells.floats(place, quoted=self.quoted_numbers)
+                values = values[valid & np.isfinite(values) & (cells.text_codes[:, place] != ABSENT)]
+                if (growth := infer_growth(values)) is not None:
+                    left_out[place] = growth
+        if target is not None and options.labels is None and options.growing == "leave_out":
+            self._check_labels(cells, len(columns), target)
+        if len(left_out) == len(planned):  # at least one feature must be left
+            left_out = {}
+        for place, growth in left_out.items():
+            column = columns[place]
+            what = (
+                f"{self.columns.describe(column)} is a {growth}: it grows in all of the first {len(cells.lines):,} rows"
+            )
+            remedy = f"keep_column=[{self.columns.key(column)!r}] learns from it"
+            warn(f"{self.path}: {what}. It is left out; {remedy}")
+        names = self.columns.names
         return Plan(
             self.format,
-            tuple(planned),
+            tuple(column for place, column in enumerate(planned) if place not in left_out),
+            left_out={self.columns.title(columns[place]): growth for place, growth in left_out.items()},
+            known=None if names is None else tuple(names),
             target=None if target is None else self.columns.key(target),
             labels=None if target is None else infer_label_kind(cells, len(columns), self.typed),
             width=self.columns.width,
-            options=options.encoding,
+            options=options.columns_as_numbers,
             **self.plan_fields(),
         )
+
+    def _check_labels(self, cells: Cells, place: int, target: int) -> None:  # noqa: B027  (most formats have nothing to check)
+        """StreamError where the labels of the first block are hardly what the user means."""
 
     def plan_fields(self) -> dict[str, Any]:
         """What the format itself adds to a plan."""
         return {}
+
+    _new_names: Sequence[str] = ()  # columns that the first block of the plan did not have
+
+    def new_columns(self, cells: Cells) -> list[NewColumn]:
+        """The columns of the rows that were just parsed that the first block of the plan did not have."""
+        lines = cells.lines
+        return [NewColumn(name, len(lines), int(lines[0])) for name in self._new_names if len(lines)]
 
     # Rows
 
@@ -161,11 +200,20 @@ class TextReader(Reader):
     _key: Any  # what the engine needs to know about the columns
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        self._normalise(source, options, plan)
         self.text = Text(source, options.chunk_bytes)
-        self.path, self.live = source.path, source.live
+        self.path, self.live, self.encoding = source.path, source.live, source.encoding
         self._numbers: list[int] = []
         self._texts: list[int] = []
         self._places = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+    def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        """Changes the text to what the engine reads."""
+
+    def _comment_hint(self, row: str) -> str:
+        """What to do where a row looks like a comment."""
+        mark = next((mark for mark in COMMENTS if row.lstrip().startswith(mark)), None)
+        return "" if mark is None else f'; comment="{mark}" if lines that begin with {mark} are comments'
 
     @property
     def final(self) -> bool:

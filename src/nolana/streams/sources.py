@@ -1,16 +1,19 @@
 """Sources of bytes: a path, an open binary file or standard input, plain or compressed."""
 
+import codecs
 import io
 import os
 import stat
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, NoReturn
 
-from nolana.errors import StreamError
+from nolana.errors import StreamError, StreamWarning
 from nolana.streams.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
+from nolana.streams.normal import Transcoded, detect_encoding
 
-__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "stream_error"]
+__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "stream_error", "warn"]
 
 Source = str | os.PathLike[str] | BinaryIO
 
@@ -19,11 +22,7 @@ LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed must not fill the m
 HEAD = 1 << 16  # bytes read at first, as many as a pipe holds
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-UNSUPPORTED = {
-    "ZIP": b"PK\x03\x04",
-    "UTF-16 text": b"\xff\xfe",
-    "big-endian UTF-16 text": b"\xfe\xff",
-}
+UNSUPPORTED = {"ZIP": b"PK\x03\x04"}
 
 
 class Bytes:
@@ -37,10 +36,11 @@ class Bytes:
     source : a path, a binary file, or "-" for standard input.
     magic : first bytes of the binary formats; of a pipe that sends little, as many bytes are read as decide
         between them.
+    encoding : of text; None: detected from the first bytes.
     """
 
-    def __init__(self, source: Source, magic: Sequence[bytes] = ()) -> None:
-        self.source, self._magic = source, magic
+    def __init__(self, source: Source, magic: Sequence[bytes] = (), encoding: str | None = None) -> None:
+        self.source, self._magic, self._encoding = source, magic, encoding
         self.path = _name(source)
         self.compression: Compression | None = None
         self._mine: list[Any] = []  # what close() closes, the outermost first
@@ -54,6 +54,7 @@ class Bytes:
             self.close()
             raise
         self.seekable = self.compression is None and self._origin is not None
+        self.encoding = self._transcode(encoding)
 
     def read1(self, size: int, after: str = "") -> bytes:
         """At most about so many bytes, at least one unless the source ends; ``after`` is a place for errors."""
@@ -64,6 +65,9 @@ class Bytes:
                 if not more:
                     break
                 data += more
+        except UnicodeDecodeError as error:
+            what = f"the text is not {self.encoding}{after} ({error.reason}); set encoding= to another one"
+            raise StreamError(f"{self.path}: {what}", path=self.path) from error
         except Exception as error:
             if self.compression is None or not is_damage(error):
                 raise
@@ -84,6 +88,23 @@ class Bytes:
         self._file = Prefixed(data, self._file)
         return line
 
+    def filter(self, wrap: Callable[[Any], Any]) -> None:
+        """Changes the text before it is read on."""
+        self._file, self.seekable = wrap(self._file), False
+
+    def _transcode(self, encoding: str | None) -> str:
+        """Turns text of another encoding into UTF-8; the name of its encoding."""
+        if encoding is None:
+            head = self.head
+            if self.compression is not None:
+                head = self.read1(HEAD, after=" after line 1")
+                self._file = Prefixed(head, self._file)
+            encoding = "utf-8" if any(head.startswith(magic) for magic in self._magic) else detect_encoding(head)
+        encoding = codecs.lookup(encoding).name
+        if encoding != "utf-8":
+            self.filter(lambda file: Transcoded(file, encoding))
+        return encoding
+
     def seek(self, offset: int) -> None:
         """Moves to an offset from the first position; only where the source is seekable."""
         self.file.seek((self._origin or 0) + offset)
@@ -93,7 +114,7 @@ class Bytes:
         """The same bytes from their beginning, opened a second time; None where they can be read only once."""
         if self.source == "-" or not isinstance(self.source, str | os.PathLike):
             return None
-        return Bytes(self.source, self._magic) if stat.S_ISREG(os.stat(self.source).st_mode) else None
+        return Bytes(self.source, self._magic, self._encoding) if stat.S_ISREG(os.stat(self.source).st_mode) else None
 
     @property
     def share(self) -> float | None:
@@ -219,3 +240,8 @@ def stream_error(
 def fail(path: str, what: str, **place: Any) -> NoReturn:
     """Raises ``stream_error``."""
     raise stream_error(path, what, **place)
+
+
+def warn(what: str) -> None:
+    """A `StreamWarning`; it names no line of code, for it is about the data."""
+    warnings.warn(what, StreamWarning, stacklevel=1)

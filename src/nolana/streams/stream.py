@@ -12,6 +12,7 @@ from nolana.streams.blocks import Block, Position
 from nolana.streams.cells import ABSENT, Cells
 from nolana.streams.encoder import Encoder
 from nolana.streams.labels import Labels
+from nolana.streams.new_columns import NewColumn, NewColumnCounts
 from nolana.streams.options import LabelKind
 from nolana.streams.plan import Plan
 from nolana.streams.reader import Reader
@@ -39,9 +40,11 @@ class Stream:
         block_rows: int,
         columns: list[int],
         target: int | None,
+        new: NewColumnCounts,
     ) -> None:
         self._reader, self._plan, self._encoder, self._labels, self._bad = reader, plan, encoder, labels, bad
         self.block_rows, self._columns = block_rows, columns
+        self._new = new
         self._target = target  # index of the label's column, or None
         self._ended = self._closed = False
         self.n_features = encoder.width
@@ -82,6 +85,8 @@ class Stream:
         count = 0
         while count < self.block_rows:
             cells, malformed = self._reader.parse(self.block_rows - count)
+            for column in self._reader.new_columns(cells):
+                self._new.add_column(column)
             if len(cells.lines):
                 parts.append(self._read(cells))
                 count += len(parts[-1][2])
@@ -121,7 +126,13 @@ class Stream:
                 valid[row] = False
             cells = cells.where(valid)
             y = None if y is None else _narrow(y[valid])
-        return self._encoder.encode(cells), y, cells.lines
+        x = self._encoder.encode(cells)
+        for f, rows in self._encoder.without_slot.items():
+            name, lines = self._encoder.title(f), cells.lines
+            text = cells.texts(self._encoder.texts.index(f))[rows[0]]
+            new = NewColumn(name, len(rows), int(lines[rows[0]]))
+            self._new.add_category(new, str(text), self._encoder.largest)
+        return x, y, cells.lines
 
     def close(self) -> None:
         """Closes the source, unless the caller opened it."""
@@ -173,6 +184,21 @@ class Stream:
         """Number of invalid rows that were left out, by reason: format, number, missing, label, ..."""
         return dict(self._bad.reasons)
 
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The columns that are left out because they grow without bound, and what each is."""
+        return dict(self._plan.left_out)
+
+    @property
+    def new_columns(self) -> dict[str, int]:
+        """In how many rows there was a column that the first block did not have, by name."""
+        return dict(self._new.columns)
+
+    @property
+    def new_categories(self) -> dict[str, int]:
+        """How many rows had a text without a column of its own, by column."""
+        return dict(self._new.categories)
+
     def state(self) -> dict[str, Any]:
         """All that ``open(source, resume=...)`` needs to continue after the last block: JSON's types and arrays."""
         return {
@@ -184,9 +210,11 @@ class Stream:
                 "offset": self.position.offset,
                 "line": self.position.line,
                 "target": self._target is not None,
+                "encoding": self._reader.encoding,
                 **self._reader.checksums(),
             },
             "bad_rows": self._bad.state(),
+            "new_columns": self._new.state(),
         }
 
     def _resume(self, state: Mapping[str, Any]) -> None:
@@ -198,6 +226,8 @@ class Stream:
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
         self._reader.resume(self.position, position)
         self._bad.resume(state["bad_rows"], self._reader.path)
+        if "new_columns" in state:
+            self._new.restore(state["new_columns"])
 
 
 def _narrow(y: NDArray[Any]) -> NDArray[Any]:

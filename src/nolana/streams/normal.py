@@ -1,0 +1,157 @@
+"""Text as the parsers expect it, changed before they see it: UTF-8, decimal points, no comments, a JSON object a line.
+
+All but the encoding keep the number of bytes, so that an offset in the text is an offset in the file.
+"""
+
+import codecs
+import re
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Lines", "Objects", "Transcoded", "blank_comments", "decimal_points", "detect_encoding"]
+
+MARKS = {  # byte order marks; that of UTF-32 begins with that of UTF-16
+    b"\xff\xfe\x00\x00": "utf-32",
+    b"\x00\x00\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+LETTER = re.compile(rb"[A-Za-z][\xc0-\xfe]|[\xc0-\xfe][a-z]")  # as in "Café" and "Österreich", written in one byte
+CHARACTER = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)  # of UTF-8, in several bytes
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["\[\]{},\r\n]', re.DOTALL)
+LONGEST_STRING = 1 << 24  # bytes; a quote that is never closed must not fill the memory
+
+
+def detect_encoding(head: bytes) -> str:
+    """The encoding of a text with these first bytes: UTF-16 by its mark, Latin-1 where single bytes are letters.
+
+    Examples
+    --------
+    >>> detect_encoding("a,b".encode("utf-16")), detect_encoding("Café,1".encode("latin-1")), detect_encoding(b"a,b")
+    ('utf-16', 'latin-1', 'utf-8')
+    """
+    for mark, name in MARKS.items():
+        if head.startswith(mark):
+            return name
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+        return "utf-8"
+    except UnicodeDecodeError:
+        pass
+    if b"\0" in head or b"\xff" in head or CHARACTER.search(head) or not LETTER.search(head):
+        return "utf-8"  # with some invalid bytes
+    return "latin-1" if re.search(rb"[\x80-\x9f]", head) is None else "cp1252"
+
+
+class Transcoded:
+    """A file of another encoding as UTF-8; UnicodeDecodeError where it is in yet another one."""
+
+    def __init__(self, file: Any, encoding: str) -> None:
+        self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)()
+
+    def read1(self, size: int) -> bytes:
+        """About so many bytes, at least one unless the file ends."""
+        while True:
+            data = self._file.read1(size)
+            text = self._decoder.decode(data, final=not data).encode("utf-8", "replace")
+            if text or not data:
+                return text
+
+
+class Lines:
+    """A file in which some whole lines are changed at a time."""
+
+    def __init__(self, file: Any, change: Callable[[bytes], bytes]) -> None:
+        self._file, self._change = file, change
+        self._rest: list[bytes] = []  # the last line as far as it has come
+
+    def read1(self, size: int) -> bytes:
+        """About so many bytes, at least one unless the file ends."""
+        while True:
+            data = self._file.read1(size)
+            lines, end, rest = data.rpartition(b"\n")
+            if end or not data:
+                whole = b"".join([*self._rest, lines, end])
+                self._rest = [rest]
+                return self._change(whole)
+            self._rest.append(rest)
+
+
+def blank_comments(mark: str) -> Callable[[bytes], bytes]:
+    """Lines that begin with a mark become blanks.
+
+    Examples
+    --------
+    >>> blank_comments("#")(b"a,b\\n# x\\n1,2\\n")
+    b'a,b\\n   \\n1,2\\n'
+    """
+    comment = re.compile(rb"^[ \t]*" + re.escape(mark.encode()) + rb"[^\r\n]*", re.MULTILINE)
+    return lambda lines: comment.sub(lambda found: b" " * len(found[0]), lines)
+
+
+def decimal_points(delimiter: str | None) -> Callable[[bytes], bytes]:
+    """Fields that are a number with a comma get a point, and those with a point a comma: 1.5 must not be read as 1.5.
+
+    Examples
+    --------
+    >>> decimal_points(";")(b"-1,5;2.5;a,b;3\\n")
+    b'-1.5;2,5;a,b;3\\n'
+    >>> decimal_points(",")(b'"1,5",2,5\\n')
+    b'"1.5",2,5\\n'
+    """
+    between = b'"' if delimiter == "," else b'";\t|' + re.escape((delimiter or ";").encode())
+    begin = b'(")' if delimiter == "," else rb"(^|[" + between + rb"])"
+    number = begin + rb"( *[+-]?)(\d*)([.,])(\d*)((?:[eE][+-]?\d+)? *)(?=[" + between + rb"\r\n]|\Z)"
+    swap = {b",": b".", b".": b","}
+
+    def change(found: re.Match[bytes]) -> bytes:
+        before, sign, whole, point, rest, after = found.groups()
+        return before + sign + whole + swap[point] + rest + after if whole or rest else found[0]
+
+    compiled = re.compile(number, re.MULTILINE)
+    return lambda lines: compiled.sub(change, lines)
+
+
+class Objects:
+    """A JSON array of objects, or objects of several lines, as one object a line.
+
+    Line ends in an object become blanks; of an array the brackets become blanks and the commas line ends.
+    """
+
+    def __init__(self, file: Any, *, array: bool) -> None:
+        self._file, self._array = file, array
+        self._depth, self._rest = 0, b""
+
+    def read1(self, size: int) -> bytes:
+        """About so many bytes, at least one unless the file ends."""
+        while True:
+            data = self._file.read1(max(size, len(self._rest)))
+            done = self._change(self._rest + data, final=not data)
+            if done or not data:
+                return done
+
+    def _change(self, data: bytes, final: bool) -> bytes:
+        out, end = bytearray(data), len(data)
+        for token in TOKEN.finditer(data):
+            at, mark = token.start(), token[0]
+            if mark == b'"':  # a string that is not complete
+                if not final and len(data) - at < LONGEST_STRING:
+                    end = at
+                    break
+            elif mark in (b"{", b"["):
+                if self._array and self._depth == 0:
+                    out[at : at + 1] = b" "
+                self._depth += 1
+            elif mark in (b"}", b"]"):
+                self._depth = max(0, self._depth - 1)
+                if self._array and self._depth == 0:
+                    out[at : at + 1] = b" "
+            elif mark == b",":
+                if self._array and self._depth == 1:
+                    out[at : at + 1] = b"\n"
+            elif len(mark) == 1 and self._depth:
+                out[at : at + 1] = b" "
+        self._rest = data[end:]
+        return bytes(out[:end])

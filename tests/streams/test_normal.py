@@ -1,0 +1,70 @@
+"""Text that is changed before it is parsed: encodings, decimal commas, comments, JSON arrays."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from nolana import streams
+from nolana.errors import StreamError
+from nolana.streams.normal import detect_encoding
+from tables import same
+
+ROWS = [{"a": i / 4, "b": -i * 10.5, "c": f"é{i % 3}", "y": f"k{i % 2}"} for i in range(20)]
+CSV = "a;b;c;y\n" + "".join(";".join(map(str, row.values())) + "\n" for row in ROWS)
+CASES = {
+    "utf-16": (CSV.encode("utf-16"), {}),
+    "utf-16 without a mark": (CSV.encode("utf-16-be"), {"encoding": "utf-16-be"}),
+    "utf-32": (CSV.encode("utf-32"), {}),
+    "latin-1": (CSV.replace(";é", ";né").encode("latin-1"), {}),
+    "decimal commas": (CSV.replace(".", ",").encode(), {"decimal": ","}),
+    "comments": (CSV.replace("\n1.", "\n # é;;\n#\n1.").encode(), {"comment": "#"}),
+    "all": (CSV.replace(".", ",").replace("\n1,", "\n#x\r\n1,").encode("utf-16"), {"decimal": ",", "comment": "#"}),
+    "array": (json.dumps(ROWS).encode(), {}),
+    "pretty array": (
+        json.dumps([row | {"d": {"e": [1]}} for row in ROWS], indent=2).encode(),
+        {"ignore": ["d"], "target": "y"},
+    ),
+    "pretty objects": ("\n".join(json.dumps(row, indent=1) for row in ROWS).encode(), {"target": "y"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
+def test_the_rows_are_those_of_plain_text(name, chunk, tmp_path):
+    text, options = CASES[name]
+    X, y = streams.read(io.BytesIO(CSV.encode()), categories="onehot")
+    options = options | {"categories": "onehot", "chunk_bytes": chunk}
+    found = streams.read(io.BytesIO(text), **options)
+    assert same(found[0], X)
+    assert same(found[1], y)
+    path = tmp_path / "source"
+    path.write_bytes(text)
+    blocks, state = [], None
+    for _ in range(len(ROWS) // 5 + 1):  # a new stream for each block
+        again = {name: value for name, value in options.items() if name in ("chunk_bytes", "decimal", "comment")}
+        with streams.open(path, block_rows=5, **(again | {"resume": state} if state else options)) as stream:
+            blocks += [block.X for block in [next(stream, None)] if block is not None]
+            state = json.loads(json.dumps(stream.state(), default=np.ndarray.tolist))
+    assert same(np.concatenate(blocks), X)
+
+
+def test_encodings_are_detected():
+    for text, encoding in (
+        (b"a,b", "utf-8"),
+        ("é,1".encode(), "utf-8"),
+        ("é".encode()[:1], "utf-8"),  # the rest has not come yet
+        (b"1,\xff", "utf-8"),
+        ("café,1".encode("latin-1"), "latin-1"),
+        ("\u201ccafé\u201d,1".encode("cp1252"), "cp1252"),
+        ("é".encode() + "café".encode("latin-1"), "utf-8"),  # a damaged byte in UTF-8
+    ):
+        assert detect_encoding(text) == encoding
+
+
+def test_text_of_another_encoding_is_refused():
+    with pytest.raises(StreamError, match=r"the text is not utf-16.*set encoding= to another one"):
+        streams.read(io.BytesIO("a,y\n1,2\n".encode("utf-16") + b"x"))
+    with pytest.raises(StreamError, match="the text is not ascii"):
+        streams.read(io.BytesIO("a,y\n1,é\n".encode()), encoding="ascii")
