@@ -4,9 +4,12 @@
 """
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as _numpy  # noqa: F401  (the one thing that is loaded at once)
+if os.path.basename(sys.argv[0]) != "nolana":  # the command loads it later, when it handles Ctrl-C
+    import numpy as _numpy  # noqa: F401
 
 if TYPE_CHECKING:
     from nolana import baselines, datasets, errors, evaluate, experts, rivals, streams

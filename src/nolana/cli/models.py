@@ -41,8 +41,8 @@ def learn(
     options: Options,
     learner: Learner,
     checkpoint_every: Annotated[
-        str | None, typer.Option(metavar="ROWS|TIME", help="Save the model after so many rows, or 30s, 5m, 1h.")
-    ] = None,
+        str, typer.Option(metavar="ROWS|TIME", help="Save the model after so many rows, or 30s, 5m, 1h.")
+    ] = "30s",
     fresh: Annotated[bool, typer.Option("--fresh", help="Start a new model even if the file exists.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Learn a finished source once more.")] = False,
     leave_rest: Annotated[

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -123,11 +123,18 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "time", f"{facts['seconds']:.2f} s, {facts['rows_per_second']:,} rows/s"
 
 
+class _Console(Console):
+    """A console that leaves it to the command what happens when the reader of its output is gone."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def print_lines(
     title: str, pairs: Iterable[tuple[str, str]], picture: Path | None = None, *, stderr: bool = False
 ) -> None:
     """A title, names and values, and the file of a picture."""
-    console = Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
+    console = _Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
     console.print(title, style="bold")
     for name, text in [*pairs, *([] if picture is None else [("picture", str(picture))])]:
         console.print(f"{name:<{NAME_WIDTH}}{text}")
@@ -142,17 +149,24 @@ def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
         return
     begun = refreshed = time.monotonic()
     pause = REFRESH
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    live = Live(console=console, auto_refresh=False, transient=True)
 
-        def refresh(run: Run) -> None:
-            nonlocal refreshed, pause
-            now = time.monotonic()
-            if now - refreshed >= pause:
+    def refresh(run: Run) -> None:
+        nonlocal refreshed, pause
+        now = time.monotonic()
+        if now - refreshed >= pause:
+            with suppress(OSError):  # the terminal was closed; the run is not
                 live.update(_picture(run, now - begun), refresh=True)
-                refreshed = time.monotonic()
-                pause = max(REFRESH, (refreshed - now) / LARGEST_SHARE)  # reading the experts of a large model is slow
+            refreshed = time.monotonic()
+            pause = max(REFRESH, (refreshed - now) / LARGEST_SHARE)  # reading the experts of a large model is slow
 
+    try:
+        with suppress(OSError):
+            live.start()
         yield refresh
+    finally:
+        with suppress(OSError):
+            live.stop()
 
 
 def _picture(run: Run, seconds: float) -> Group:

@@ -11,7 +11,11 @@ The section ``run`` of a model file:
 
 import os
 import re
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,12 +32,16 @@ if TYPE_CHECKING:
 __all__ = ["SECTION", "Checkpoints", "Interval", "SavedRun", "check_writable", "read"]
 
 SECTION = "run"
+SHORTEST = 1e-3  # seconds until a timer ends; 0 would be never
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
 class Interval:
-    """After how many rows or seconds a checkpoint is written; neither: only at the end."""
+    """After how many rows or seconds a checkpoint is written; neither: only at the end.
+
+    The rows of one interval are all that ``kill -9`` can lose.
+    """
 
     rows: int | None = None
     seconds: float | None = None
@@ -83,6 +91,23 @@ class Checkpoints:
             seconds is not None and time.monotonic() - self._time >= seconds
         ):
             self.write(run)
+
+    @contextmanager
+    def waiting(self, run: "Run") -> Iterator[None]:
+        """Within this context, where rows are waited for, the file is written when the interval has passed."""
+        seconds, main = self.every.seconds, threading.current_thread() is threading.main_thread()
+        rows = run.rows_before if self._rows is None else self._rows
+        if seconds is None or run.rows == rows or not main or not hasattr(signal, "setitimer"):
+            yield
+            return
+        # The handler runs between two reads: the block before is scored, and Python repeats the interrupted read.
+        before = signal.signal(signal.SIGALRM, lambda *_: self.write(run))
+        signal.setitimer(signal.ITIMER_REAL, max(SHORTEST, self._time + seconds - time.monotonic()))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def write(self, run: "Run") -> None:
         """Writes the file, as a whole or not at all."""
@@ -139,6 +164,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a directory, not a file to write")
+    if place.exists() and not place.is_file():
+        return  # a pipe or a device is written to, not replaced
     if not place.parent.is_dir():
         raise NotADirectoryError(f"there is no directory {str(place.parent)!r}; create it, or choose another one")
     if not os.access(place.parent, os.W_OK):

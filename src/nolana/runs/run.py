@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +110,7 @@ class Run:
 
         learner = self.estimator if on_predictions is None else _Reporter(self, on_predictions)
         try:
-            self.evaluation.run(learner, self._blocks(stop or Stop()), after_block)
+            self.evaluation.run(learner, self._blocks(stop or Stop(), checkpoints), after_block)
         except Stopped:
             pass
         except ValueError as error:
@@ -119,7 +120,7 @@ class Run:
             place = f"{self.stream.name}, lines {lines[0]:,} to {lines[-1]:,}"
             raise StreamError(f"{place}: {error}", path=self.stream.name, line=int(lines[0])) from error
 
-    def _blocks(self, stop: Stop) -> Iterator[Block]:
+    def _blocks(self, stop: Stop, checkpoints: Checkpoints | None) -> Iterator[Block]:
         while not stop.requested:
             if self._first is not None:
                 block, self._first = self._first, None
@@ -127,7 +128,7 @@ class Run:
                 self._before_block = self.stream.state()
                 self._block = None
                 try:
-                    block = self._wait(stop) if self.stream.live else next(self.stream)
+                    block = self._wait(stop, checkpoints) if self.stream.live else next(self.stream)
                 except StopIteration:
                     self._before_block, self.finished = None, True
                     return
@@ -136,8 +137,8 @@ class Run:
             self._block = block
             yield block
 
-    def _wait(self, stop: Stop) -> Block:
-        with stop.waiting():
+    def _wait(self, stop: Stop, checkpoints: Checkpoints | None) -> Block:
+        with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
             return next(self.stream)
 
     def save(self, path: str | os.PathLike[str]) -> None:

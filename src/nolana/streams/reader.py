@@ -19,6 +19,7 @@ from nolana.streams.text import Text
 
 __all__ = ["Problem", "Reader", "TextReader"]
 
+LONGEST_RAW = 1000  # bytes of a row without an end that are reported
 Problem = tuple[str, int, int, int, int]  # kind, line ends before it, column, begin, end
 
 
@@ -166,6 +167,7 @@ class TextReader(Reader):
         self._numbers: list[int] = []
         self._texts: list[int] = []
         self._places = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        self._too_long: list[BadRow] = []  # rows without an end before the first row, not yet returned
 
     @property
     def final(self) -> bool:
@@ -211,20 +213,31 @@ class TextReader(Reader):
                 if problem is None:
                     break
             if count == limit or text.final or (text.live and count) or len(text.data) - at > text.longest:
-                return _join(parts)
+                if at > text.start or not text.is_too_long:
+                    return _join(parts)
+                self._too_long.append(self._leave_long_row())
             ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines, or rows of several lines
 
     def parse(self, limit: int) -> tuple[TextCells, BadRow | None]:
         text = self.text
+        if self._too_long:
+            return self._cells(text.start, 0)[0], self._too_long.pop(0)
         cells, end, lines, problem = self._cells(text.start, limit)
         if problem is None:
             text.consume(end, lines)
-            return cells, None
+            return cells, self._leave_long_row() if text.is_too_long and not len(cells.lines) else None
         after = self._next_line(end)
         raw = text.data[end:after].rstrip(b"\r\n").decode("utf-8", "replace")
         row = BadRow(self._row_error(problem), "format", raw)
         text.consume(after, lines + 1)
         return cells, row
+
+    def _leave_long_row(self) -> BadRow:
+        """The row that has no end, of which its first line is left out."""
+        text = self.text
+        row = BadRow(text.too_long(), "format", text.show(text.start, text.start + LONGEST_RAW))
+        text.skip_line()
+        return row
 
     def _next_line(self, at: int) -> int:
         """The offset of the next line: of a malformed row only its first line is lost."""

@@ -3,9 +3,9 @@
 import zlib
 from typing import Any, NoReturn
 
-from nolana.errors import OtherSourceError
+from nolana.errors import OtherSourceError, StreamError
 from nolana.streams.blocks import Position
-from nolana.streams.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes, fail
+from nolana.streams.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes, stream_error
 
 __all__ = ["Text"]
 
@@ -43,22 +43,40 @@ class Text:
         self.start = end
         self.line += lines
 
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the window is longer than a row may be."""
+        return len(self.data) - self.start > self.longest
+
+    def too_long(self) -> StreamError:
+        """The error about a row that has no end."""
+        what = f"no row ends within {self.longest:,} bytes; is a quote not closed?"
+        return stream_error(self.path, what, line=self.line)
+
     def read_more(self) -> None:
         """Drops what is consumed and reads on; StreamError where a row is longer than ``longest``."""
-        if len(self.data) - self.start > self.longest:
-            fail(self.path, f"no row ends within {self.longest:,} bytes; is a quote not closed?", line=self.line)
+        if self.is_too_long:
+            raise self.too_long()
         self._read()
+
+    def skip_line(self) -> None:
+        """Consumes a line of any length, of which only a piece is in memory at a time."""
+        while (end := self.data.find(b"\n", self.start)) < 0 and not self.final:
+            self.start = len(self.data)
+            self._read()
+        self.consume(len(self.data) if end < 0 else end + 1, 1)
 
     def _read(self) -> None:
         """Reads at least as much as the window has, so that a row without an end costs linear time."""
         rest = self.data[self.start :]
-        read = self.source.read1(max(self.chunk_bytes, len(rest)), after=f" after line {self.line}")
+        size = max(self.chunk_bytes, min(len(rest), self.longest + 1 - len(rest)))
+        read, final = self.source.read_piece(size, len(rest), after=f" after line {self.line}")
         if len(self._head) < CHECKED:
             self._head = (self._head + read)[:CHECKED]
         self._passed = (self._passed + self.data[max(0, self.start - CHECKED) : self.start])[-CHECKED:]
         self._before += self.start
         self.data, self.start = rest + read, 0
-        self.final = not read
+        self.final = final
 
     def line_ends(self) -> int:
         """Number of line ends in the window."""

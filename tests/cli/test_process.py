@@ -1,0 +1,220 @@
+"""No tracebacks and no hangs: streams that are closed or full, Ctrl-C, paths that are no files, endless lines."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+import nolana
+from commands import call, start, wait
+from faults import become_nobody, close_streams, fill, lose_reader
+from nolana.errors import ModelFileError, StreamError
+
+FAST = ("--method", "FOGD")
+COMMAND = """import sys; sys.argv[0] = "nolana"; from nolana.cli import main; main()"""  # as the installed script is
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path / "s.csv", 60)
+    assert call("learn", tmp_path / "s.csv", "--model", tmp_path / "m", *FAST, folder=tmp_path).code == 0
+    return tmp_path
+
+
+def write(path, n, end="\n"):
+    rows = [f"{i % 7},{i % 5},{'even' if i % 2 else 'odd'}" for i in range(n)]
+    path.write_bytes((end.join(["a,b,kind", *rows]) + end).encode())
+    return path
+
+
+COMMANDS = {
+    "learn": ["learn", "{0}/s.csv", "--model", "{0}/new"],
+    "each": ["learn", "{0}/s.csv", "--model", "{0}/new", "--each"],
+    "predict": ["predict", "{0}/s.csv", "--model", "{0}/m"],
+    "inspect": ["inspect", "{0}/m"],
+    "json": ["inspect", "{0}/m", "--json"],
+    "evaluate": ["evaluate", "{0}/s.csv", *FAST],
+    "help": ["--help"],
+    "version": ["--version"],
+    "data": ["data", "list"],
+}
+SAVES = ("learn", "each")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_output_that_cannot_be_written_is_one_line_and_code_1(folder, command):
+    words = [word.format(folder) for word in COMMANDS[command]]
+    for before, why in (
+        (partial(fill, 1), "cannot write to standard output: No space left on device"),
+        (partial(close_streams, 1), "cannot write to standard output: Bad file descriptor"),
+    ):
+        done = call(*words, folder=folder, before=before)
+        assert (done.code, done.err) == (1, f"nolana: {why}\n")
+        if command in SAVES:  # the rows are not lost
+            assert nolana.load(folder / "new").n_rows_ == 60
+            (folder / "new").unlink()
+    done = call(*words, folder=folder, before=partial(close_streams, 2))
+    assert (done.code, done.err) == (0, "")
+    (folder / "new").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_a_reader_the_command_ends_in_silence(folder, command):
+    done = call(*(word.format(folder) for word in COMMANDS[command]), folder=folder, before=lose_reader)
+    assert (done.code, done.err) == (141, "")
+
+
+def test_an_error_message_that_cannot_be_written_keeps_its_code(folder):
+    for before in (partial(fill, 2), partial(close_streams, 2), partial(close_streams, 0, 1, 2)):
+        assert call("inspect", folder / "none", folder=folder, before=before).code == 2
+
+
+def test_closed_standard_input_is_named(folder):
+    for words in (("predict", "-", "--model", folder / "m"), ("learn", "-", "--model", folder / "m")):
+        done = call(*words, folder=folder, before=partial(close_streams, 0))
+        assert done.code == 2
+        assert done.err == "nolana: Invalid value for SOURCE: -: standard input is closed\n"
+
+
+def interrupted(words, seconds, tmp_path):
+    """Exit code and standard error of a command that gets Ctrl-C after so many seconds."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err.decode()
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.2, 0.4, 0.8])
+def test_ctrl_c_while_modules_are_loaded_is_code_130_without_a_traceback(folder, seconds):
+    begun = time.monotonic()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    start_up = time.monotonic() - begun  # before that Python itself answers
+    code, err = interrupted(["learn", "s.csv", "--model", "new"], start_up + seconds, folder)
+    assert code == 130
+    assert err == ""
+    assert not (folder / ".new.lock").exists()
+
+
+# Paths that are no files
+
+
+def test_a_fifo_or_a_directory_is_no_model_file_and_nobody_waits_for_it(folder):
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+    for path, why in ((fifo, "this is a pipe or a device, not a model file"), (folder, "Is a directory")):
+        with pytest.raises(ModelFileError, match=why):
+            nolana.load(path)
+        for words in (("predict", folder / "s.csv", "--model", path), ("inspect", path)):
+            done = call(*words, folder=folder)
+            assert done.code == 1
+            assert why in done.err
+    for more in ((), ("--fresh",)):
+        done = call("learn", folder / "s.csv", "--model", fifo, *more, folder=folder)
+        assert done.code == 1
+        assert "this is a pipe or a device, not a model file" in done.err
+    assert fifo.is_fifo()
+
+
+def test_predictions_go_through_a_fifo_and_do_not_replace_it(folder):
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(fifo.read_text().splitlines()))
+    reader.start()
+    assert call("predict", folder / "s.csv", "--model", folder / "m", "--out", fifo, folder=folder).code == 0
+    reader.join(60)
+    assert len(lines) == 61
+    assert fifo.is_fifo()
+
+
+def test_no_permission_is_one_line(folder):
+    folder.chmod(0o755)
+    for parent in folder.parents[:3]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+    closed = folder / "closed"
+    closed.mkdir()
+    (closed / "m").write_bytes((folder / "m").read_bytes())
+    (folder / "m").chmod(0)
+    closed.chmod(0)
+    source = folder / "s.csv"
+    for words in (
+        ("predict", source, "--model", folder / "m"),
+        ("predict", source, "--model", closed / "m"),
+        ("inspect", closed / "m"),
+        ("learn", source, "--model", closed / "m"),
+        ("learn", source, "--model", folder / "m"),
+        ("predict", closed / "s.csv", "--model", folder / "m"),
+    ):
+        done = call(*words, folder=folder, before=become_nobody)
+        assert done.code in (1, 2)
+        (line,) = done.err.splitlines()
+        assert any(why in line for why in ("ermission denied", "is not readable", "may not be written to"))
+    closed.chmod(0o755)
+
+
+# Texts
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_a_file_of_an_old_mac_is_read(tmp_path, end):
+    source = write(tmp_path / "s.csv", 500, end)
+    plain = write(tmp_path / "plain.csv", 500)
+    for options in ({}, {"chunk_bytes": 100, "block_rows": 30}):
+        (X, y), (X2, y2) = (nolana.streams.read(path, **options) for path in (source, plain))
+        assert np.array_equal(X, X2)
+        assert np.array_equal(y, y2)
+    with nolana.streams.open(source, block_rows=100) as stream:
+        next(stream)
+        state = stream.state()
+    with nolana.streams.open(source, resume=state) as stream:
+        assert len(stream.gather()[0]) == 400
+
+
+def feed(path, parts):
+    with open(path, "wb") as file:
+        for part in parts:
+            file.write(part)
+
+
+def peak_memory():
+    """The memory of this process may grow by so much, and no more."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(("name", "row"), [("csv", b"%d,%d\n"), ("jsonl", b'{"a": %d, "y": %d}\n')])
+def test_an_endless_line_in_a_pipe_is_an_invalid_row(tmp_path, name, row, first):
+    """100 MB, in linear time and bounded memory."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    rows = [row % (i, i % 2) for i in range(50)]
+    endless = [b"x" * (1 << 20)] * 100
+    parts = [b"a,y\n"] * (name == "csv") + ([] if first else rows) + [*endless, b"\n", *rows]
+    words = ("learn", "-", "--format", name, "--model", tmp_path / "m", *FAST, "--on-bad-row", "skip", "--json")
+    child = start(*words, folder=tmp_path, stdin=pipe, before=peak_memory)
+    feed(pipe, parts)
+    done = wait(child, tmp_path)
+    assert done.code == 0, done.err
+    assert nolana.load(tmp_path / "m").n_rows_ == 50 if first else 100
+    assert '"format": 1' in done.out
+
+
+def test_an_endless_line_is_an_error_by_default(tmp_path, monkeypatch):
+    monkeypatch.setattr("nolana.streams.text.Text.longest", 1000)
+    source = tmp_path / "s.csv"
+    source.write_text("a,y\n1,0\n" + "x" * 5000 + "\n2,1\n")
+    with pytest.raises(StreamError, match=r"line 3: no row ends within 1,000 bytes"):
+        nolana.streams.read(source, chunk_bytes=64)
+    with nolana.streams.open(source, on_bad_row="skip", chunk_bytes=64) as stream:
+        assert stream.gather()[0].tolist() == [[1.0], [2.0]]
+        assert stream.bad_rows == 1
