@@ -49,6 +49,7 @@ def execute(
         interval = Interval.of_text(every)
     with blame_option("--model"):
         check_writable(model)
+    options = SourceOptions(**({"last_line": "leave"} | options.specified))
     with exit_on_signals(), ModelLock(model, _note):
         checkpoints = Checkpoints(model, interval)
         with blame_source(source):
@@ -121,4 +122,6 @@ def _outcome(facts: dict[str, Any]) -> str:
     if not facts["finished"]:
         why = f"interrupted by {facts['interrupted']}" if facts["interrupted"] else "stopped"
         return f"{why}; the same command resumes at line {facts['line']:,}"
-    return "learned to the end" if facts["new_rows"] else "nothing new"
+    if facts["new_rows"]:
+        return "learned to the end"
+    return "nothing new: its rows were learned before; --again learns them once more"

@@ -97,6 +97,7 @@ def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
         "experts": model.experts_ if stream else None,
         "drift": model.drift_ if stream else None,
         "bad_rows": run.stream.bad_rows_by_reason,
+        "unfinished_line": run.stream.unfinished_line if run.finished else None,
         "seconds": round(seconds, 3),
         "rows_per_second": round(run.new_rows / seconds) if seconds else None,
         "resident_bytes": resident_bytes(),
@@ -119,6 +120,9 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "memory", memory(facts["bytes"], facts["memory"])
     if facts["bad_rows"]:
         yield "bad rows", bad_rows(facts["bad_rows"])
+    if facts["unfinished_line"] is not None:
+        line = f"line {facts['unfinished_line']:,}"
+        yield "last line", f"{line} has no line end and is left for the next run; --last-line take learns it now"
     if facts["new_rows"]:
         yield "time", f"{facts['seconds']:.2f} s, {facts['rows_per_second']:,} rows/s"
 

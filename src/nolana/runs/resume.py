@@ -1,8 +1,9 @@
 """A run continued from its model file.
 
-Where the source is the one of the file, it is read from the first row that is not yet learned: the rest of an
-unfinished run, or the rows by which a file has grown. Rows of another source, or of a pipe, are new; but an unfinished
-run is left for another source only with ``leave_rest``.
+Where the source is the one of the file, or one that was learned before, under any name, it is read from the first row
+that is not yet learned: the rest of an unfinished run, or the rows by which a file has grown. A source that has changed
+since it was learned is refused. Rows of another source, or of a pipe, are new; but an unfinished run is left for
+another source only with ``leave_rest``.
 """
 
 import os
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError
-from nolana.runs.checkpoints import SavedRun, read
+from nolana.runs.checkpoints import LearnedSource, SavedRun, read
 from nolana.runs.recipe import Recipe, task_of
 from nolana.runs.run import Run
 from nolana.runs.score import Scoring
@@ -54,8 +55,8 @@ def resume(
     except ConflictError as error:
         remedy = "leave it out, or start a new model with --fresh"
         raise ConflictError(f"{os.fspath(path)}: {error}; {remedy}") from error
-    stream = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
-    return Run(stream, estimator, evaluation, saved.options), saved
+    stream, learned = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
+    return Run(stream, estimator, evaluation, saved.options, learned=learned), saved
 
 
 def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: Scoring) -> Run:
@@ -64,23 +65,52 @@ def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: Sco
     return Run(stream, estimator, scoring.new_evaluation(), options.to_save)
 
 
-def _open(path: Path, source: str, options: SourceOptions, saved: SavedRun, *, again: bool, leave_rest: bool) -> Stream:
-    from_beginning = saved.stream | {"position": None}
+def _open(
+    path: Path, source: str, options: SourceOptions, saved: SavedRun, *, again: bool, leave_rest: bool
+) -> tuple[Stream, tuple[LearnedSource, ...]]:
+    """The stream, and the sources that were learned before it."""
+    from_beginning, before = saved.stream | {"position": None}, saved.learned_before()
     if saved.finished and again:
-        return open_resumed(source, options, from_beginning)
+        return open_resumed(source, options, from_beginning), before
     may_leave = saved.finished or leave_rest
-    if is_file(source):
-        origin = sys.stdin.buffer.tell() if source == "-" else 0
+    if not is_file(source):
+        if not may_leave and saved.source != "<stdin>":
+            raise _unfinished(path, saved, f"{source} is a pipe")
+        return open_resumed(source, options, from_beginning), before
+    origin = sys.stdin.buffer.tell() if source == "-" else 0
+
+    def open_at(state: dict[str, Any]) -> Stream:
+        if source == "-":
+            sys.stdin.buffer.seek(origin)
+        return open_resumed(source, options, state)
+
+    try:
+        return open_at(saved.stream), saved.learned
+    except OtherSourceError as other:
+        if not may_leave:
+            raise _unfinished(path, saved, str(other)) from other
+    stream = open_at(from_beginning)
+    candidates = [each for each in saved.learned if stream.begins_like(each.position)]
+    for known in sorted(candidates, key=lambda each: -int(each.position["offset"])):
         try:
-            return open_resumed(source, options, saved.stream)
-        except OtherSourceError as other:
-            if not may_leave:
-                raise _unfinished(path, saved, str(other)) from other
-            if source == "-":
-                sys.stdin.buffer.seek(origin)
-    elif not may_leave and saved.source != "<stdin>":
-        raise _unfinished(path, saved, f"{source} is a pipe")
-    return open_resumed(source, options, from_beginning)
+            resumed = open_at(saved.stream | {"position": known.position, "bad_rows": None})
+        except OtherSourceError:
+            continue
+        stream.close()
+        return resumed, saved.learned_before(known)
+    for known in before:
+        if known.source == source and stream.resembles(known.position):
+            stream.close()
+            raise _changed(path, known)
+    return (open_at(from_beginning) if source == "-" else stream), before
+
+
+def _changed(path: Path, known: LearnedSource) -> ConflictError:
+    return ConflictError(
+        f"{known.source} has changed since its rows were learned into {os.fspath(path)}: what was before line "
+        f"{known.position['line']:,} is not the same. Learn all its rows with --again, or start a new model with "
+        "--fresh"
+    )
 
 
 def _unfinished(path: Path, saved: SavedRun, why: str) -> ConflictError:

@@ -12,7 +12,7 @@ from nolana.errors import StreamError
 from nolana.evaluate import Evaluation, Progress
 from nolana.methods import method_of
 from nolana.metrics import Predictions
-from nolana.runs.checkpoints import SECTION, Checkpoints, SavedRun
+from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, SavedRun
 from nolana.runs.recipe import task_of
 from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
@@ -39,6 +39,7 @@ class Run:
     evaluation : scores them.
     options : of the source, to be saved.
     first : a block that was already read from the stream.
+    learned : the sources that were learned before this one.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Run:
         evaluation: Evaluation,
         options: dict[str, Any],
         first: Block | None = None,
+        learned: tuple[LearnedSource, ...] = (),
     ) -> None:
         self.stream, self.estimator, self.evaluation = stream, estimator, evaluation
         self.task = task_of(estimator)
@@ -57,6 +59,7 @@ class Run:
         self.finished = False
         self._options = options
         self._first = first
+        self._learned_sources = learned
         self._block: Block | None = None
         self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
@@ -146,7 +149,7 @@ class Run:
         # Times differ from run to run, and the file must not.
         evaluation = self.evaluation.state() | {"seconds": 0.0}
         state = self._before_block or self.stream.state()
-        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation)
+        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation, self._learned_sources)
         self.estimator.save(path, extra={SECTION: saved.section()})
 
 

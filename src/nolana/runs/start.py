@@ -32,8 +32,10 @@ def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring)
     try:
         first = next(stream, None)
         if first is None:
-            bad_rows = f"; {stream.bad_rows:,} invalid rows were left out" if stream.bad_rows else ""
-            raise StreamError(f"{stream.name}: there are no rows to learn{bad_rows}", path=stream.name)
+            why = f"; {stream.bad_rows:,} invalid rows were left out" if stream.bad_rows else ""
+            if stream.unfinished_line is not None:
+                why += f'; line {stream.unfinished_line:,} has no line end, last_line="take" reads it'
+            raise StreamError(f"{stream.name}: there are no rows to learn{why}", path=stream.name)
         assert first.y is not None
         task = recipe.infer_task(first.y)
         if task == "regression":

@@ -1,7 +1,7 @@
 """What every format implements: rows as cells, a position to resume from, and errors that name a place."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -143,12 +143,25 @@ class Reader(ABC):
         """The error about a cell."""
 
     @abstractmethod
-    def checksums(self) -> dict[str, int]:
+    def checksums(self) -> dict[str, Any]:
         """Checksums that identify the source and the position."""
 
     @abstractmethod
-    def resume(self, position: Position, checksums: dict[str, Any]) -> None:
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
         """Continues from a position; OtherSourceError where the checksums differ."""
+
+    @abstractmethod
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source begins as the one of a position did; it may be the same."""
+
+    @abstractmethod
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source has much in common with the one of a position; it may be a changed one."""
+
+    @property
+    def unfinished_line(self) -> int | None:
+        """A last line that was left because it has no line end."""
+        return None
 
     @abstractmethod
     def close(self) -> None:
@@ -162,7 +175,7 @@ class TextReader(Reader):
     _key: Any  # what the engine needs to know about the columns
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
-        self.text = Text(source, options.chunk_bytes)
+        self.text = Text(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
         self.path, self.live = source.path, source.live
         self._numbers: list[int] = []
         self._texts: list[int] = []
@@ -184,11 +197,21 @@ class TextReader(Reader):
     def read_more(self) -> None:
         self.text.read_more()
 
-    def checksums(self) -> dict[str, int]:
+    def checksums(self) -> dict[str, Any]:
         return self.text.checksums()
 
-    def resume(self, position: Position, checksums: dict[str, Any]) -> None:
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
         self.text.resume(position, checksums)
+
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        return self.text.begins_like(position)
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        return self.text.resembles(position)
+
+    @property
+    def unfinished_line(self) -> int | None:
+        return self.text.unfinished_line
 
     def close(self) -> None:
         self.text.source.close()
