@@ -105,6 +105,53 @@ def test_ctrl_c_while_modules_are_loaded_is_code_130_without_a_traceback(folder,
     assert not (folder / ".new.lock").exists()
 
 
+# Start-up
+
+LOADED = """
+import sys
+from nolana.cli import main
+try:
+    main()
+finally:
+    print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+"""
+LEARNERS = {
+    "stream": ("--proba",),
+    "stream, regression": ("--task", "regression"),
+    "logistic": ("--method", "nolana", "--loss", "logistic", "--proba"),
+    "rank 2": ("--method", "nolana", "--set", "solver=rank2", "--set", "optimizer=sgd"),
+    "FOGD": ("--method", "FOGD"),
+}
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_prediction_is_the_same_without_the_modules_that_it_does_not_load(tmp_path, learner):
+    options = [option for option in LEARNERS[learner] if option != "--proba"]
+    proba = ["--proba"] if "--proba" in LEARNERS[learner] else []
+    source, model = write(tmp_path / "s.csv", 300), tmp_path / "m"
+    if "regression" in learner:
+        source.write_text(source.read_text().replace("even", "1.5").replace("odd", "-2"))
+    assert call("learn", source, "--model", model, *options, folder=tmp_path).code == 0
+    words = ["predict", source, "--model", model, *proba]
+    expected = call(*words, folder=tmp_path)  # by a process that has loaded scikit-learn
+    assert expected.code == 0
+    done = subprocess.run([sys.executable, "-c", LOADED, *map(str, words)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected.out
+    heavy = {"sklearn", "scipy", "pandas", "matplotlib", "rich", "pydantic"}
+    assert not heavy & set(done.stderr.split())
+
+
+def test_a_prediction_without_scikit_learn_reports_the_same_errors(folder):
+    (folder / "wide.csv").write_text("x,y\n1,2\n")
+    for words in (["predict", "s.csv", "--model", "m", "--proba"], ["predict", "wide.csv", "--model", "m"]):
+        expected = call(*(folder / w if w in ("s.csv", "wide.csv", "m") else w for w in words), folder=folder)
+        command = [sys.executable, "-c", COMMAND, *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120)
+        assert done.returncode == expected.code > 0
+        assert done.stderr == expected.err.replace(f"{folder}/", "")
+
+
 # Paths that are no files
 
 

@@ -10,6 +10,7 @@ import nolana
 from nolana.cli.models import READ, models
 from nolana.cli.options import Group, with_groups, words_of_command_line
 from nolana.cli.process import INTERRUPTED, discard_output, output_error
+from nolana.cli.values import convert_plain_values
 from nolana.errors import ModelFileError, NolanaError, StreamError
 from nolana.streams import SourceOptions
 
@@ -29,6 +30,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def run() -> int:
     """Run the command of the process and return its exit code; an error is one line."""
+    convert_plain_values()
     try:
         code = app(prog_name="nolana", standalone_mode=False)
     except typer.Abort:

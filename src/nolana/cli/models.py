@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from nolana._sklearn import use_stand_ins
 from nolana.cli.learner import LearnerOptions
 from nolana.cli.options import Group, blame_option, with_groups
 from nolana.streams import SourceOptions
@@ -90,6 +91,7 @@ def predict(
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the rows of a source; columns are matched by name, and labels are not needed."""
+    use_stand_ins()  # before the estimators are loaded
     from nolana.cli.predict import execute
 
     execute(source, model, options, out=out, proba=proba, as_json=json)

@@ -13,8 +13,7 @@ import typer
 
 from nolana._threads import one_blas_thread
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
-from nolana.cli.output import CsvRows, JsonRows
-from nolana.cli.summary import bad_rows
+from nolana.cli.output import CsvRows, JsonRows, bad_rows
 from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
 

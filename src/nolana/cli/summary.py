@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from nolana.cli.output import bad_rows
 from nolana.estimators.stream import StreamModel, memory_of
 from nolana.metrics import IN_PER_CENT
 from nolana.runs import Run, Stop, resident_bytes
@@ -42,11 +43,6 @@ def labels(classes: list[Any]) -> str:
     """The number of classes, and the names of the first ones."""
     first = ", ".join(map(str, classes[:MOST_LABELS])) + (", ..." if len(classes) > MOST_LABELS else "")
     return f"{len(classes)} classes: {first}"
-
-
-def bad_rows(reasons: Mapping[str, int]) -> str:
-    """Number of invalid rows that were left out, by reason."""
-    return f"{sum(reasons.values()):,} left out (" + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ")"
 
 
 def experts(records: list[dict[str, Any]], task: str) -> Iterator[tuple[str, str]]:

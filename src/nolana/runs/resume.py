@@ -9,15 +9,17 @@ another source only with ``leave_rest``.
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError
 from nolana.runs.checkpoints import LearnedSource, SavedRun, read
-from nolana.runs.recipe import Recipe, task_of
-from nolana.runs.run import Run
-from nolana.runs.score import Scoring
 from nolana.runs.source import check_options, check_width, is_file, open_labelled, open_resumed
 from nolana.streams import SourceOptions, Stream
+
+if TYPE_CHECKING:
+    from nolana.runs.recipe import Recipe
+    from nolana.runs.run import Run
+    from nolana.runs.score import Scoring
 
 __all__ = ["resume"]
 
@@ -29,12 +31,12 @@ def resume(
     path: Path,
     source: str,
     options: SourceOptions,
-    recipe: Recipe,
-    scoring: Scoring,
+    recipe: "Recipe",
+    scoring: "Scoring",
     *,
     again: bool = False,
     leave_rest: bool = False,
-) -> tuple[Run, SavedRun | None]:
+) -> "tuple[Run, SavedRun | None]":
     """The run of a model file, and what the file has saved of it.
 
     Parameters
@@ -45,6 +47,8 @@ def resume(
     again : read a finished source once more from its beginning.
     leave_rest : leave an unfinished source for another one.
     """
+    from nolana.runs.run import Run  # a prediction loads this module, and needs no run
+
     estimator, saved = read(path)
     try:
         recipe.check(estimator)
@@ -59,7 +63,10 @@ def resume(
     return Run(stream, estimator, evaluation, saved.options, learned=learned), saved
 
 
-def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: Scoring) -> Run:
+def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Scoring") -> "Run":
+    from nolana.runs.recipe import task_of
+    from nolana.runs.run import Run
+
     stream = open_labelled(source, options, task_of(estimator))
     check_width(stream, estimator)
     return Run(stream, estimator, scoring.new_evaluation(), options.to_save)

@@ -1,16 +1,20 @@
 """A run from the first row of a source."""
 
+from typing import TYPE_CHECKING
+
 from nolana.errors import StreamError
-from nolana.runs.recipe import Recipe
-from nolana.runs.run import Run
-from nolana.runs.score import Scoring
 from nolana.runs.source import open_labelled
 from nolana.streams import SourceOptions
+
+if TYPE_CHECKING:
+    from nolana.runs.recipe import Recipe
+    from nolana.runs.run import Run
+    from nolana.runs.score import Scoring
 
 __all__ = ["start"]
 
 
-def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring) -> Run:
+def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring") -> "Run":
     """A new run; the task is inferred from the labels of the first block where the recipe has none.
 
     Examples
@@ -26,6 +30,8 @@ def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring)
     >>> run.task, run.rows, run.evaluation.metrics["accuracy"] > 0.85
     ('classification', 700, True)
     """
+    from nolana.runs.run import Run  # a prediction loads this module, and needs no run
+
     recipe.check_new()
     evaluation = scoring.new_evaluation()
     stream = open_labelled(source, options, recipe.task)
