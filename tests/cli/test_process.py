@@ -1,5 +1,6 @@
 """No tracebacks and no hangs: streams that are closed or full, Ctrl-C, paths that are no files, endless lines."""
 
+import json
 import os
 import resource
 import signal
@@ -170,6 +171,7 @@ def test_a_fifo_or_a_directory_is_no_model_file_and_nobody_waits_for_it(folder):
         assert done.code == 1
         assert "this is a pipe or a device, not a model file" in done.err
     assert fifo.is_fifo()
+    assert not list(folder.glob(".*lock"))
 
 
 def test_predictions_go_through_a_fifo_and_do_not_replace_it(folder):
@@ -238,22 +240,42 @@ def peak_memory():
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize(("name", "row"), [("csv", b"%d,%d\n"), ("jsonl", b'{"a": %d, "y": %d}\n')])
-def test_an_endless_line_in_a_pipe_is_an_invalid_row(tmp_path, name, row, first):
+ROWS = {"csv": b"%d,%d\n", "jsonl": b'{"a": %d, "y": %d}\n', "libsvm": b"1 1:%d 2:%d\n"}
+
+
+def with_endless_line(name, first, endless):
+    """50 rows, an endless line and 50 rows, or first the line."""
+    rows = [ROWS[name] % (i, i % 2) for i in range(50)]
+    return [b"a,y\n"] * (name == "csv") + ([] if first else rows) + [*endless, b"\n", *rows]
+
+
+def test_an_endless_line_in_a_pipe_is_an_invalid_row(tmp_path):
     """100 MB, in linear time and bounded memory."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    rows = [row % (i, i % 2) for i in range(50)]
-    endless = [b"x" * (1 << 20)] * 100
-    parts = [b"a,y\n"] * (name == "csv") + ([] if first else rows) + [*endless, b"\n", *rows]
-    words = ("learn", "-", "--format", name, "--model", tmp_path / "m", *FAST, "--on-bad-row", "skip", "--json")
+    words = ("learn", "-", "--format", "csv", "--model", tmp_path / "m", *FAST, "--on-bad-row", "skip", "--json")
     child = start(*words, folder=tmp_path, stdin=pipe, before=peak_memory)
-    feed(pipe, parts)
+    feed(pipe, with_endless_line("csv", False, [b"x" * (1 << 20)] * 100))
     done = wait(child, tmp_path)
     assert done.code == 0, done.err
-    assert nolana.load(tmp_path / "m").n_rows_ == 50 if first else 100
-    assert '"format": 1' in done.out
+    assert nolana.load(tmp_path / "m").n_rows_ == 100
+    assert json.loads(done.out)["bad_rows"] == {"format": 1}
+
+
+@pytest.mark.parametrize("length", [3 << 16, 1 << 16, (1 << 16) + 1])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("name", ROWS)
+def test_an_endless_line_is_left_out_wherever_it_is(tmp_path, monkeypatch, name, first, length):
+    monkeypatch.setattr("nolana.streams.text.Text.longest", 1 << 16)
+    monkeypatch.setattr("nolana.streams.sources.LONGEST_ROW", 1 << 16)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=feed, args=(pipe, with_endless_line(name, first, [b"x" * length])))
+    writer.start()
+    with open(pipe, "rb") as file, nolana.streams.open(file, format=name, on_bad_row="skip", labels="int") as stream:
+        assert len(stream.gather()[0]) == (50 if first else 100)
+        assert stream.bad_rows == 1
+    writer.join(60)
 
 
 def test_an_endless_line_is_an_error_by_default(tmp_path, monkeypatch):

@@ -58,6 +58,7 @@ def test_a_source_that_was_learned_needs_again(two, name):
     assert done.code == 0
     assert "nothing new: its rows were learned before; --again learns them once more" in done.out
     assert (two / "m").read_bytes() == before
+    assert "b.csv, finished; 1 other before" in call("inspect", two / "m", folder=two).out
     assert new_rows(two / name, two / "m", "--again", folder=two) == 300
     assert new_rows(two / name, two / "m", folder=two) == 0
 

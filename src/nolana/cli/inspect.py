@@ -58,7 +58,9 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "run", "none: saved without a source and a score"
         return
     yield "score", scores(run["score"], run["recent_score"], run["recent_rows"], run["scored_rows"])
-    yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}")
+    before = len(run["sources_before"])
+    others = f"; {before:,} other{'s' * (before > 1)} before" if before else ""
+    yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}") + others
     if run["bad_rows"]:
         yield "bad rows", bad_rows(run["bad_rows"])
 

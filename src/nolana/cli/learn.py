@@ -49,6 +49,8 @@ def execute(
         interval = Interval.of_text(every)
     with blame_option("--model"):
         check_writable(model)
+    if model.exists() and not model.is_file():
+        modelfile.read(model)  # raises: this is no model file, and gets no lock
     options = SourceOptions(**({"last_line": "leave"} | options.specified))
     with exit_on_signals(), ModelLock(model, _note):
         checkpoints = Checkpoints(model, interval)

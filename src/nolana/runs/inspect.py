@@ -83,6 +83,7 @@ class Inspection:
         return {
             "source": saved.source,
             "finished": saved.finished,
+            "sources_before": [each.source for each in saved.learned],
             "line": saved.stream["position"]["line"],
             "columns": None if plan.columns is None else {str(c.column): c.kind for c in plan.columns},
             "target": plan.target,

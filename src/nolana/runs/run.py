@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.errors import StreamError
+from nolana.errors import ModelFileError, StreamError
 from nolana.evaluate import Evaluation, Progress
 from nolana.methods import method_of
 from nolana.metrics import Predictions
@@ -117,7 +117,7 @@ class Run:
         except Stopped:
             pass
         except ValueError as error:
-            if isinstance(error, StreamError) or self._block is None:
+            if isinstance(error, StreamError | ModelFileError) or self._block is None:
                 raise
             lines = self._block.lines
             place = f"{self.stream.name}, lines {lines[0]:,} to {lines[-1]:,}"

@@ -79,8 +79,8 @@ class Text:
     def _read(self) -> None:
         """Reads at least as much as the window has, so that a row without an end costs linear time."""
         rest = self.data[self.start :]
-        size = max(self.chunk_bytes, min(len(rest), self.longest + 1 - len(rest)))
-        read, final = self.source.read_piece(size, len(rest), after=f" after line {self.line}")
+        wanted = min(len(rest), self.longest + 1 - len(rest))  # no more than shows that a row is too long
+        read, final = self.source.read_piece(max(self.chunk_bytes, wanted), wanted, after=f" after line {self.line}")
         if len(self._head) < SKETCHED:
             self._head = (self._head + read)[:SKETCHED]
         self._passed = (self._passed + self.data[max(0, self.start - CHECKED) : self.start])[-CHECKED:]
@@ -105,7 +105,7 @@ class Text:
     def read_lines(self, lines: int) -> None:
         """Reads until the window has so many line ends, or a line is too long, or the text ends."""
         count = self.line_ends()
-        while count < lines and not self.final and len(self.data) - self.data.rfind(b"\n") <= self.longest:
+        while count < lines and not self.final and len(self.data) - self.data.rfind(b"\n") - 1 <= self.longest:
             known = len(self.data) - self.start
             self._read()
             count += self.data.count(b"\n", known)
