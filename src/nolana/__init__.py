@@ -8,8 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-if os.path.basename(sys.argv[0]) != "nolana":  # the command loads it later, when it handles Ctrl-C
-    import numpy as _numpy  # noqa: F401
+if [os.path.basename(name) for name in getattr(sys, "argv", [])[:1]] != ["nolana"]:
+    import numpy as _numpy  # noqa: F401  (the command loads it later, when it handles Ctrl-C)
 
 if TYPE_CHECKING:
     from nolana import baselines, datasets, errors, evaluate, experts, rivals, streams
