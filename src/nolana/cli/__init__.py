@@ -14,8 +14,8 @@ EXTRA = ("matplotlib", "rich", "typer")
 
 def main() -> None:
     """Run ``nolana`` with the arguments of the process, and exit."""
-    prepare_process()
     try:
+        prepare_process()
         from nolana.cli.app import run
 
         code = run()

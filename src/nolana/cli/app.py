@@ -40,11 +40,12 @@ def run() -> int:
     except NolanaError as error:
         return _print_error(str(error), 2)
     except OSError as error:
-        return _os_error(output_error() or error)
+        unwritten = output_error()
+        return _os_error(error) if unwritten is None else _output_error(unwritten)
     except SystemExit as end:  # so typer and rich end a process whose output nobody reads
         if not isinstance(end.__context__, BrokenPipeError):
             raise
-        return _os_error(end.__context__)
+        return _output_error(end.__context__)
     except MemoryError as error:
         return _print_error(f"there is not enough memory: {error}".removesuffix(": "), 1)
     except Exception as error:
@@ -53,16 +54,22 @@ def run() -> int:
             raise
         return _print_error(error.format_message(), 2)
     if (unwritten := output_error()) is not None:
-        return _os_error(unwritten)
+        return _output_error(unwritten)
     return code if isinstance(code, int) else 0
 
 
-def _os_error(error: OSError) -> int:
+def _output_error(error: OSError) -> int:
+    """Standard output could not be written."""
     if isinstance(error, BrokenPipeError):
         discard_output()
         return 141
-    place = "cannot write to standard output" if error.filename is None else os.fsdecode(error.filename)
-    return _print_error(f"{place}: {error.strerror or error}", 1)
+    return _print_error(f"cannot write to standard output: {error.strerror or error}", 1)
+
+
+def _os_error(error: OSError) -> int:
+    """A file could not be read or written."""
+    place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return _print_error(f"{place}{error.strerror or error}", 1)
 
 
 def _print_error(message: str, code: int) -> int:

@@ -68,6 +68,9 @@ class Bytes:
                     count += len(more)
                 data = b"".join(parts)
         except Exception as error:
+            if self.compression is None and isinstance(error, OSError):
+                what = f"it cannot be read{after}: {error.strerror or error}"
+                raise StreamError(f"{self.path}: {what}", path=self.path) from error
             if self.compression is None or not is_damage(error):
                 raise
             what = f"the {self.compression.name} data is damaged or cut off{after}: {error}"
