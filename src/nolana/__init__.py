@@ -3,13 +3,13 @@
 ``import nolana`` loads NumPy and nothing heavier; everything else comes when it is first used.
 """
 
+from nolana._command import IS_COMMAND  # isort: skip  (it handles Ctrl-C while the rest is loaded)
+
 import importlib
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
-if [os.path.basename(name) for name in getattr(sys, "argv", [])[:1]] != ["nolana"]:
-    import numpy as _numpy  # noqa: F401  (the command loads it later, when it handles Ctrl-C)
+if not IS_COMMAND:
+    import numpy as _numpy  # noqa: F401
 
 if TYPE_CHECKING:
     from nolana import baselines, datasets, errors, evaluate, experts, rivals, streams

@@ -86,10 +86,12 @@ def test_closed_standard_input_is_named(folder):
 
 
 AT_ONCE = """
+import signal
 import sys
 sys.argv[0] = "nolana"
 import nolana.cli
 assert "numpy" not in sys.modules  # Ctrl-C is handled before anything heavy is loaded
+assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
 prepare = nolana.cli.prepare_process
 nolana.cli.prepare_process = lambda: (prepare(), print(flush=True))
 nolana.cli.main()
