@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import sys
 
 
 def die_in_third_write(at):
@@ -32,3 +33,22 @@ def become_nobody():
     """Give up the rights of root, for which every directory is writable."""
     if os.geteuid() == 0:
         os.setuid(65534)
+
+
+def fill(number):
+    """Standard output (1) or error (2) is a disk that is full."""
+    os.dup2(os.open("/dev/full", os.O_WRONLY), number)
+
+
+def close_streams(*numbers):
+    """Standard input (0), output (1) or error (2) are closed, as by ``<&-``."""
+    for number in numbers:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+
+
+def lose_reader():
+    """Nobody reads what is written to standard output."""
+    read, write = os.pipe()
+    os.close(read)
+    os.dup2(write, 1)

@@ -3,10 +3,13 @@
 ``import nolana`` loads NumPy and nothing heavier; everything else comes when it is first used.
 """
 
+from nolana._command import IS_COMMAND  # isort: skip  (it handles Ctrl-C while the rest is loaded)
+
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as _numpy  # noqa: F401  (the one thing that is loaded at once)
+if not IS_COMMAND:
+    import numpy as _numpy  # noqa: F401
 
 if TYPE_CHECKING:
     from nolana import baselines, datasets, errors, evaluate, experts, rivals, streams

@@ -6,6 +6,7 @@ NolanaError
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
 ├── MissingExtraError       something optional is not installed; the message names the extra
 ├── ModelFileError          a model file cannot be written, or is invalid
+│   └── LockedError         another process learns into it
 └── StreamError             a source cannot be read, or a row of it is invalid
     └── OtherSourceError    a source is not the one to resume
 ReferenceBackendWarning     the compiled core is missing; NumPy is used
@@ -18,6 +19,7 @@ __all__ = [
     "ConflictError",
     "DataError",
     "DivergenceWarning",
+    "LockedError",
     "MissingExtraError",
     "ModelFileError",
     "NolanaError",
@@ -46,6 +48,10 @@ class DataError(NolanaError):
 
 class ModelFileError(NolanaError, ValueError):
     """A model file that cannot be written or read; says which file, where in it, and what was expected."""
+
+
+class LockedError(ModelFileError):
+    """Another process learns into the model file; the message names it, and what to do."""
 
 
 class MissingExtraError(NolanaError, ImportError):

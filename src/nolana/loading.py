@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from nolana import estimators, modelfile, rivals
+from nolana import estimators, modelfile
 from nolana.errors import ModelFileError
 from nolana.estimators.records import estimator_of
 from nolana.modelfile.node import Node
@@ -19,9 +19,16 @@ SECTION = "estimator"
 @functools.cache
 def classes() -> dict[str, Any]:
     """Every class that a file may name."""
+    from nolana import rivals  # most files need none of them
+
     methods = rivals.catalogue().values()
     kinds = [kind for method in methods for kind in (method.classifier, method.regressor) if kind is not None]
-    return {kind.__name__: kind for kind in (*(getattr(estimators, name) for name in estimators.__all__), *kinds)}
+    return own_classes() | {kind.__name__: kind for kind in kinds}
+
+
+def own_classes() -> dict[str, Any]:
+    """The estimators of nolana itself."""
+    return {name: getattr(estimators, name) for name in estimators.__all__}
 
 
 def load(path: str | os.PathLike[str], **objects: Any) -> Any:
@@ -62,5 +69,6 @@ def _estimator(sections: dict[str, Tree], objects: Mapping[str, Any]) -> Any:
     if SECTION not in sections:
         raise ModelFileError(f"there is no estimator in it, only {', '.join(sections) or 'nothing'}")
     node = Node(sections[SECTION], SECTION)
-    name = node["class"].text(classes())
-    return estimator_of(classes()[name], node, objects)
+    own = own_classes()
+    known = own if node["class"].value in list(own) else classes()
+    return estimator_of(known[node["class"].text(known)], node, objects)

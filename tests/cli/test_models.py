@@ -336,7 +336,7 @@ def test_each_row_of_a_pipe_is_printed_at_once_and_ctrl_c_saves(tmp_path):
     assert json.loads(more.stdout.splitlines()[-1])["summary"]["rows"] == 21
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_in_a_file_the_model_is_saved_and_resumed(tmp_path, number):
     source, model = write(tmp_path / "s.csv", 30_000), tmp_path / "m"
     words = ("learn", source, "--model", model, "--checkpoint-every", "100", "--target", "kind")

@@ -5,6 +5,8 @@ A module is loaded when its command runs. typer, rich and matplotlib come with t
 
 import sys
 
+from nolana.cli.process import INTERRUPTED, prepare_process
+
 __all__ = ["main"]
 
 EXTRA = ("matplotlib", "rich", "typer")
@@ -13,9 +15,12 @@ EXTRA = ("matplotlib", "rich", "typer")
 def main() -> None:
     """Run ``nolana`` with the arguments of the process, and exit."""
     try:
+        prepare_process()
         from nolana.cli.app import run
 
         code = run()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except ImportError as missing:
         package = (missing.name or "").partition(".")[0]
         if package not in EXTRA:

@@ -1,5 +1,6 @@
 """The commands of ``nolana``: their names and options; the work is in the module of the same name."""
 
+import os
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,12 +10,15 @@ import typer
 import nolana
 from nolana.cli.models import READ, models
 from nolana.cli.options import Group, with_groups, words_of_command_line
+from nolana.cli.process import INTERRUPTED, discard_output, output_error
+from nolana.cli.values import convert_plain_values
 from nolana.errors import ModelFileError, NolanaError, StreamError
 from nolana.streams import SourceOptions
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 invalid data, an invalid model file, or a file that cannot be written; 2 an invalid command "
-    "line; 130 and 143 interrupted by Ctrl-C and SIGTERM, the model is saved; 141 the output pipe was closed."
+    "line; 129, 130 and 143 interrupted by SIGHUP, Ctrl-C and SIGTERM, the model is saved; 141 the output pipe was "
+    "closed."
 )
 COMPARE_OPTIONS = ("target", "ignore", "keep_column", "categories", "missing", "encoding", "decimal", "comment")
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
@@ -28,25 +32,54 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def run() -> int:
     """Run the command of the process and return its exit code; an error is one line."""
+    convert_plain_values()
     warnings.showwarning = _print_warning
     try:
         code = app(prog_name="nolana", standalone_mode=False)
     except typer.Abort:
-        return 130
+        return INTERRUPTED
     except (ModelFileError, StreamError) as error:
         return _print_error(str(error), 1)
     except NolanaError as error:
         return _print_error(str(error), 2)
+    except OSError as error:
+        unwritten = output_error()
+        return _os_error(error) if unwritten is None else _output_error(unwritten)
+    except SystemExit as end:  # so typer and rich end a process whose output nobody reads
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        return _output_error(end.__context__)
+    except MemoryError as error:
+        return _print_error(f"there is not enough memory: {error}".removesuffix(": "), 1)
     except Exception as error:
         # typer has moved the class of these errors between modules; its method is as old as typer.
         if not hasattr(error, "format_message"):
             raise
         return _print_error(error.format_message(), 2)
+    if (unwritten := output_error()) is not None:
+        return _output_error(unwritten)
     return code if isinstance(code, int) else 0
 
 
+def _output_error(error: OSError) -> int:
+    """Standard output could not be written."""
+    if isinstance(error, BrokenPipeError):
+        discard_output()
+        return 141
+    return _print_error(f"cannot write to standard output: {error.strerror or error}", 1)
+
+
+def _os_error(error: OSError) -> int:
+    """A file could not be read or written."""
+    place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return _print_error(f"{place}{error.strerror or error}", 1)
+
+
 def _print_error(message: str, code: int) -> int:
-    typer.echo("nolana: " + " ".join(words_of_command_line(message).split()), err=True)
+    try:
+        typer.echo("nolana: " + " ".join(words_of_command_line(message).split()), err=True)
+    except OSError:  # standard error cannot be written; the code remains
+        discard_output(2)
     return code
 
 

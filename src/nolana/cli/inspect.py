@@ -8,8 +8,8 @@ import typer
 
 from nolana import plot as pictures
 from nolana.cli.options import blame_option, exit_when_unread
-from nolana.cli.output import json_text
-from nolana.cli.summary import bad_rows, columns, drift, experts, labels, memory, print_lines, scores
+from nolana.cli.output import bad_rows, json_text
+from nolana.cli.summary import columns, drift, experts, labels, memory, print_lines, scores
 from nolana.runs import Inspection
 
 MOST_COLUMNS = 12
@@ -58,7 +58,9 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "run", "none: saved without a source and a score"
         return
     yield "score", scores(run["score"], run["recent_score"], run["recent_rows"], run["scored_rows"])
-    yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}")
+    before = len(run["sources_before"])
+    others = f"; {before:,} other{'s' * (before > 1)} before" if before else ""
+    yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}") + others
     yield from columns(run)
     if run["bad_rows"]:
         yield "bad rows", bad_rows(run["bad_rows"])

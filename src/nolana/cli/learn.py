@@ -15,7 +15,20 @@ from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
 from nolana.errors import StreamError
 from nolana.options import declared
-from nolana.runs import Checkpoints, Interval, Recipe, Run, ScoredBlock, Scoring, SourceOptions, Stop, resume, start
+from nolana.runs import (
+    Checkpoints,
+    Interval,
+    ModelLock,
+    Recipe,
+    Run,
+    ScoredBlock,
+    Scoring,
+    SourceOptions,
+    Stop,
+    exit_on_signals,
+    resume,
+    start,
+)
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.source import CHANGEABLE
 
@@ -27,7 +40,7 @@ def execute(
     recipe: Recipe,
     scoring: Scoring,
     *,
-    every: str | None,
+    every: str,
     fresh: bool,
     again: bool,
     leave_rest: bool,
@@ -36,36 +49,46 @@ def execute(
 ) -> None:
     """Learn, write the model, print the summary."""
     with blame_option("--checkpoint-every"):
-        checkpoints = Checkpoints(model, None if every is None else Interval.of_text(every))
+        interval = Interval.of_text(every)
     with blame_option("--model"):
         check_writable(model)
-    with blame_source(source):
-        if fresh and model.exists():
-            modelfile.read(model)  # only a model file is overwritten, never other data
-        if fresh or not model.exists():
-            run, saved = start(source, options, recipe, scoring), None
-        else:
-            run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
-    begun = time.monotonic()
-    with one_blas_thread(), Stop() as stop, live_view(quiet=each and sys.stdout.isatty()) as view:
-        printer = _Printer(as_json, stop) if each else None
-        try:
-            run.process(stop=stop, checkpoints=checkpoints, on_block=view, on_predictions=printer)
-        except StreamError as error:
-            raise _after_saving(error, run, checkpoints) from error
-    nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
-    if not nothing_new:
-        checkpoints.write(run)
+    if model.exists() and not model.is_file():
+        modelfile.read(model)  # raises: this is no model file, and gets no lock
+    options = SourceOptions(**({"last_line": "leave"} | options.specified))
+    with exit_on_signals(), ModelLock(model, _note):
+        checkpoints = Checkpoints(model, interval)
+        with blame_source(source):
+            if fresh and model.exists():
+                modelfile.read(model)  # only a model file is overwritten, never other data
+            if fresh or not model.exists():
+                run, saved = start(source, options, recipe, scoring), None
+            else:
+                run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
+        begun = time.monotonic()
+        with one_blas_thread(), Stop() as stop:
+            printer = _Printer(as_json, stop) if each else None
+            with live_view(quiet=each and sys.stdout.isatty()) as view:
+                try:
+                    run.process(stop=stop, checkpoints=checkpoints, on_block=view, on_predictions=printer)
+                except StreamError as error:
+                    raise _after_saving(error, run, checkpoints) from error
+            nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
+            if not nothing_new:
+                checkpoints.write(run)
     facts = {"model": str(model)} | summary(run, time.monotonic() - begun, stop)
     with exit_when_unread():
-        if printer is not None and printer.broken:
-            raise BrokenPipeError
+        if printer is not None and printer.error is not None:
+            raise printer.error
         if as_json:
             typer.echo(json_text({"summary": facts}) if each else json_text(facts, 2))
         else:
             print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", lines(facts), stderr=each)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
+
+
+def _note(text: str) -> None:
+    typer.echo(f"nolana: {text}", err=True)
 
 
 def _after_saving(error: StreamError, run: Run, checkpoints: Checkpoints) -> StreamError:
@@ -88,24 +111,24 @@ def remedy_after_saving(message: str) -> str:
 
 
 class _Printer:
-    """Prints each prediction; when the reader closes the pipe, learning stops too."""
+    """Prints each prediction; when the reader closes the pipe, or the disk is full, learning stops too."""
 
     def __init__(self, as_json: bool, stop: Stop) -> None:
         self._rows = JsonRows(sys.stdout) if as_json else CsvRows(sys.stdout, lines=True)
         self._stop = stop
-        self.broken = False
+        self.error: OSError | None = None
 
     def __call__(self, scored: ScoredBlock) -> None:
         """Some rows."""
-        if self.broken:
+        if self.error is not None:
             return
         rows = scored.predictions
         known, predicted = rows.known.tolist(), rows.predicted.tolist()
         predictions = [label if is_known else None for label, is_known in zip(predicted, known, strict=True)]
         try:
             self._rows.write(scored.block.lines, {"prediction": predictions, "label": rows.truth.tolist()})
-        except BrokenPipeError:
-            self.broken = True
+        except OSError as error:
+            self.error = error
             self._stop.request()
 
 
@@ -113,4 +136,6 @@ def _outcome(facts: dict[str, Any]) -> str:
     if not facts["finished"]:
         why = f"interrupted by {facts['interrupted']}" if facts["interrupted"] else "stopped"
         return f"{why}; the same command resumes at line {facts['line']:,}"
-    return "learned to the end" if facts["new_rows"] else "nothing new"
+    if facts["new_rows"]:
+        return "learned to the end"
+    return "nothing new: its rows were learned before; --again learns them once more"

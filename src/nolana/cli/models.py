@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from nolana._sklearn import use_stand_ins
 from nolana.cli.learner import LearnerOptions
 from nolana.cli.options import Group, blame_option, with_groups
 from nolana.streams import SourceOptions
@@ -45,8 +46,8 @@ def learn(
     options: Options,
     learner: Learner,
     checkpoint_every: Annotated[
-        str | None, typer.Option(metavar="ROWS|TIME", help="Save the model after so many rows, or 30s, 5m, 1h.")
-    ] = None,
+        str, typer.Option(metavar="ROWS|TIME", help="Save the model after so many rows, or 30s, 5m, 1h.")
+    ] = "30s",
     fresh: Annotated[bool, typer.Option("--fresh", help="Start a new model even if the file exists.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Learn a finished source once more.")] = False,
     leave_rest: Annotated[
@@ -94,6 +95,7 @@ def predict(
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the rows of a source; columns are matched by name, and labels are not needed."""
+    use_stand_ins()  # before the estimators are loaded
     from nolana.cli.predict import execute
 
     execute(source, model, options, out=out, proba=proba, as_json=json)

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 
 from nolana.cli.learner import LearnerOptions
+from nolana.cli.process import discard_output
 from nolana.errors import NolanaError
 from nolana.options import Option, Options, declared
 from nolana.streams import SourceOptions
@@ -128,7 +128,7 @@ def exit_when_unread() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards the rest of the buffer
+        discard_output()
         raise typer.Exit(141) from None
 
 

@@ -5,13 +5,13 @@ import io
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CsvRows", "JsonRows", "json_text"]
+__all__ = ["CsvRows", "JsonRows", "bad_rows", "json_text", "new_categories", "new_columns"]
 
 Columns = dict[str, list[Any]]
 Probabilities = dict[str, list[float]]
@@ -32,6 +32,21 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def bad_rows(reasons: Mapping[str, int]) -> str:
+    """Number of invalid rows that were left out, by reason."""
+    return f"{sum(reasons.values()):,} left out (" + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ")"
+
+
+def new_columns(rows: Mapping[str, int]) -> str:
+    """Columns that the first block did not have, and in how many rows they were."""
+    return ", ".join(f"{name} in {count:,} row{'s' * (count > 1)}" for name, count in rows.items()) + ", left out"
+
+
+def new_categories(rows: Mapping[str, int]) -> str:
+    """Columns of text, and how many rows had a text that has no column of its own."""
+    return ", ".join(f"{name}: {count:,} row{'s' * (count > 1)} with other texts" for name, count in rows.items())
 
 
 def plain(value: Any) -> Any:

@@ -3,20 +3,18 @@
 import contextlib
 import os
 import secrets
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import typer
 
 from nolana._threads import one_blas_thread
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
-from nolana.cli.output import CsvRows, JsonRows
-from nolana.cli.summary import bad_rows, new_categories, new_columns
-from nolana.runs import Predictor, SourceOptions
+from nolana.cli.output import CsvRows, JsonRows, bad_rows, new_categories, new_columns
+from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
 
 
@@ -29,7 +27,7 @@ def execute(source: str, model: Path, options: SourceOptions, *, out: Path | Non
         raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="--model")
     with blame_source(source):
         predictor = Predictor(model, source, options, probabilities=proba)
-    with exit_when_unread(), one_blas_thread(), predictor, _exit_on_sigterm(), _file(out) as file:
+    with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _file(out) as file:
         # Where rows may be left out, line numbers identify the others.
         rows = JsonRows(file) if as_json else CsvRows(file, lines=options.on_bad_row != "error")
         for block in predictor:
@@ -44,9 +42,13 @@ def execute(source: str, model: Path, options: SourceOptions, *, out: Path | Non
 
 @contextmanager
 def _file(out: Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that is created as a whole when all is written."""
+    """Standard output, or a file that is created as a whole when all is written; a pipe or device is written to."""
     if out is None:
         yield sys.stdout
+        return
+    if out.exists() and not out.is_file():
+        with out.open("w", encoding="utf-8", newline="") as file:
+            yield file
         return
     target = Path(os.path.realpath(out))
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
@@ -61,17 +63,3 @@ def _file(out: Path | None) -> Iterator[TextIO]:
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()
-
-
-@contextmanager
-def _exit_on_sigterm() -> Iterator[None]:
-    """SIGTERM ends the process with code 143, after the temporary file is removed."""
-
-    def end(number: int, _: Any) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

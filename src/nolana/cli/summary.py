@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from nolana.cli.output import bad_rows, new_categories, new_columns
 from nolana.estimators.stream import StreamModel, memory_of
 from nolana.metrics import IN_PER_CENT
 from nolana.runs import Run, Stop, resident_bytes
@@ -47,11 +48,6 @@ def labels(classes: list[Any]) -> str:
     return f"{len(classes)} classes: {first}"
 
 
-def bad_rows(reasons: Mapping[str, int]) -> str:
-    """Number of invalid rows that were left out, by reason."""
-    return f"{sum(reasons.values()):,} left out (" + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ")"
-
-
 def columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The columns that are not learned, and the texts without a column of their own."""
     if facts["left_out"]:
@@ -60,16 +56,6 @@ def columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "new", new_columns(facts["new_columns"])
     if facts["new_categories"]:
         yield "categories", new_categories(facts["new_categories"])
-
-
-def new_columns(rows: Mapping[str, int]) -> str:
-    """Columns that the first block did not have, and in how many rows they were."""
-    return ", ".join(f"{name} in {count:,} row{'s' * (count > 1)}" for name, count in rows.items()) + ", left out"
-
-
-def new_categories(rows: Mapping[str, int]) -> str:
-    """Columns of text, and how many rows had a text that has no column of its own."""
-    return ", ".join(f"{name}: {count:,} row{'s' * (count > 1)} with other texts" for name, count in rows.items())
 
 
 def experts(records: list[dict[str, Any]], task: str) -> Iterator[tuple[str, str]]:
@@ -123,6 +109,7 @@ def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
         "new_columns": run.stream.new_columns,
         "new_categories": run.stream.new_categories,
         "bad_rows": run.stream.bad_rows_by_reason,
+        "unfinished_line": run.stream.unfinished_line if run.finished else None,
         "seconds": round(seconds, 3),
         "rows_per_second": round(run.new_rows / seconds) if seconds else None,
         "resident_bytes": resident_bytes(),
@@ -146,15 +133,25 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from columns(facts)
     if facts["bad_rows"]:
         yield "bad rows", bad_rows(facts["bad_rows"])
+    if facts["unfinished_line"] is not None:
+        line = f"line {facts['unfinished_line']:,}"
+        yield "last line", f"{line} has no line end and is left for the next run; --last-line take learns it now"
     if facts["new_rows"]:
         yield "time", f"{facts['seconds']:.2f} s, {facts['rows_per_second']:,} rows/s"
+
+
+class _Console(Console):
+    """A console that leaves it to the command what happens when the reader of its output is gone."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def print_lines(
     title: str, pairs: Iterable[tuple[str, str]], picture: Path | None = None, *, stderr: bool = False
 ) -> None:
     """A title, names and values, and the file of a picture."""
-    console = Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
+    console = _Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
     console.print(title, style="bold")
     for name, text in [*pairs, *([] if picture is None else [("picture", str(picture))])]:
         console.print(f"{name:<{NAME_WIDTH}}{text}")
@@ -169,17 +166,24 @@ def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
         return
     begun = refreshed = time.monotonic()
     pause = REFRESH
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    live = Live(console=console, auto_refresh=False, transient=True)
 
-        def refresh(run: Run) -> None:
-            nonlocal refreshed, pause
-            now = time.monotonic()
-            if now - refreshed >= pause:
+    def refresh(run: Run) -> None:
+        nonlocal refreshed, pause
+        now = time.monotonic()
+        if now - refreshed >= pause:
+            with suppress(OSError):  # the terminal was closed; the run is not
                 live.update(_picture(run, now - begun), refresh=True)
-                refreshed = time.monotonic()
-                pause = max(REFRESH, (refreshed - now) / LARGEST_SHARE)  # reading the experts of a large model is slow
+            refreshed = time.monotonic()
+            pause = max(REFRESH, (refreshed - now) / LARGEST_SHARE)  # reading the experts of a large model is slow
 
+    try:
+        with suppress(OSError):
+            live.start()
         yield refresh
+    finally:
+        with suppress(OSError):
+            live.stop()
 
 
 def _picture(run: Run, seconds: float) -> Group:

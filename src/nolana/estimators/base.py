@@ -9,11 +9,9 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from nolana import modelfile
+from nolana._sklearn import BaseEstimator, check_is_fitted, check_random_state
 from nolana.errors import ModelFileError
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.parameters import integer

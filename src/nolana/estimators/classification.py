@@ -5,9 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
+from nolana._sklearn import ClassifierMixin, available_if
 from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, validate_data
 
 from nolana._backend import engine
+from nolana._sklearn import check_array, validate_data
 from nolana.learners.landmark import ROWS_PER_LOCK
 
 Array = NDArray[np.float64]

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
+from nolana._sklearn import check_classification_targets, column_or_1d
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from nolana import reference, specs
+from nolana._sklearn import NotFittedError
 from nolana.errors import ModelFileError
 from nolana.estimators.parameters import sets_of
 from nolana.experts import ExpertSet

@@ -4,9 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, column_or_1d
 
+from nolana._sklearn import RegressorMixin, check_array, column_or_1d
 from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (

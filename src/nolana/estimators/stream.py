@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
+from nolana._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.class_weights import ClassCounts, class_weight_of
 from nolana.estimators.classification import OnlineClassifier

@@ -4,9 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from nolana._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from nolana.errors import ModelFileError
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.model import LandmarkEstimator

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from nolana.reference.inverse import inverted
@@ -84,7 +83,9 @@ def rekernel(state: State, before: Array, after: Array, ridge: float, prior: flo
         values, vectors = np.linalg.eigh((white + white.T) / 2)
         evidence = 1 / np.clip(values, 1e-12 * prior, prior) - 1 / prior
         # v = L w = L' w' gives w = L^-1 L' w'.
-        onto = vectors.T @ scipy.linalg.solve_triangular(old, new, lower=True)
+        from scipy.linalg import solve_triangular  # loading SciPy takes longer than many commands
+
+        onto = vectors.T @ solve_triangular(old, new, lower=True)
         precision = np.eye(n) / prior + onto.T @ (evidence[:, None] * onto)
         if np.isfinite(precision).all():
             # At least 1/prior whatever rounding says, so the new covariance is at most the new prior.

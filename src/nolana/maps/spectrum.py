@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from nolana.reference.bounds import Iterations
@@ -188,7 +187,9 @@ def _roots(d: Array, z: Array, rho: float) -> tuple[Array, Array]:
     """The secular equation without deflation: roots, and orthonormal eigenvectors as columns."""
     n, norm = len(d), float(np.linalg.norm(z))
     roots = np.sqrt(d)
-    lasd4: Callable[..., tuple[Array, float, Array, int]] = scipy.linalg.lapack.dlasd4
+    from scipy.linalg.lapack import dlasd4  # loading SciPy takes longer than many commands
+
+    lasd4: Callable[..., tuple[Array, float, Array, int]] = dlasd4
     values, gaps = np.empty(n), np.empty((n, n))  # gaps[j, i] = d_j - lambda_i, without cancellation
     for i in range(n):
         below, root, above, info = lasd4(i, roots, z / norm, rho * norm * norm)

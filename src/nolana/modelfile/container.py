@@ -13,6 +13,7 @@ name, dtype and shape, and its bytes. Everything about sizes is checked against 
 import hashlib
 import json
 import os
+import stat
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -80,12 +81,20 @@ def unpacked(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
     """Sections, still as JSON has them, and the arrays."""
     place = os.fspath(path)
     try:
-        with open(path, "rb") as file:
-            return _read(file, os.fstat(file.fileno()).st_size)
+        with open(path, "rb", opener=_open_at_once) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise ModelFileError("this is a pipe or a device, not a model file")
+            return _read(file, found.st_size)
     except OSError as error:
         raise ModelFileError(f"cannot read {place}: {error.strerror or error}") from error
     except ModelFileError as error:
         raise ModelFileError(f"{place}: {error}") from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Does not wait until somebody writes into a FIFO."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _read(file: BinaryIO, size: int) -> tuple[Any, Arrays]:

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
+from nolana._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.parameters import choice, flag, integer, loss_of, number

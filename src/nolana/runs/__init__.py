@@ -2,24 +2,34 @@
 
 A run that is stopped at any moment, also by ``kill -9``, resumes from its last checkpoint and ends with the same file,
 byte for byte, as one that was never interrupted. The file has no times and no dates.
+
+The modules are loaded when they are first used, so that a prediction does not load what only learning needs.
 """
 
-from nolana.runs.checkpoints import Checkpoints, Interval, SavedRun
-from nolana.runs.inspect import Inspection
-from nolana.runs.predict import PredictedBlock, Predictor
-from nolana.runs.recipe import Recipe
-from nolana.runs.resident import resident_bytes
+import importlib
+from typing import TYPE_CHECKING, Any
+
+# The functions hide the modules of the same name, so they cannot wait.
 from nolana.runs.resume import resume
-from nolana.runs.run import Run, ScoredBlock
-from nolana.runs.score import Scoring
-from nolana.runs.signals import Stop
 from nolana.runs.start import start
-from nolana.streams import SourceOptions
+
+if TYPE_CHECKING:
+    from nolana.runs.checkpoints import Checkpoints, Interval, SavedRun
+    from nolana.runs.inspect import Inspection
+    from nolana.runs.lock import ModelLock
+    from nolana.runs.predict import PredictedBlock, Predictor
+    from nolana.runs.recipe import Recipe
+    from nolana.runs.resident import resident_bytes
+    from nolana.runs.run import Run, ScoredBlock
+    from nolana.runs.score import Scoring
+    from nolana.runs.signals import Stop, exit_on_signals
+    from nolana.streams import SourceOptions
 
 __all__ = [
     "Checkpoints",
     "Inspection",
     "Interval",
+    "ModelLock",
     "PredictedBlock",
     "Predictor",
     "Recipe",
@@ -29,7 +39,28 @@ __all__ = [
     "Scoring",
     "SourceOptions",
     "Stop",
+    "exit_on_signals",
     "resident_bytes",
     "resume",
     "start",
 ]
+
+_MODULES = {
+    "checkpoints": ("Checkpoints", "Interval", "SavedRun"),
+    "inspect": ("Inspection",),
+    "lock": ("ModelLock",),
+    "predict": ("PredictedBlock", "Predictor"),
+    "recipe": ("Recipe",),
+    "resident": ("resident_bytes",),
+    "run": ("Run", "ScoredBlock"),
+    "score": ("Scoring",),
+    "signals": ("Stop", "exit_on_signals"),
+    "source": ("SourceOptions",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

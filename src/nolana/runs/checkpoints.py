@@ -7,12 +7,17 @@ The section ``run`` of a model file:
     asked        the options of its columns that were specified
     stream       the state of the stream: columns, encoder, position
     evaluation   the state of the running score
+    learned      the sources before this one, if any: name and position of each, with checksums of what was learned
 """
 
 import os
 import re
+import signal
+import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,15 +30,20 @@ from nolana.streams.plan import Plan
 if TYPE_CHECKING:
     from nolana.runs.run import Run
 
-__all__ = ["SECTION", "Checkpoints", "Interval", "SavedRun", "check_writable", "read"]
+__all__ = ["SECTION", "Checkpoints", "Interval", "LearnedSource", "SavedRun", "check_writable", "read"]
 
 SECTION = "run"
+MOST_SOURCES = 1000  # that a model file remembers
+SHORTEST = 1e-3  # seconds until a timer ends; 0 would be never
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
 class Interval:
-    """After how many rows or seconds a checkpoint is written; neither: only at the end."""
+    """After how many rows or seconds a checkpoint is written; neither: only at the end.
+
+    The rows of one interval are all that ``kill -9`` can lose.
+    """
 
     rows: int | None = None
     seconds: float | None = None
@@ -84,11 +94,36 @@ class Checkpoints:
         ):
             self.write(run)
 
+    @contextmanager
+    def waiting(self, run: "Run") -> Iterator[None]:
+        """Within this context, where rows are waited for, the file is written when the interval has passed."""
+        seconds, main = self.every.seconds, threading.current_thread() is threading.main_thread()
+        rows = run.rows_before if self._rows is None else self._rows
+        if seconds is None or run.rows == rows or not main or not hasattr(signal, "setitimer"):
+            yield
+            return
+        # The handler runs between two reads: the block before is scored, and Python repeats the interrupted read.
+        before = signal.signal(signal.SIGALRM, lambda *_: self.write(run))
+        signal.setitimer(signal.ITIMER_REAL, max(SHORTEST, self._time + seconds - time.monotonic()))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
     def write(self, run: "Run") -> None:
         """Writes the file, as a whole or not at all."""
         run.save(self.path)
         self.written += 1
         self._rows, self._time = run.rows, time.monotonic()
+
+
+@dataclass(frozen=True)
+class LearnedSource:
+    """A source whose rows were learned up to a position; the position has checksums of them."""
+
+    source: str
+    position: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -100,10 +135,21 @@ class SavedRun:
     options: dict[str, Any]
     stream: dict[str, Any]
     evaluation: dict[str, Any]
+    learned: tuple[LearnedSource, ...] = ()
 
     def section(self) -> dict[str, Any]:
         """The section of the file."""
-        return {"asked" if name == "options" else name: value for name, value in self.__dict__.items()}
+        section = {"asked" if name == "options" else name: value for name, value in self.__dict__.items()}
+        section["learned"] = [asdict(each) for each in self.learned]
+        if not self.learned:
+            del section["learned"]
+        return section
+
+    def learned_before(self, resumed: LearnedSource | None = None) -> tuple[LearnedSource, ...]:
+        """The sources to remember when another one is learned: the last ones, without the one that is resumed."""
+        last = LearnedSource(self.source, self.stream["position"])
+        others = [each for each in self.learned if each is not resumed and each.position != last.position]
+        return (*others, last)[-MOST_SOURCES:]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
@@ -118,7 +164,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
 
 
 def _saved_run(node: Node, width: int) -> SavedRun:
-    fields = node.fields("source", "finished", "asked", "stream", "evaluation")
+    fields = node.fields("source", "finished", "asked", "stream", "evaluation", optional=("learned",))
     trees = {name: fields[name].entries() and fields[name].value for name in ("stream", "evaluation")}
     fields["asked"].entries()
     stream = fields["stream"]
@@ -131,7 +177,21 @@ def _saved_run(node: Node, width: int) -> SavedRun:
     if planned != width:  # also a bound on the memory of the encoder
         raise ModelFileError(f"{stream.place}/plan: {planned} columns of X, but the estimator has {width}")
     asked = fields["asked"].value
-    return SavedRun(fields["source"].text(), fields["finished"].flag(), asked, trees["stream"], trees["evaluation"])
+    learned = tuple(map(_learned_source, fields["learned"].items())) if "learned" in fields else ()
+    name, finished = fields["source"].text(), fields["finished"].flag()
+    return SavedRun(name, finished, asked, trees["stream"], trees["evaluation"], learned)
+
+
+def _learned_source(node: Node) -> LearnedSource:
+    fields = node.fields("source", "position")
+    position = fields["position"]
+    for name in ("rows", "offset", "line", "head", "tail"):
+        position[name].integer()
+    position["target"].flag()
+    if "lines" in position.entries():
+        for line in position["lines"].items():
+            line.integer()
+    return LearnedSource(fields["source"].text(), {name: entry.value for name, entry in position.entries().items()})
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -139,6 +199,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a directory, not a file to write")
+    if place.exists() and not place.is_file():
+        return  # a pipe or a device is written to, not replaced
     if not place.parent.is_dir():
         raise NotADirectoryError(f"there is no directory {str(place.parent)!r}; create it, or choose another one")
     if not os.access(place.parent, os.W_OK):

@@ -84,6 +84,7 @@ class Inspection:
         return {
             "source": saved.source,
             "finished": saved.finished,
+            "sources_before": [each.source for each in saved.learned],
             "line": saved.stream["position"]["line"],
             "columns": None if plan.columns is None else {column_title(c.column): c.kind for c in plan.columns},
             "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),

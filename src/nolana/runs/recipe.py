@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
+from nolana._sklearn import is_classifier
 from nolana.comparison import METRICS, infer_task
 from nolana.errors import ConflictError
 from nolana.estimators.stream import memory_of

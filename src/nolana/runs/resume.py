@@ -1,20 +1,18 @@
 """A run continued from its model file.
 
-Where the source is the one of the file, it is read from the first row that is not yet learned: the rest of an
-unfinished run, or the rows by which a file has grown. Rows of another source, or of a pipe, are new; but an unfinished
-run is left for another source only with ``leave_rest``.
+Where the source is the one of the file, or one that was learned before, under any name, it is read from the first row
+that is not yet learned: the rest of an unfinished run, or the rows by which a file has grown. A source that has changed
+since it was learned is refused. Rows of another source, or of a pipe, are new; but an unfinished run is left for
+another source only with ``leave_rest``.
 """
 
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError
-from nolana.runs.checkpoints import SavedRun, read
-from nolana.runs.recipe import Recipe, task_of
-from nolana.runs.run import Run
-from nolana.runs.score import Scoring
+from nolana.runs.checkpoints import LearnedSource, SavedRun, read
 from nolana.runs.source import (
     changes,
     check_options,
@@ -27,6 +25,11 @@ from nolana.runs.source import (
 from nolana.streams import SourceOptions, Stream
 from nolana.streams.plan import Plan
 
+if TYPE_CHECKING:
+    from nolana.runs.recipe import Recipe
+    from nolana.runs.run import Run
+    from nolana.runs.score import Scoring
+
 __all__ = ["resume"]
 
 T = TypeVar("T")
@@ -37,12 +40,12 @@ def resume(
     path: Path,
     source: str,
     options: SourceOptions,
-    recipe: Recipe,
-    scoring: Scoring,
+    recipe: "Recipe",
+    scoring: "Scoring",
     *,
     again: bool = False,
     leave_rest: bool = False,
-) -> tuple[Run, SavedRun | None]:
+) -> "tuple[Run, SavedRun | None]":
     """The run of a model file, and what the file has saved of it.
 
     Parameters
@@ -53,6 +56,8 @@ def resume(
     again : read a finished source once more from its beginning.
     leave_rest : leave an unfinished source for another one.
     """
+    from nolana.runs.run import Run  # a prediction loads this module, and needs no run
+
     estimator, saved = read(path)
     try:
         recipe.check(estimator)
@@ -63,34 +68,66 @@ def resume(
     except ConflictError as error:
         remedy = "leave it out, or start a new model with --fresh"
         raise ConflictError(f"{os.fspath(path)}: {error}; {remedy}") from error
-    stream = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
+    stream, learned = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
     changed = changes(options, Plan.from_dict(saved.stream["plan"]))
-    return Run(stream, estimator, evaluation, saved.options | changed), saved
+    return Run(stream, estimator, evaluation, saved.options | changed, learned=learned), saved
 
 
-def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: Scoring) -> Run:
+def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Scoring") -> "Run":
+    from nolana.runs.recipe import task_of
+    from nolana.runs.run import Run
+
     stream = open_labelled(source, options, task_of(estimator), "keep")
     check_width(stream, estimator)
     return Run(stream, estimator, scoring.new_evaluation(), options_to_save(options, stream))
 
 
-def _open(path: Path, source: str, options: SourceOptions, saved: SavedRun, *, again: bool, leave_rest: bool) -> Stream:
-    from_beginning = saved.stream | {"position": None}
+def _open(
+    path: Path, source: str, options: SourceOptions, saved: SavedRun, *, again: bool, leave_rest: bool
+) -> tuple[Stream, tuple[LearnedSource, ...]]:
+    """The stream, and the sources that were learned before it."""
+    from_beginning, before = saved.stream | {"position": None}, saved.learned_before()
     if saved.finished and again:
-        return open_resumed(source, options, from_beginning)
+        return open_resumed(source, options, from_beginning), before
     may_leave = saved.finished or leave_rest
-    if is_file(source):
-        origin = sys.stdin.buffer.tell() if source == "-" else 0
+    if not is_file(source):
+        if not may_leave and saved.source != "<stdin>":
+            raise _unfinished(path, saved, f"{source} is a pipe")
+        return open_resumed(source, options, from_beginning), before
+    origin = sys.stdin.buffer.tell() if source == "-" else 0
+
+    def open_at(state: dict[str, Any]) -> Stream:
+        if source == "-":
+            sys.stdin.buffer.seek(origin)
+        return open_resumed(source, options, state)
+
+    try:
+        return open_at(saved.stream), saved.learned
+    except OtherSourceError as other:
+        if not may_leave:
+            raise _unfinished(path, saved, str(other)) from other
+    stream = open_at(from_beginning)
+    candidates = [each for each in saved.learned if stream.begins_like(each.position)]
+    for known in sorted(candidates, key=lambda each: -int(each.position["offset"])):
         try:
-            return open_resumed(source, options, saved.stream)
-        except OtherSourceError as other:
-            if not may_leave:
-                raise _unfinished(path, saved, str(other)) from other
-            if source == "-":
-                sys.stdin.buffer.seek(origin)
-    elif not may_leave and saved.source != "<stdin>":
-        raise _unfinished(path, saved, f"{source} is a pipe")
-    return open_resumed(source, options, from_beginning)
+            resumed = open_at(saved.stream | {"position": known.position, "bad_rows": None})
+        except OtherSourceError:
+            continue
+        stream.close()
+        return resumed, saved.learned_before(known)
+    for known in before:
+        if known.source == source and stream.resembles(known.position):
+            stream.close()
+            raise _changed(path, known)
+    return (open_at(from_beginning) if source == "-" else stream), before
+
+
+def _changed(path: Path, known: LearnedSource) -> ConflictError:
+    return ConflictError(
+        f"{known.source} has changed since its rows were learned into {os.fspath(path)}: what was before line "
+        f"{known.position['line']:,} is not the same. Learn all its rows with --again, or start a new model with "
+        "--fresh"
+    )
 
 
 def _unfinished(path: Path, saved: SavedRun, why: str) -> ConflictError:

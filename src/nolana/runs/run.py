@@ -2,16 +2,17 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nolana.errors import StreamError
+from nolana.errors import ModelFileError, StreamError
 from nolana.evaluate import Evaluation, Progress
 from nolana.methods import method_of
 from nolana.metrics import Predictions
-from nolana.runs.checkpoints import SECTION, Checkpoints, SavedRun
+from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, SavedRun
 from nolana.runs.recipe import task_of
 from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
@@ -38,6 +39,7 @@ class Run:
     evaluation : scores them.
     options : of the source, to be saved.
     first : a block that was already read from the stream.
+    learned : the sources that were learned before this one.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Run:
         evaluation: Evaluation,
         options: dict[str, Any],
         first: Block | None = None,
+        learned: tuple[LearnedSource, ...] = (),
     ) -> None:
         self.stream, self.estimator, self.evaluation = stream, estimator, evaluation
         self.task = task_of(estimator)
@@ -56,6 +59,7 @@ class Run:
         self.finished = False
         self._options = options
         self._first = first
+        self._learned_sources = learned
         self._block: Block | None = None
         self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
@@ -109,17 +113,17 @@ class Run:
 
         learner = self.estimator if on_predictions is None else _Reporter(self, on_predictions)
         try:
-            self.evaluation.run(learner, self._blocks(stop or Stop()), after_block)
+            self.evaluation.run(learner, self._blocks(stop or Stop(), checkpoints), after_block)
         except Stopped:
             pass
         except ValueError as error:
-            if isinstance(error, StreamError) or self._block is None:
+            if isinstance(error, StreamError | ModelFileError) or self._block is None:
                 raise
             lines = self._block.lines
             place = f"{self.stream.name}, lines {lines[0]:,} to {lines[-1]:,}"
             raise StreamError(f"{place}: {error}", path=self.stream.name, line=int(lines[0])) from error
 
-    def _blocks(self, stop: Stop) -> Iterator[Block]:
+    def _blocks(self, stop: Stop, checkpoints: Checkpoints | None) -> Iterator[Block]:
         while not stop.requested:
             if self._first is not None:
                 block, self._first = self._first, None
@@ -127,7 +131,7 @@ class Run:
                 self._before_block = self.stream.state()
                 self._block = None
                 try:
-                    block = self._wait(stop) if self.stream.live else next(self.stream)
+                    block = self._wait(stop, checkpoints) if self.stream.live else next(self.stream)
                 except StopIteration:
                     self._before_block, self.finished = None, True
                     return
@@ -136,8 +140,8 @@ class Run:
             self._block = block
             yield block
 
-    def _wait(self, stop: Stop) -> Block:
-        with stop.waiting():
+    def _wait(self, stop: Stop, checkpoints: Checkpoints | None) -> Block:
+        with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
             return next(self.stream)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -145,7 +149,7 @@ class Run:
         # Times differ from run to run, and the file must not.
         evaluation = self.evaluation.state() | {"seconds": 0.0}
         state = self._before_block or self.stream.state()
-        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation)
+        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation, self._learned_sources)
         self.estimator.save(path, extra={SECTION: saved.section()})
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
+from nolana._sklearn import is_classifier
 from nolana.errors import ConflictError
 from nolana.evaluate import Evaluation
 from nolana.metrics import Predictions, resolve

@@ -1,14 +1,37 @@
-"""Stopping a run by a signal: the current block is finished first, but a run that only waits for rows stops at once."""
+"""Signals: a run finishes its current block first, but one that only waits for rows stops at once."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-__all__ = ["Stop", "Stopped"]
+__all__ = ["Stop", "Stopped", "exit_on_signals"]
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# SIGHUP: the terminal was closed; Windows has no such signal.
+ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def _handle_with(numbers: Iterable[signal.Signals], handler: Any) -> dict[signal.Signals, Any]:
+    """Install a handler and return those before; ``nohup`` makes a process ignore SIGHUP, and that stays so."""
+    return {
+        n: signal.signal(n, handler) for n in numbers if n == signal.SIGINT or signal.getsignal(n) != signal.SIG_IGN
+    }
+
+
+@contextmanager
+def exit_on_signals() -> Iterator[None]:
+    """Within this context SIGTERM and SIGHUP raise SystemExit with code 128 + signal: files and locks are removed."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = _handle_with(ENDS, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Stopped(KeyboardInterrupt):
@@ -16,7 +39,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class Stop:
-    """Within this context SIGINT and SIGTERM request a stop; a second signal ends the process as usual.
+    """Within this context SIGINT, SIGTERM and SIGHUP request a stop; a second signal ends the process as usual.
 
     ``signal`` is the one that came, None so far; ``request`` requests a stop without a signal.
 
@@ -35,8 +58,7 @@ class Stop:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Stop":
-        for number in SIGNALS:
-            self._before[number] = signal.signal(number, self._handle)
+        self._before = _handle_with((signal.SIGINT, *ENDS), self._handle)
         return self
 
     def __exit__(

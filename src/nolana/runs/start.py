@@ -1,16 +1,20 @@
 """A run from the first row of a source."""
 
+from typing import TYPE_CHECKING
+
 from nolana.errors import StreamError
-from nolana.runs.recipe import Recipe
-from nolana.runs.run import Run
-from nolana.runs.score import Scoring
 from nolana.runs.source import open_labelled, options_to_save
 from nolana.streams import SourceOptions
+
+if TYPE_CHECKING:
+    from nolana.runs.recipe import Recipe
+    from nolana.runs.run import Run
+    from nolana.runs.score import Scoring
 
 __all__ = ["start"]
 
 
-def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring) -> Run:
+def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring") -> "Run":
     """A new run; the task is inferred from the labels of the first block where the recipe has none.
 
     Examples
@@ -26,14 +30,18 @@ def start(source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring)
     >>> run.task, run.rows, run.evaluation.metrics["accuracy"] > 0.85
     ('classification', 700, True)
     """
+    from nolana.runs.run import Run  # a prediction loads this module, and needs no run
+
     recipe.check_new()
     evaluation = scoring.new_evaluation()
     stream = open_labelled(source, options, recipe.task)
     try:
         first = next(stream, None)
         if first is None:
-            bad_rows = f"; {stream.bad_rows:,} invalid rows were left out" if stream.bad_rows else ""
-            raise StreamError(f"{stream.name}: there are no rows to learn{bad_rows}", path=stream.name)
+            why = f"; {stream.bad_rows:,} invalid rows were left out" if stream.bad_rows else ""
+            if stream.unfinished_line is not None:
+                why += f'; line {stream.unfinished_line:,} has no line end, last_line="take" reads it'
+            raise StreamError(f"{stream.name}: there are no rows to learn{why}", path=stream.name)
         assert first.y is not None
         task = recipe.infer_task(first.y)
         if task == "regression":

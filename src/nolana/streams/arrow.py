@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -251,12 +251,19 @@ class TableReader(Reader):
             unit=self.unit,
         )
 
-    def checksums(self) -> dict[str, int]:
+    def checksums(self) -> dict[str, Any]:
         """Checksums of the names and types of the columns, and of both ends of the file."""
         schema = f"{[(field.name, str(field.type)) for field in self._table.schema]} {self._table.rows}"
         return {"head": zlib.crc32(schema.encode()), "tail": self._ends}
 
-    def resume(self, position: Position, checksums: dict[str, Any]) -> None:
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        return self.checksums().items() <= dict(position).items()
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        """Whether columns and number of rows are the same."""
+        return bool(self.checksums()["head"] == position["head"])
+
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
         if self.checksums() != {name: int(checksums[name]) for name in ("head", "tail")}:
             raise OtherSourceError(
                 f"{self.path}: cannot resume at row {position.line:,}: the table has changed; is it another file?",

@@ -93,10 +93,6 @@ class Quarantine(BadRows):
         place = (str(row.error.path), int(row.error.line or 0))
         if self._known.pop(place, None) is not None:
             return
-        if self._file is None:
-            self._file = self.path.open("ab")
-            if self._file.tell() and not self._ends_line():
-                self._file.write(b"\n")  # an interrupted write stays a line of its own
         record = {
             "file": row.error.path,
             "line": row.error.line,
@@ -104,8 +100,18 @@ class Quarantine(BadRows):
             "text": row.raw,
             "message": str(row.error),
         }
-        self._file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-        self._file.flush()
+        try:
+            self._write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        except OSError as error:
+            what = f"cannot write the invalid row to {self.path}: {error.strerror or error}"
+            raise StreamError(f"{row.error}; {what}", path=row.error.path, line=row.error.line) from error
+
+    def _write(self, line: bytes) -> None:
+        if self._file is None:
+            self._file = self.path.open("ab", buffering=0)
+            if self._file.tell() and not self._ends_line():
+                self._file.write(b"\n")  # an interrupted write stays a line of its own
+        self._file.write(line)
 
     def _ends_line(self) -> bool:
         with self.path.open("rb") as file:

@@ -159,6 +159,8 @@ class CsvReader(TextReader):
             value = text.show(begin, stop)
             raise stream_error(self.path, MEANING[kind], line=text.line + line, column=column, value=value)
         if not len(spans):
+            if text.unfinished_line is not None:
+                fail(self.path, 'its only line has no line end; last_line="take" reads it', line=text.unfinished_line)
             fail(self.path, "the source is empty: it has neither a header nor rows")
         fields = [text.data[begin:stop] for begin, stop, _ in spans.tolist()]
         return fields, text.line + int(spans[0, 2]), end, lines

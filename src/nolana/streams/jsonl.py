@@ -72,7 +72,10 @@ class JsonReader(TextReader):
         text = self.text
         text.read_lines(1 if text.live else rows)
         while not text.final and not text.data[text.start :].rpartition(b"\n")[0].strip():  # blank lines
-            text.read_more()
+            if text.is_too_long:
+                self._too_long.append(self._leave_long_row())
+            else:
+                text.read_more()
         first: dict[str, None] = {}
         later: dict[str, None] = {}
         window = text.data[text.start :].split(b"\n")

@@ -165,7 +165,9 @@ class LibsvmReader(TextReader):
             text.read_lines(ends)
             bound, rows, end = engine().libsvm_extent(text.data, text.start, text.final, block_rows)
             if rows == block_rows or text.final or (text.live and rows) or len(text.data) - end > text.longest:
-                return int(bound)
+                if end > text.start or not text.is_too_long:
+                    return int(bound)
+                self._too_long.append(self._leave_long_row())
             ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines or comments
 
     def _index(self, which: Column, parameter: str) -> int:

@@ -21,6 +21,7 @@ Categories = Literal["error", "hash", "onehot"]
 Missing = Literal["error", "mean", "indicator"]
 Growing = Literal["keep", "leave_out"]
 NewColumns = Literal["warn", "ignore", "error"]
+LastLine = Literal["take", "leave"]
 
 
 class ColumnNumber(int):
@@ -226,6 +227,12 @@ class SourceOptions(Encoding, Selection):
         details="The file has JSON lines. Or a ``BadRows`` object. The counts are in ``stream.bad_rows`` and "
         "``stream.bad_rows_by_reason``.",
         check=_bad_row_policy,
+        saved=False,
+    )
+    last_line: LastLine | None = option(
+        help="A last line without a line end: take it, or leave it for the next run. Default: learn leaves it.",
+        details="It may still be written. Only a plain file can leave it; ``stream.unfinished_line`` is its number.",
+        choices=("take", "leave"),
         saved=False,
     )
     block_rows: int = option(

@@ -1,7 +1,7 @@
 """What every format implements: rows as cells, a position to resume from, and errors that name a place."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from nolana.streams.text import Text
 __all__ = ["Problem", "Reader", "TextReader"]
 
 COMMENTS = ("#", "//", "%")
+LONGEST_RAW = 1000  # bytes of a row without an end that are reported
 Problem = tuple[str, int, int, int, int]  # kind, line ends before it, column, begin, end
 
 
@@ -181,12 +182,25 @@ class Reader(ABC):
         """The error about a cell."""
 
     @abstractmethod
-    def checksums(self) -> dict[str, int]:
+    def checksums(self) -> dict[str, Any]:
         """Checksums that identify the source and the position."""
 
     @abstractmethod
-    def resume(self, position: Position, checksums: dict[str, Any]) -> None:
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
         """Continues from a position; OtherSourceError where the checksums differ."""
+
+    @abstractmethod
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source begins as the one of a position did; it may be the same."""
+
+    @abstractmethod
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source has much in common with the one of a position; it may be a changed one."""
+
+    @property
+    def unfinished_line(self) -> int | None:
+        """A last line that was left because it has no line end."""
+        return None
 
     @abstractmethod
     def close(self) -> None:
@@ -201,11 +215,12 @@ class TextReader(Reader):
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         self._normalise(source, options, plan)
-        self.text = Text(source, options.chunk_bytes)
+        self.text = Text(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
         self.path, self.live, self.encoding = source.path, source.live, source.encoding
         self._numbers: list[int] = []
         self._texts: list[int] = []
         self._places = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        self._too_long: list[BadRow] = []  # rows without an end before the first row, not yet returned
 
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         """Changes the text to what the engine reads."""
@@ -230,11 +245,21 @@ class TextReader(Reader):
     def read_more(self) -> None:
         self.text.read_more()
 
-    def checksums(self) -> dict[str, int]:
+    def checksums(self) -> dict[str, Any]:
         return self.text.checksums()
 
-    def resume(self, position: Position, checksums: dict[str, Any]) -> None:
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
         self.text.resume(position, checksums)
+
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        return self.text.begins_like(position)
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        return self.text.resembles(position)
+
+    @property
+    def unfinished_line(self) -> int | None:
+        return self.text.unfinished_line
 
     def close(self) -> None:
         self.text.source.close()
@@ -259,20 +284,31 @@ class TextReader(Reader):
                 if problem is None:
                     break
             if count == limit or text.final or (text.live and count) or len(text.data) - at > text.longest:
-                return _join(parts)
+                if at > text.start or not text.is_too_long:
+                    return _join(parts)
+                self._too_long.append(self._leave_long_row())
             ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines, or rows of several lines
 
     def parse(self, limit: int) -> tuple[TextCells, BadRow | None]:
         text = self.text
+        if self._too_long:
+            return self._cells(text.start, 0)[0], self._too_long.pop(0)
         cells, end, lines, problem = self._cells(text.start, limit)
         if problem is None:
             text.consume(end, lines)
-            return cells, None
+            return cells, self._leave_long_row() if text.is_too_long and not len(cells.lines) else None
         after = self._next_line(end)
         raw = text.data[end:after].rstrip(b"\r\n").decode("utf-8", "replace")
         row = BadRow(self._row_error(problem), "format", raw)
         text.consume(after, lines + 1)
         return cells, row
+
+    def _leave_long_row(self) -> BadRow:
+        """The row that has no end, of which its first line is left out."""
+        text = self.text
+        row = BadRow(text.too_long(), "format", text.show(text.start, text.start + LONGEST_RAW))
+        text.skip_line()
+        return row
 
     def _next_line(self, at: int) -> int:
         """The offset of the next line: of a malformed row only its first line is lost."""

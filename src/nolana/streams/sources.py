@@ -1,6 +1,7 @@
 """Sources of bytes: a path, an open binary file or standard input, plain or compressed."""
 
 import codecs
+import errno
 import io
 import os
 import stat
@@ -43,6 +44,7 @@ class Bytes:
         self.source, self._magic, self._encoding = source, magic, encoding
         self.path = _name(source)
         self.compression: Compression | None = None
+        self._ends_with_return: bool | None = None  # whether lines end with CR alone; None: not yet known
         self._mine: list[Any] = []  # what close() closes, the outermost first
         try:
             self.file = self._open()
@@ -60,31 +62,55 @@ class Bytes:
         """At most about so many bytes, at least one unless the source ends; ``after`` is a place for errors."""
         try:
             data: bytes = self._file.read1(size)
-            while self.compression and not self.live and 0 < len(data) < size:  # decompressors return little at a time
-                more = self._file.read1(size - len(data))
-                if not more:
-                    break
-                data += more
+            if self.compression and not self.live and 0 < len(data) < size:  # decompressors return little at a time
+                parts, count = [data], len(data)
+                while count < size and (more := self._file.read1(size - count)):
+                    parts.append(more)
+                    count += len(more)
+                data = b"".join(parts)
         except UnicodeDecodeError as error:
             what = f"the text is not {self.encoding}{after} ({error.reason}); set encoding= to another one"
             raise StreamError(f"{self.path}: {what}", path=self.path) from error
         except Exception as error:
+            if self.compression is None and isinstance(error, OSError):
+                what = f"it cannot be read{after}: {error.strerror or error}"
+                raise StreamError(f"{self.path}: {what}", path=self.path) from error
             if self.compression is None or not is_damage(error):
                 raise
             what = f"the {self.compression.name} data is damaged or cut off{after}: {error}"
             raise StreamError(f"{self.path}: {what}", path=self.path) from error
-        return data
+        if self._ends_with_return is None:
+            self._ends_with_return = self._detect_return(data)
+        return data.replace(b"\r", b"\n") if self._ends_with_return else data
+
+    def _detect_return(self, data: bytes) -> bool | None:
+        """Whether the lines of a text end with CR alone, as old Macs wrote them; None where no line ends in it."""
+        if b"\n" in data or any(data.startswith(magic) for magic in self._magic):
+            return False
+        return True if b"\r" in data[:-1] else None  # after the last byte LF may follow
+
+    def read_piece(self, size: int, wanted: int, after: str = "") -> tuple[bytes, bool]:
+        """Bytes with a line end, or at least the wanted number, and whether the source ends after them.
+
+        A pipe returns little at a time: pieces of a long line are joined once, not after each read.
+        """
+        parts = [self.read1(size, after)]
+        count = len(parts[0])
+        while parts[-1] and count < wanted and b"\n" not in parts[-1]:
+            parts.append(self.read1(size, after))
+            count += len(parts[-1])
+        return b"".join(parts), not parts[-1]
 
     def first_line(self) -> bytes:
         """The first line of text that is neither blank nor a comment, without consuming it."""
         data, line, complete = b"", b"", False
         while not complete and len(data) <= LONGEST_ROW:
-            more = self.read1(max(HEAD, len(data)), after=" in the first line")
+            more, final = self.read_piece(HEAD, len(data), after=" in the first line")
             data += more
             lines = data.removeprefix(BYTE_ORDER_MARK).split(b"\n")
             place = next((i for i, x in enumerate(lines) if x.strip() and not x.lstrip().startswith(b"#")), None)
             line = b"" if place is None else lines[place]
-            complete = not more or (place is not None and place < len(lines) - 1)
+            complete = final or (place is not None and place < len(lines) - 1)
         self._file = Prefixed(data, self._file)
         return line
 
@@ -134,6 +160,8 @@ class Bytes:
 
     def _open(self) -> Any:
         if isinstance(self.source, str) and self.source == "-":
+            if sys.stdin is None:
+                raise OSError(errno.EBADF, "standard input is closed")
             return sys.stdin.buffer
         if isinstance(self.source, str | os.PathLike):
             file: Any = open(self.source, "rb")  # noqa: SIM115  (closed by close)

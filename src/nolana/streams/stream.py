@@ -163,6 +163,19 @@ class Stream:
         """The part of the source that was read, from 0 to 1; None where it is unknown."""
         return self._reader.share
 
+    @property
+    def unfinished_line(self) -> int | None:
+        """The last line, where it has no line end and ``last_line="leave"`` left it."""
+        return self._reader.unfinished_line
+
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source begins as the one of ``state()["position"]`` did; resuming it compares all."""
+        return self._reader.begins_like(position)
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source has much in common with the one of ``state()["position"]``."""
+        return self._reader.resembles(position)
+
     def read_labels_as(self, kind: LabelKind) -> None:
         """Sets the type of labels from the next block on, also in the plan."""
         self._labels = Labels(kind, explicit=True, typed=self._reader.typed)
@@ -225,7 +238,8 @@ class Stream:
             return
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
         self._reader.resume(self.position, position)
-        self._bad.resume(state["bad_rows"], self._reader.path)
+        if state["bad_rows"] is not None:
+            self._bad.resume(state["bad_rows"], self._reader.path)
         if "new_columns" in state:
             self._new.restore(state["new_columns"])
 
