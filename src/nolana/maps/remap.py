@@ -103,12 +103,14 @@ def reweight(state: State, gram: Array, factor: float, prior: float) -> State:
     In whitened coordinates with eigenvalues v of the covariance: 1/v' = 1/tau + factor (1/v - 1/tau), and the mean of
     each coordinate is multiplied by factor v'/v.
     """
+    from scipy.linalg import solve_triangular  # loading SciPy takes longer than many commands
+
     root = np.linalg.cholesky(gram + state["ridge"] * np.eye(len(gram)))
     white = root.T @ covariance_of(state) @ root
     values, vectors = np.linalg.eigh((white + white.T) / 2)
     values = np.clip(values, 1e-12 * prior, prior)
     after = 1 / (1 / prior + factor * (1 / values - 1 / prior))
-    back = scipy.linalg.solve_triangular(root.T, vectors, lower=False)  # alpha = back times the coordinates
+    back = solve_triangular(root.T, vectors, lower=False)  # alpha = back times the coordinates
     weights = (state["weights"] @ (root @ vectors) * (factor * after / values)) @ back.T
     nothing = np.zeros((0, len(gram)))
     waiting = {"waiting_left": nothing, "waiting_right": nothing.copy()}
