@@ -115,7 +115,7 @@ def complaints(early: Reading, late: Reading) -> list[str]:
 
 
 def of_the_learner() -> list[str]:
-    model, blocks = NolanaClassifier(n_landmarks=LANDMARKS), drifting_blocks(SEED)
+    model, blocks = NolanaClassifier(n_landmarks=LANDMARKS, scale=False), drifting_blocks(SEED)
     learn_until(model, EARLY, blocks)
     early = reading_of(model)
     seconds = learn_until(model, LATE, blocks)

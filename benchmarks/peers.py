@@ -133,7 +133,7 @@ def measure(candidate: Candidate, task: Task) -> Outcome:
 
 def nolana_candidates(task: Task) -> list[Candidate]:
     def make(optimizer: str) -> Callable[[], Any]:
-        return lambda: NolanaClassifier(n_landmarks=task.n_landmarks, optimizer=optimizer)
+        return lambda: NolanaClassifier(n_landmarks=task.n_landmarks, optimizer=optimizer, scale=False)
 
     return [
         Candidate(f"nolana, {optimizer}", block, make(optimizer), task.arrays(block))

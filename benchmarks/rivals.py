@@ -33,8 +33,8 @@ BOUNDED = ("PassiveAggressive", "NOGD", "FOGD", "DualSGD", "RRF")
 def models() -> dict[str, Any]:
     budget = {"n_landmarks": LANDMARKS, "n_features": FEATURES, "random_state": SEED}
     own = {
-        "nolana, sgd": NolanaClassifier(n_landmarks=LANDMARKS, optimizer="sgd"),
-        "nolana, newton": NolanaClassifier(n_landmarks=LANDMARKS),
+        "nolana, sgd": NolanaClassifier(n_landmarks=LANDMARKS, optimizer="sgd", scale=False),
+        "nolana, newton": NolanaClassifier(n_landmarks=LANDMARKS, scale=False),
     }
     theirs = {name: rivals.at_equal_budget(name, **budget) for name in rivals.catalogue()}
     kernel = {"PassiveAggressive, rbf": rivals.at_equal_budget("PassiveAggressive", kernel="rbf", **budget)}

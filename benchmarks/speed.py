@@ -45,7 +45,7 @@ def noise(features: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def model(features: int, landmarks: int, **parameters: object) -> NolanaClassifier:
-    return NolanaClassifier(n_landmarks=landmarks, gamma=0.5 / features, loss="squared", **parameters)
+    return NolanaClassifier(n_landmarks=landmarks, gamma=0.5 / features, loss="squared", scale=False, **parameters)
 
 
 def floor(x: np.ndarray, u: np.ndarray, gamma: float) -> Callable[[], None]:
@@ -128,7 +128,7 @@ def one_row_at_a_time() -> None:
     x, y = noise(22, 13_000)
     for optimizer in ("sgd", "newton"):
         for threshold in (np.inf, "median"):
-            estimator = NolanaClassifier(n_landmarks=100, optimizer=optimizer, threshold=threshold)
+            estimator = NolanaClassifier(n_landmarks=100, optimizer=optimizer, threshold=threshold, scale=False)
             estimator.learn(x[:3000], y[:3000])
             times = []
             for i in range(3000, 13_000):

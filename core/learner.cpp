@@ -1,11 +1,13 @@
 // A learner: maps, experts on them (a map and a head each), and a combiner where there is more than one expert.
 //
 // For each row: every map gives its features, every expert its scores, the combiner the score of the row. Then the maps
-// may grow, the experts learn, and the maps may move. Experts on one map share its features.
+// may grow, the experts learn, and the maps may move. Experts on one map share its features. Where targets are numbers,
+// experts learn with the variance of the residuals: of the combiner, or `noise` where there is none.
 #include "bind/bind.hpp"
 #include "combiner.hpp"
 #include "head.hpp"
 #include "online.hpp"
+#include "residual_variance.hpp"
 
 namespace nolana {
 
@@ -16,11 +18,13 @@ struct Expert {
 
 class Learner final : public Online {
   public:
-    Learner(std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts, std::shared_ptr<Combiner> combiner)
+    Learner(std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts, std::shared_ptr<Combiner> combiner,
+            std::shared_ptr<NoiseLevel> noise)
         : Online(maps.empty() || !maps[0] ? 0 : maps[0]->features()), maps_(std::move(maps)), experts_(std::move(experts)),
-          combiner_(std::move(combiner)) {
+          combiner_(std::move(combiner)), noise_(std::move(noise)) {
         if (maps_.empty() || experts_.empty()) throw std::invalid_argument("a learner needs a map and an expert");
         if (experts_.size() > 1 && !combiner_) throw std::invalid_argument("several experts need a combiner");
+        if (combiner_ && noise_) throw std::invalid_argument("a combiner estimates the noise itself");
         for (const auto& map : maps_)
             if (!map || map->features() != features_)
                 throw std::invalid_argument("the maps differ in their number of features");
@@ -51,13 +55,14 @@ class Learner final : public Online {
                 if (w == 0) continue;
                 rows += 1;
                 for (const auto& map : maps_) map->before(r, rows);
-                const double noise = combiner_ ? combiner_->noise() : 1;
+                const double noise = combiner_ ? combiner_->noise() : noise_ ? noise_->noise() : 1;
                 if (combiner_) combiner_->learn(scores_.data(), y + at * c, scores + at * c, w);
                 const double* f = combiner_ ? scores_.data() : scores + at * c;
                 for (const Expert& expert : experts_) {
                     expert.head->learn(r, y + at * c, f, w, rows, noise);
                     f += c;
                 }
+                if (noise_) noise_->observe(mean_square(y + at * c, scores + at * c), rows);
                 for (const auto& map : maps_) map->after(r, rows);
             }
         }
@@ -84,6 +89,7 @@ class Learner final : public Online {
         }
         d.begin_part("");
         if (combiner_) combiner_->describe(d);
+        if (noise_) noise_->describe(d);
         d.scratch(scores_);
         d.bytes += sizeof(*this);
     }
@@ -104,9 +110,16 @@ class Learner final : public Online {
     void reset() override {
         for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i]->resize({}, prefix(i));
         for (const Expert& expert : experts_) expert.head->clear(outputs_);
+        if (noise_) noise_->clear();
         if (!combiner_) return;
         combiner_->clear(experts_.size(), outputs_);
         scores_ = Buffer(experts_.size() * outputs_);
+    }
+    // Of the residuals of a row.
+    double mean_square(const double* y, const double* f) const {
+        double sum = 0;
+        for (std::size_t o = 0; o < outputs_; ++o) sum += (y[o] - f[o]) * (y[o] - f[o]);
+        return sum / static_cast<double>(std::max<std::size_t>(1, outputs_));
     }
     void evaluate(const double* x, std::size_t size) {
         for (const auto& map : maps_) map->evaluate(x, size);
@@ -121,15 +134,18 @@ class Learner final : public Online {
     std::vector<std::shared_ptr<Map>> maps_;
     std::vector<Expert> experts_;
     std::shared_ptr<Combiner> combiner_;
+    std::shared_ptr<NoiseLevel> noise_;
     Buffer scores_{0};  // of the experts, for the row at hand
 };
 
 NOLANA_BINDING(learner) {
     nb::class_<Expert>(m, "Expert")
         .def(nb::init<std::size_t, std::shared_ptr<Head>>(), "map"_a, "head"_a);
+    nb::class_<NoiseLevel>(m, "NoiseLevel").def(nb::init<>());
     nb::class_<Learner, Online>(m, "Learner")
-        .def(nb::init<std::vector<std::shared_ptr<Map>>, std::vector<Expert>, std::shared_ptr<Combiner>>(), "maps"_a,
-             "experts"_a, "combiner"_a.none() = nb::none())
+        .def(nb::init<std::vector<std::shared_ptr<Map>>, std::vector<Expert>, std::shared_ptr<Combiner>,
+                      std::shared_ptr<NoiseLevel>>(),
+             "maps"_a, "experts"_a, "combiner"_a.none() = nb::none(), "noise"_a.none() = nb::none())
         .def_prop_ro("maps", &Learner::maps)
         .def_prop_ro("alarms", &Learner::alarms);
 }

@@ -24,8 +24,9 @@ class RobustScaling final : public Stateful {
             for (std::size_t j = 0; j < d_; ++j) z[r * d_ + j] = metric_[j] * scaled(x[r * d_ + j], j);
     }
 
-    // Scales the rows one by one, observing each row of positive weight (null: all); late anchors are set on the way.
-    void advance(const double* x, const double* weight, std::size_t count, double* z) {
+    // Scales the rows one by one, observing each row of positive weight (null: all); late anchors are set on the way, or
+    // by the caller.
+    void advance(const double* x, const double* weight, std::size_t count, double* z, bool set_late) {
         for (std::size_t r = 0; r < count; ++r, x += d_, z += d_) {
             if (weight && !(weight[r] > 0)) {
                 apply(x, 1, z);
@@ -33,7 +34,7 @@ class RobustScaling final : public Stateful {
             }
             observe(x, z);
             for (std::size_t j = 0; j < d_; ++j) z[j] *= metric_[j];
-            if (rows > last_anchor && static_cast<std::size_t>(rows) % check_every == 0) anchor(nullptr);
+            if (set_late && rows > last_anchor && static_cast<std::size_t>(rows) % check_every == 0) anchor(nullptr);
         }
     }
 
@@ -176,7 +177,7 @@ NOLANA_BINDING(robust_scaling) {
             "x"_a)
         .def(
             "advance",
-            [check](RobustScaling& self, const Matrix& x, const nb::object& weight) {
+            [check](RobustScaling& self, const Matrix& x, const nb::object& weight, bool late_anchors) {
                 check(self, x);
                 const double* w = nullptr;
                 Vector weights;
@@ -186,10 +187,10 @@ NOLANA_BINDING(robust_scaling) {
                     w = weights.data();
                 }
                 Fresh z = fresh({x.shape(0), x.shape(1)});
-                self.advance(x.data(), w, x.shape(0), z.data);
+                self.advance(x.data(), w, x.shape(0), z.data, late_anchors);
                 return z.array;
             },
-            "x"_a, "weight"_a = nb::none())
+            "x"_a, "weight"_a = nb::none(), "late_anchors"_a = true)
         .def("anchor",
              [](RobustScaling& self) {
                  Fresh due = fresh({self.features()});

@@ -30,6 +30,8 @@ HEADS = (
     ("newton", "squared_hinge"),
     ("newton", "logistic"),
     ("newton", "squared"),
+    ("sgd", "huber"),
+    ("newton", "huber"),
 )
 POLICIES = ("kmeans", "fixed", "weighted", "expiring", "window")
 
@@ -72,11 +74,13 @@ def build_learner(
         "logistic": lambda: module.Logistic(),
         "squared": lambda: module.Squared(),
         "epsilon_insensitive": lambda: module.EpsilonInsensitive(0.1),
+        "huber": lambda: module.Squared(),  # with clipped residuals
     }
+    clip = {"clip": 1.5} if loss == "huber" else {}
     head = (
-        module.SGD(losses[loss](), rate=0.3, power=0.5, decay=1e-3)
+        module.SGD(losses[loss](), rate=0.3, power=0.5, decay=1e-3, **clip)
         if optimizer == "sgd"
-        else module.Newton(losses[loss](), noise=0.1, prior=1.0, move_noise=move_noise)
+        else module.Newton(losses[loss](), noise=0.1, prior=1.0, move_noise=move_noise, **clip)
     )
     policies = {
         "kmeans": module.KMeans,
@@ -87,7 +91,7 @@ def build_learner(
     }
     map = module.LandmarkMap(features, capacity, kernels[kernel](), policies[policy](novelty))
     map.gamma, map.threshold, map.ridge = gamma, threshold, ridge
-    learner = module.Learner([map], [module.Expert(0, head)])
+    learner = module.Learner([map], [module.Expert(0, head)], noise=module.NoiseLevel() if clip else None)
     learner.clear(outputs)
     return learner
 

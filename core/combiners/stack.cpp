@@ -7,6 +7,7 @@
 #include "combiner.hpp"
 #include "drift_alarm.hpp"
 #include "loss.hpp"
+#include "residual_variance.hpp"
 
 namespace nolana {
 
@@ -39,9 +40,9 @@ class Stack final : public Combiner {
         alarm_.clear();
         alarm_count_ = 0;
         stacked_ = lowest_ = highest_ = 0;
-        variance_ = start_noise;
+        variance_.clear();
     }
-    double noise() const override { return number_ ? std::max(variance_, smallest_noise) : 1; }
+    double noise() const override { return number_ ? variance_.noise() : 1; }
 
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
 
@@ -88,7 +89,7 @@ class Stack final : public Combiner {
         alarms.whole = true;
         d.add(std::move(alarms));
         if (number_) {
-            d.number("residual_variance", variance_, 0);
+            variance_.describe(d);
             d.number("lowest", lowest_, -std::numeric_limits<double>::infinity());
             d.number("highest", highest_, -std::numeric_limits<double>::infinity());
         }
@@ -100,8 +101,8 @@ class Stack final : public Combiner {
 
   private:
     static constexpr std::size_t most_alarms = 100;
-    static constexpr double rare = 1e-4, start_noise = 0.1, smallest_noise = 1e-3, largest_target = 8, margin = 0.1;
-    static constexpr double recent = 1000, slowest = 0.002, clip = 3, unusual = 2;
+    static constexpr double rare = 1e-4, largest_target = 8, margin = 0.1;
+    static constexpr double recent = 1000, clip = 3, unusual = 2;
 
     // The inputs (size, columns) of these scores.
     void see(const double* scores) const {
@@ -184,8 +185,7 @@ class Stack final : public Combiner {
         const double bounded = std::min(largest_target, std::max(-largest_target, y));
         lowest_ = std::min(lowest_, bounded - margin);
         highest_ = std::max(highest_, bounded + margin);
-        const double gain = std::max(slowest, 1 / (stacked_ + 10));
-        variance_ += (std::min(residual * residual, 10 * variance_ + 0.01) - variance_) * gain;
+        variance_.observe(residual * residual, stacked_);
     }
     void mirror() {
         for (std::size_t a = 0; a < size_; ++a)
@@ -217,7 +217,8 @@ class Stack final : public Combiner {
     Buffer factors_, limits_, start_;
     double forgetting_, prior_;
     Buffer weights_, information_, errors_;
-    double stacked_ = 0, variance_ = start_noise, lowest_ = 0, highest_ = 0;
+    double stacked_ = 0, lowest_ = 0, highest_ = 0;
+    ResidualVariance variance_;
     DriftAlarm alarm_;
     std::size_t alarm_count_ = 0;
     double alarms_[most_alarms] = {};

@@ -38,6 +38,8 @@ _NOLANA = Method(
     _landmarks,
     (WIDTH, MOVE, Axis("regularization", 1e-3, 10.0)),
     own_loss=True,
+    # All methods of a comparison get the same rows: standardised before, or as they are.
+    constructor=lambda estimator: partial(estimator, scale=False),
 )
 NOLANA = (
     _NOLANA,
@@ -46,7 +48,7 @@ NOLANA = (
         name="NOLANA-SGD",
         axes=(WIDTH, RATE, MOVE),
         own_loss=False,
-        constructor=lambda estimator: partial(estimator, optimizer="sgd"),
+        constructor=lambda estimator: partial(estimator, optimizer="sgd", scale=False),
     ),
     replace(
         _NOLANA,
@@ -61,7 +63,7 @@ NOLANA = (
 
 def _bytes_of_nolana(budget: Budget) -> dict[str, Any]:
     """The memory of NOLANA with one output; more where the smallest stream learner needs more."""
-    nolana = NolanaClassifier(n_landmarks=budget.n_landmarks)._make_learner(budget.n_features, 1)
+    nolana = NolanaClassifier(n_landmarks=budget.n_landmarks, scale=False)._make_learner(budget.n_features, 1)
     memory = max(SMALLEST_MEMORY, nolana.memory_bytes)
     while memory < LARGEST_MEMORY and not _can_learn(memory, budget.n_features):
         memory *= 2

@@ -77,7 +77,9 @@ def test_a_fit_that_is_refused_keeps_the_model():
 
 
 def test_regressor_losses():
-    with pytest.raises(ValueError, match="loss='hinge' is unknown; choose from 'epsilon_insensitive', 'squared'"):
+    with pytest.raises(
+        ValueError, match="loss='hinge' is unknown; choose from 'epsilon_insensitive', 'huber', 'squared'"
+    ):
         NolanaRegressor(loss="hinge").learn(X, X[:, 0])
     with pytest.raises(ValueError, match=r"epsilon_insensitive.*newton"):
         NolanaRegressor(loss="epsilon_insensitive").learn(X, X[:, 0])

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from nolana import NolanaClassifier, NolanaRegressor, rivals
+from nolana import NolanaClassifier, NolanaRegressor, StreamClassifier, StreamRegressor, rivals
 from nolana.errors import DivergenceWarning
 
 METHODS = [
@@ -41,7 +41,11 @@ def diverging(**parameters):
     """A regressor on rows that make its gradient steps too long."""
     rng = np.random.default_rng(0)
     x = 30 * rng.normal(size=(600, 3))
-    return NolanaRegressor(n_landmarks=30, kernel="linear", **({"optimizer": "sgd"} | parameters)), x, x[:, 0]
+    return (
+        NolanaRegressor(n_landmarks=30, kernel="linear", **({"optimizer": "sgd", "scale": False} | parameters)),
+        x,
+        x[:, 0],
+    )
 
 
 @pytest.mark.parametrize(("name", "task"), METHODS)
@@ -68,6 +72,49 @@ def test_remedies_name_parameters_of_the_method(name, task):
             assert parameter in model.get_params(), text
 
 
+ESTIMATORS = [
+    *(
+        kind(**parameters)
+        for kind in (NolanaClassifier, NolanaRegressor)
+        for parameters in (
+            {},
+            {"scale": False},
+            {"optimizer": "sgd"},
+            {"optimizer": "sgd", "scale": False, "regularization": 0.1},
+            {"optimizer": "sgd", "solver": "exact"},
+            {"regularization": 0.1},
+        )
+    ),
+    NolanaRegressor(loss="huber"),
+    NolanaRegressor(loss="huber", optimizer="sgd"),
+    NolanaClassifier.paper(20, 0.1),
+    NolanaRegressor.paper(20, 0.1),
+    StreamClassifier(),
+    StreamRegressor(),
+    *(
+        (method.classifier if task == "classification" else method.regressor)(scale=scale)
+        for method in rivals.catalogue().values()
+        for task in ("classification", "regression")
+        for scale in (False, True)
+        if method.solves(task)
+    ),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_no_remedy_is_in_use_or_unknown_to_the_estimator(estimator):
+    parameters = estimator.get_params()
+    for text in estimator._make_learner(3, 1).remedies():
+        for name, value in re.findall(r"(\w+)=(\S+?)\)?$", text):
+            assert str(parameters[name]) != value.strip("'"), text
+        for name in re.findall(r"(?:smaller|larger) (\w+)", text):
+            assert name in parameters, text
+        for name in re.findall(r"smaller (\w+)", text):
+            assert parameters[name] is None or parameters[name] > 0, text
+        if text.startswith("scale the features"):
+            assert parameters["scale"] is False, text
+
+
 def test_rrf_names_both_rates():
     model = rivals.RRFRegressor(random_state=0)
     x, y = outliers("regression")
@@ -81,10 +128,14 @@ def test_rrf_names_both_rates():
 @pytest.mark.parametrize(
     ("estimator", "present", "absent"),
     [
-        (NolanaRegressor(optimizer="sgd"), ["learning_rate", "scale=True", "optimizer='newton'"], ["regularization"]),
+        (
+            NolanaRegressor(optimizer="sgd", scale=False),
+            ["learning_rate", "scale=True", "optimizer='newton'"],
+            ["regularization"],
+        ),
         (NolanaRegressor(optimizer="sgd", regularization=0.1), ["smaller regularization"], []),
         (NolanaRegressor(optimizer="sgd", scale=True), ["optimizer='newton'"], ["scale"]),
-        (NolanaRegressor(), ["larger regularization", "scale=True"], ["learning_rate", "newton"]),
+        (NolanaRegressor(scale=False), ["larger regularization", "scale=True"], ["learning_rate", "newton"]),
         (NolanaRegressor.paper(20, 0.1), ["learning_rate"], ["newton"]),
         (rivals.NOGDRegressor(), ["learning_rate", "scale the features"], ["scale=True", "newton"]),
     ],

@@ -94,7 +94,7 @@ def test_other_landmarks_keep_the_function_where_they_cover_it(rng):
 
 def test_width_is_estimated_at_powers_of_two_until_full(stream):
     x, y = stream
-    model = NolanaClassifier(n_landmarks=50, novelty=0.0)
+    model = NolanaClassifier(n_landmarks=50, novelty=0.0, scale=False)
     widths = []
     for i in range(120):
         model.learn(x[i : i + 1], y[i : i + 1])
@@ -108,7 +108,7 @@ def test_width_is_estimated_at_powers_of_two_until_full(stream):
 
 def test_threshold_is_the_median_distance_of_arrival(stream):
     x, y = stream
-    model = NolanaClassifier(n_landmarks=40, novelty=0.0)
+    model = NolanaClassifier(n_landmarks=40, novelty=0.0, scale=False)
     model.learn(x[:39], y[:39])
     assert model.threshold_ == np.inf
     model.learn(x[39:40], y[39:40])

@@ -33,6 +33,7 @@ def test_squared_loss_and_fixed_landmarks_is_batch_ridge_regression(center, weig
         ridge=1e-3,
         center=center,
         forgetting=1.0,
+        scale=False,
     )
     model.partial_fit(x, y, sample_weight=o)
     mu = (o @ y) / o.sum() if center else 0.0

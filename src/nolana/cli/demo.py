@@ -156,7 +156,7 @@ def _learners(stream: Stream, landmarks: int, seed: int) -> dict[str, Learner]:
     return {
         DEFAULT: StreamClassifier(random_state=seed),
         AS_IN_PAPER: NolanaClassifier.paper(landmarks, threshold=stream.threshold, **PAPER),
-        FIXED: NolanaClassifier(n_landmarks=landmarks, landmarks="fixed", forgetting=1.0),
+        FIXED: NolanaClassifier(n_landmarks=landmarks, landmarks="fixed", scale=False, forgetting=1.0),
         LINEAR_MODEL: LinearModel(np.unique(stream.y)),
     }
 

@@ -100,8 +100,9 @@ class LearnerOptions(Options):
     )
     optimizer: str | None = option(help="newton or sgd (nolana). Default: newton.")
     loss: str | None = option(
-        help="hinge, squared_hinge or logistic (which gives probabilities); squared or epsilon_insensitive for "
-        "regression (not stream). Default of nolana: squared_hinge for newton, hinge for sgd, squared for regression."
+        help="hinge, squared_hinge or logistic (which gives probabilities); squared, huber or epsilon_insensitive "
+        "for regression (not stream). Default of nolana: squared_hinge for newton, hinge for sgd, squared for "
+        "regression."
     )
     scale: bool | None = option(
         help="Scale the features online (stream always does). Default: --scale.", kind=bool, flag="--scale/--no-scale"

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.estimators.base import parameters
+from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.edge import LARGEST_WEIGHT
 from nolana.estimators.parameters import number
 from nolana.modelfile.node import Node
@@ -82,3 +84,43 @@ class ClassCounts:
             if n > 0:
                 counts.rows[label], counts.before[label] = n, before.integer(0, sum(rows) - n)
         return counts
+
+
+@parameters
+class WeightedClassifier(OnlineClassifier):
+    """A classifier with the parameter `class_weight`; its learner takes weights of classes beside those of rows."""
+
+    class_weight: Any = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        class_weight_of(self.class_weight)
+
+    def _learn_one(self, x: Any, y: Any) -> Array | None:
+        return super()._learn_one(x, y) if self.class_weight is None else None
+
+    def _learn_checked(
+        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
+    ) -> Array:
+        class_weight_of(self.class_weight)  # refused before anything changes
+        return super()._learn_checked(x, labels, announced, weights)
+
+    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
+        if self.class_weight is not None:
+            counts = self.__dict__.setdefault("_class_counts", ClassCounts())
+            weights = (*weights, counts.weights(self.class_weight, distinct, codes, *weights))
+        return super()._learn_block(x, distinct, codes, *weights)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("_class_counts", None)
+
+    def _fitted_record(self) -> dict[str, Tree]:
+        counts: ClassCounts | None = self.__dict__.get("_class_counts")
+        own = {} if counts is None else counts.record(list(self._labels.column))
+        return super()._fitted_record() | own
+
+    def _restore_fitted(self, node: Node) -> None:
+        super()._restore_fitted(node)
+        if "class_counts" in node.entries():
+            self._class_counts = ClassCounts.of_record(node, list(self._labels.column))

@@ -1,11 +1,13 @@
 """NolanaClassifier: nonlinear classification of a stream in fixed memory."""
 
-from nolana.estimators.classification import OnlineClassifier
+from nolana.estimators.base import parameters
+from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.model import NolanaModel
 from nolana.reference.losses import CLASSIFICATION
 
 
-class NolanaClassifier(OnlineClassifier, NolanaModel):
+@parameters
+class NolanaClassifier(WeightedClassifier, NolanaModel):
     """Classify a stream with a kernel model of fixed size whose landmarks follow the data.
 
     f_o(x) = sum_i alpha_oi k(x, u_i) over m landmarks u_i, learned row by row; two classes share one output,
@@ -36,12 +38,16 @@ class NolanaClassifier(OnlineClassifier, NolanaModel):
     refit : what becomes of the weights when a landmark moves: "carry", "paper" or "none".
     refit_penalty : theta of ``refit="paper"``; None: 1e-3.
     learning_rate, schedule : of sgd; schedules are "constant", "sqrt", "inverse".
-    regularization : lambda for sgd; noise over prior variance for newton.
+    regularization : lambda for sgd; noise over prior variance for newton. None: 0 for sgd, 0.05 for newton; then, and
+        with sgd, sample weights count relative to their running mean. A newton model of given regularization takes
+        them as they are: a weight divides the noise of its row.
     forgetting : lambda of newton: what was learned counts lambda times as much after each row, and the model falls back
         to its prior; None: 0.99999, 1.0: never.
     move_noise : process noise that newton adds for every landmark move.
     ridge : added to the diagonal of the landmarks' kernel matrix, relative to its mean; None: 1e-3.
-    scale : standardise the features online.
+    scale : scale the features robustly online, as `StreamClassifier` does; gamma and threshold are then for scaled
+        features.
+    class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts.
     max_iter, shuffle : epochs of ``fit`` and whether each is shuffled.
     random_state : of the shuffles.
 

@@ -33,7 +33,7 @@ class LandmarkEstimator(OnlineEstimator):
     rank: float | None = None
     power_iterations: int = 2
     ridge: float | None = None
-    scale: bool = False
+    scale: bool = True
     random_state: Any = None
 
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
@@ -114,6 +114,7 @@ class NolanaModel(LandmarkEstimator):
         "rank": 0.8,
         "refit": "paper",
         "ridge": 0.0,
+        "scale": False,
     }
 
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:

@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,10 @@ from nolana.maps.spectrum import Randomized, Solver
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.sgd import SGD
 from nolana.reference.kernels import Kernel, Polynomial, UserKernel
-from nolana.reference.losses import EpsilonInsensitive, Loss
+from nolana.reference.losses import REGRESSION, EpsilonInsensitive, Loss
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.policies import Policy, UserPolicy
+from nolana.reference.residual_variance import NoiseLevel
 from nolana.schedules import POWERS
 from nolana.specs import Spec, defaults_of, labels
 
@@ -32,6 +34,9 @@ LARGEST_RIDGE = 0.1  # beyond it no row is new enough to become a landmark
 DEFAULT_FORGETTING = 1 - 1e-5  # per row: costs little where nothing changes and gains much where something does
 DEFAULT_PENALTY = 1e-3  # of refit="paper"
 DEFAULT_REGULARIZATION = {"classification": 0.05, "regression": 1 / 300}
+NOISE_SHARE = 0.5  # of the variance of the residuals: the rest is what newton does not know yet
+HUBER = 3.0  # deviations at which the robust loss clips a residual
+ROBUST_LOSSES = {"huber": "squared"}  # a loss of numbers with clipped residuals, and the loss without
 DEFAULT_LOSSES = {
     ("newton", "classification"): "squared_hinge",
     ("sgd", "classification"): "hinge",
@@ -116,6 +121,13 @@ def policy_of(policy: Any, novelty: Any) -> Spec:
     return Spec(kind, {"novelty": novelty} | defaults_of(kind))
 
 
+def losses_for(task: str) -> dict[str, Any]:
+    """The losses of a task by their names for users; a robust one has the class of the loss without clipping."""
+    found = {label: kind for label, kind in labels(Loss).items() if task in kind.tasks}
+    robust = {name: found[plain] for name, plain in ROBUST_LOSSES.items() if task == REGRESSION}
+    return dict(sorted((found | robust).items()))
+
+
 def loss_of(name: Any, task: str, epsilon: Any = 0.0) -> Spec:
     """A loss for this task, by its name."""
     legal = {label: kind for label, kind in labels(Loss).items() if task in kind.tasks}
@@ -176,6 +188,7 @@ class Combination(NamedTuple):
     loss: Any  # its class
     decomposed: bool
     refit: str
+    robust: bool  # whether residuals are clipped
     estimator: Any
 
 
@@ -186,6 +199,18 @@ CONFLICTS = (
         "optimizer",
         lambda c: c.newton and not c.loss.curved,
         "Newton steps need curvature, so use {curved}, or optimizer='sgd'",
+    ),
+    Conflict(
+        "loss",
+        "solver",
+        lambda c: c.robust and c.decomposed,
+        "a robust loss standardises its targets, which needs solver='inverse'; or use loss='squared'",
+    ),
+    Conflict(
+        "loss",
+        "center",
+        lambda c: c.robust and not c.estimator.center,
+        "a robust loss standardises its targets; leave center True, or use loss='squared'",
     ),
     Conflict(
         "learning_rate",
@@ -250,7 +275,7 @@ def check_conflicts(combination: Combination, values: dict[str, Any], task: str)
     """ValueError for the first two parameters that exclude each other."""
     for conflict in CONFLICTS:
         if conflict.applies(combination):
-            curved = [label for label, kind in labels(Loss).items() if kind.curved and task in kind.tasks]
+            curved = [label for label, kind in losses_for(task).items() if kind.curved]
             remedy = conflict.remedy.format(curved=", ".join(map(repr, curved)))
             first, second = conflict.first, conflict.second
             raise ValueError(f"{first}={values[first]!r} cannot be combined with {second}={values[second]!r}: {remedy}")
@@ -283,12 +308,20 @@ def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkO
     refit = choice("refit", estimator.refit, REFITS)
     optimizer = choice("optimizer", estimator.optimizer, OPTIMIZERS)
     name = DEFAULT_LOSSES[optimizer, task] if estimator.loss is None else estimator.loss
-    loss = loss_of(name, task, getattr(estimator, "epsilon", 0.0))
+    choice("loss", name, losses_for(task))
+    robust = name in ROBUST_LOSSES
+    loss = loss_of(ROBUST_LOSSES.get(name, name), task, getattr(estimator, "epsilon", 0.0))
     newton, ridge = optimizer == "newton", ridge_of(estimator.ridge)
-    combination = Combination(newton, loss.kind, solver != "inverse", refit, estimator)
+    combination = Combination(newton, loss.kind, solver != "inverse", refit, robust, estimator)
     check_conflicts(combination, estimator.get_params(deep=False) | {"loss": name}, task)
+    clip = {"clip": HUBER} if robust else {}
+    estimated = newton and estimator.regularization is None
+    # Numbers are standardised where their noise is estimated or residuals are clipped by it.
+    number_targets = robust or (estimated and task == REGRESSION and estimator.center)
     if newton:
         ratio = DEFAULT_REGULARIZATION[task] if estimator.regularization is None else estimator.regularization
+        if estimated and number_targets:
+            ratio = NOISE_SHARE
         noise, prior = loss.kind.noise_and_prior(number("regularization", ratio, 0.0, open_low=True))
         share = DEFAULT_FORGETTING if estimator.forgetting is None else estimator.forgetting
         own = {
@@ -297,7 +330,7 @@ def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkO
             "move_noise": number("move_noise", estimator.move_noise, 0.0),
             "forgetting": number("forgetting", share, 0.0, 1.0, open_low=True),
         }
-        head = Spec(Newton, {"loss": loss, **own})
+        head = Spec(Newton, {"loss": loss, **own, **clip})
     else:
         rate = loss.kind.default_rate if estimator.learning_rate is None else estimator.learning_rate
         decay = 0.0 if estimator.regularization is None else estimator.regularization
@@ -308,12 +341,16 @@ def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkO
                 "rate": number("learning_rate", rate, 0.0, open_low=True),
                 "power": POWERS[choice("schedule", estimator.schedule, POWERS)],
                 "decay": number("regularization", decay, 0.0),
+                **clip,
             },
         )
     rank = n_landmarks if estimator.rank is None else rank_of(estimator.rank, n_landmarks)
     penalty = DEFAULT_PENALTY if estimator.refit_penalty is None else estimator.refit_penalty
     map = map_of(estimator, n_features, solver, rank, refit, number("refit_penalty", penalty, 0.0))
-    return learner_spec(map, head), options_of(estimator, ridge)
+    options = options_of(estimator, ridge)
+    options = replace(options, number=number_targets, relative_weights=estimated or not newton)
+    variance = Spec(NoiseLevel) if number_targets and (estimated or not newton) else None
+    return learner_spec(map, head, variance), options
 
 
 def options_of(estimator: Any, ridge: float) -> LandmarkOptions:

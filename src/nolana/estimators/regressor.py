@@ -17,7 +17,8 @@ class NolanaRegressor(OnlineRegressor, NolanaModel):
 
     Parameters are those of `NolanaClassifier`, but for
 
-    loss : "squared", or (sgd only) "epsilon_insensitive".
+    loss : "squared", "huber" (targets with outliers), or (sgd only) "epsilon_insensitive".
+    regularization : None: newton estimates the noise of the targets from the stream.
     epsilon : half the width of the band without loss, in units of y.
     center : predict around the running mean of y; False: around 0, so that ``newton`` with fixed landmarks is
         plain ridge regression on k_x.
@@ -47,6 +48,8 @@ class NolanaRegressor(OnlineRegressor, NolanaModel):
     _task = REGRESSION
 
     def _make_centre(self) -> Centre:
-        spec, _ = self._spec(width_of(self.initial_landmarks))
+        spec, options = self._spec(width_of(self.initial_landmarks))
+        if options.number:  # the learner standardises the targets
+            return Uncentred(linear=False)
         head = spec.arguments["experts"][0].arguments["head"]
         return (Centre if self.center else Uncentred)(linear=head.arguments["loss"].kind.linear)

@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 
 from nolana._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
-from nolana.estimators.class_weights import ClassCounts, class_weight_of
-from nolana.estimators.classification import OnlineClassifier
+from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.parameters import integer, number, sets_of
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
-from nolana.modelfile.node import Node
-from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 
@@ -122,7 +119,7 @@ class StreamModel(OnlineEstimator):
 
 
 @parameters
-class StreamClassifier(OnlineClassifier, StreamModel):
+class StreamClassifier(WeightedClassifier, StreamModel):
     """Classify a stream with a nonlinear model of fixed size that follows change; there is nothing to tune.
 
     Landmarks, cells and recent neighbours, each with experts that converge and experts that follow change, are combined
@@ -156,32 +153,7 @@ class StreamClassifier(OnlineClassifier, StreamModel):
     (3, 2)
     """
 
-    class_weight: Any = None
-
     _number = False
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        class_weight_of(self.class_weight)
-
-    def _learn_one(self, x: Any, y: Any) -> Array | None:
-        return super()._learn_one(x, y) if self.class_weight is None else None
-
-    def _learn_checked(
-        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
-    ) -> Array:
-        class_weight_of(self.class_weight)  # refused before anything changes
-        return super()._learn_checked(x, labels, announced, weights)
-
-    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
-        if self.class_weight is not None:
-            counts = self.__dict__.setdefault("_class_counts", ClassCounts())
-            weights = (*weights, counts.weights(self.class_weight, distinct, codes, *weights))
-        return super()._learn_block(x, distinct, codes, *weights)
-
-    def _forget(self) -> None:
-        super()._forget()
-        self.__dict__.pop("_class_counts", None)
 
     def probabilities(self, scores: Array) -> Array:
         """What `scores` (n, classes), as `learn` returns them, mean as probabilities: their softmax.
@@ -203,14 +175,6 @@ class StreamClassifier(OnlineClassifier, StreamModel):
         """The logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def _fitted_record(self) -> dict[str, Tree]:
-        counts: ClassCounts = self.__dict__.get("_class_counts", ClassCounts())
-        return super()._fitted_record() | counts.record(list(self._labels.column))
-
-    def _restore_fitted(self, node: Node) -> None:
-        super()._restore_fitted(node)
-        self._class_counts = ClassCounts.of_record(node, list(self._labels.column))
 
 
 @parameters

@@ -30,9 +30,10 @@ SHORTER_STEPS = {
 }
 
 
-def learner_spec(map: Spec, head: Spec) -> Spec:
-    """A learner with one expert."""
-    return Spec(Learner, {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None})
+def learner_spec(map: Spec, head: Spec, noise: Spec | None = None) -> Spec:
+    """A learner with one expert; `noise` estimates the variance of targets that are numbers."""
+    own = {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None}
+    return Spec(Learner, own | ({} if noise is None else {"noise": noise}))
 
 
 def part_of(state: State, prefix: str) -> State:
@@ -104,7 +105,7 @@ class Driver:
             SHORTER_STEPS[name]
             for part in self.spec.parts()
             for name, value in part.arguments.items()
-            if name in SHORTER_STEPS and value > 0
+            if name in SHORTER_STEPS and isinstance(value, float) and value > 0
         ]
         return [*dict.fromkeys(steps), "remove outliers from X and y", "scale the features"]
 

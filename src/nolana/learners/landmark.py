@@ -16,10 +16,13 @@ import numpy as np
 
 from nolana import reference
 from nolana._threads import one_blas_thread
+from nolana.learners.anchored import AnchoredScaling, Change
 from nolana.learners.driver import Array, Driver, State
 from nolana.learners.scaling import Scaling
+from nolana.learners.targets import Rescaling, TargetScaling
+from nolana.learners.weights import relative
 from nolana.maps.refit import inverse_roots
-from nolana.maps.remap import remap
+from nolana.maps.remap import remap, reweight, with_matrices
 from nolana.maps.spectral_map import SpectralMap
 from nolana.maps.spectrum import Spectrum
 from nolana.reference.bounds import Count, Share, Threshold, Width
@@ -28,13 +31,18 @@ from nolana.reference.inverse import inverted
 from nolana.reference.kernels import SMALLEST_SQUARE, Kernel, squared_distances
 from nolana.reference.learner import Learner
 from nolana.reference.maps.landmark_map import LandmarkMap, MovingLandmarks
-from nolana.reference.state import Size, pack
+from nolana.reference.residual_variance import START as START_NOISE
+from nolana.reference.robust_scaling import FIRST_ROWS
+from nolana.reference.state import Field, Size, pack, unpack
+from nolana.reference.state import check as check_field
 from nolana.specs import Spec
 
 ROWS_PER_LOCK = 4096  # rows learned or scored before other threads get their turn
 # Landmarks that are not full after LATE m rows, with novelty relaxed since row m, may never be: few features need few.
 # From then on the threshold is estimated from those in use.
 LATE = 4
+NOISE_RANGE = 1e-3, 1.0  # of standardised targets
+SMALLEST_SIGNAL = 0.1  # share of the variance of the targets that the prior expects to explain, at least
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,8 @@ class LandmarkOptions:
 
     gamma: None takes it from the median distance of the landmarks; threshold: None takes the median distance of new
     landmarks to the nearest; ridge: relative to the mean of k(u, u); rank: P is cut to this rank once the landmarks
-    are full.
+    are full; number: targets are numbers, which the learner standardises; relative_weights: sample weights count
+    relative to their running mean.
     """
 
     gamma: Width | None
@@ -51,6 +60,8 @@ class LandmarkOptions:
     ridge: Share
     scale: bool
     rank: Count | None = None
+    number: bool = False
+    relative_weights: bool = False
 
 
 class LandmarkLearner(Driver):
@@ -74,7 +85,11 @@ class LandmarkLearner(Driver):
         self.kernel: Kernel = map_spec.arguments["kernel"].build(reference)
         self.decomposed = map_spec.kind is SpectralMap
         self._prior: float = head_spec.arguments.get("prior", 1.0)
-        self._scaling = Scaling(features) if options.scale else None
+        self._scaling: AnchoredScaling | Scaling | None = None
+        if options.scale:
+            self._scaling = AnchoredScaling(features, self._module)
+        self._targets = TargetScaling(outputs, self._module) if options.number else None
+        self.mean_weight = 0.0  # running mean of the sample weights
         self.largest = self.kernel.largest_value
         self._map.ridge = options.ridge
         if options.gamma is not None:
@@ -94,6 +109,8 @@ class LandmarkLearner(Driver):
             raise ValueError(f"this driver runs a map over landmarks, not {map.kind.__name__}")
         if options.rank is not None and not issubclass(map.kind, LandmarkMap):
             raise ValueError(f"rank cuts the inverse of a LandmarkMap, which {map.kind.__name__} does not have")
+        if options.number and not issubclass(map.kind, LandmarkMap):
+            raise ValueError(f"targets are standardised for a LandmarkMap, not for {map.kind.__name__}")
 
     # Reading
 
@@ -121,12 +138,12 @@ class LandmarkLearner(Driver):
     @property
     def memory_bytes(self) -> int:
         """State and scratch; constant once the landmarks are full and the classes known."""
-        return super().memory_bytes + (self._scaling.memory_bytes if self._scaling else 0)
+        return super().memory_bytes + sum(part.memory_bytes for part in (self._scaling, self._targets) if part)
 
     def landmarks(self) -> Array:
         """The landmarks (m, d) in the units of the input."""
         places: Array = self._engine.state()["landmarks"]
-        return self._scaling.undo(places) if self._scaling else places
+        return np.ascontiguousarray(self._scaling.undo(places)) if self._scaling else places
 
     def counts(self) -> Array:
         """Points counted into each landmark (m,); decayed counts are stored in a unit of their own."""
@@ -147,7 +164,8 @@ class LandmarkLearner(Driver):
         return float(diagonal.mean()) if len(diagonal) else 0.0
 
     def scores(self, x: Array) -> Array:
-        return super().scores(self.features(x))
+        scores = super().scores(self.features(x))
+        return self._targets.undo(scores) if self._targets else scores
 
     def kernel_rows(self, x: Array) -> Array:  # (n, d) -> (n, m)
         """k(x_i, u_j)."""
@@ -162,6 +180,14 @@ class LandmarkLearner(Driver):
 
     # Learning
 
+    def learn(self, x: Array, y: Array, weight: Array | None = None, class_weight: Array | None = None) -> Array:
+        """What each row scored before it was learned; (n,) weights of the rows and of their classes."""
+        if self.options.relative_weights:
+            weight, self.mean_weight = relative(weight, class_weight, len(x), self.rows, self.mean_weight)
+        elif class_weight is not None:
+            weight = class_weight if weight is None else weight * class_weight
+        return super().learn(x, y, weight)
+
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         if not self.decomposed:
             return self._learn_rows(x, y, weight)
@@ -169,8 +195,8 @@ class LandmarkLearner(Driver):
             return self._learn_rows(x, y, weight)
 
     def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
-        if len(x) < self._due and self._scaling is None and not self._can_be_outgrown:  # nothing is re-estimated
-            scores: Array = self._engine.learn(x, y, weight)
+        if len(x) < self._due and not self._can_be_outgrown:  # nothing is re-estimated
+            scores = self._learn_part(x, y, weight)
             self._due -= len(x)
             return scores
         scores = np.empty(y.shape)
@@ -190,12 +216,19 @@ class LandmarkLearner(Driver):
                 self._prepare_first(x[start])
             rows = slice(start, stop)
             weights = None if weight is None else weight[rows]
-            scores[rows] = self._engine.learn(self.features(x[rows]), y[rows], weights)
-            if self._scaling:
-                self._scaling.observe(x[rows] if weights is None else x[rows][weights > 0], self._module)
+            scores[rows] = self._learn_part(x[rows], y[rows], weights)
             self._after(before)
             start = stop
         self._due = self._rows_to_event()
+        return scores
+
+    def _learn_part(self, x: Array, y: Array, weight: Array | None) -> Array:
+        """Rows between which nothing is re-estimated."""
+        seen = self._scaling.advance(x, weight) if self._scaling else x
+        if self._targets is None:
+            return np.asarray(self._engine.learn(seen, y, weight))
+        scores = self._targets.undo(self._engine.learn(seen, self._targets.apply(y), weight))
+        self._targets.observe(y, weight)
         return scores
 
     @property
@@ -225,14 +258,28 @@ class LandmarkLearner(Driver):
         return found
 
     def state(self) -> State:
-        return super().state() | (self._scaling.state() if self._scaling else {})
+        state = super().state()
+        for part in (self._scaling, self._targets):
+            state |= part.state() if part else {}
+        return state | ({"mean_weight": self.mean_weight} if self.options.relative_weights else {})
 
     def restore(self, state: State) -> None:
-        if self._scaling:
-            self._scaling.check(state)
-        super().restore(state)
-        if self._scaling:
-            self._scaling.restore(state)
+        scaling: AnchoredScaling | Scaling | None = None
+        if self.options.scale:  # the state says by which scaling it was learned
+            kind = Scaling if "scaling_mean" in state else AnchoredScaling
+            scaling = kind(self.n_features, self._module)
+            scaling.restore(state)
+        targets = TargetScaling(len(state["weights"]), self._module) if self.options.number else None
+        if targets:
+            targets.restore(state)
+        mean_weight = Field(self, "mean_weight", low=0.0)
+        if self.options.relative_weights:
+            check_field(mean_weight, state, {})
+        own = {name: value for name, value in state.items() if not name.startswith(("scaling", "target_scaling/"))}
+        super().restore({name: value for name, value in own.items() if name != "mean_weight"})
+        self._scaling, self._targets = scaling, targets
+        if self.options.relative_weights:
+            mean_weight.set(state["mean_weight"])
         self._filling = not self._full
         self._due = self._rows_to_event()
 
@@ -243,13 +290,9 @@ class LandmarkLearner(Driver):
         return self.size == self.capacity
 
     @property
-    def _estimates_metric(self) -> bool:
-        """Whether 2, 4, 8, ... rows mean anything now."""
-        return (
-            self.options.scale
-            or not self.kernel.stationary
-            or (self._filling and self.options.gamma is None and self.kernel.uses_gamma)
-        )
+    def _estimates_width(self) -> bool:
+        """Whether the width or the ridge is re-estimated at 2, 4, 8, ... rows now."""
+        return not self.kernel.stationary or (self._filling and self.options.gamma is None and self.kernel.uses_gamma)
 
     @property
     def _estimates_threshold(self) -> bool:
@@ -260,8 +303,12 @@ class LandmarkLearner(Driver):
         if self.size == 0:
             return 1
         rows = 1 << 62
-        if self._estimates_metric or self._estimates_threshold:
+        if self._estimates_width or self._estimates_threshold:
             rows = (1 << max(1, self.rows.bit_length())) - self.rows
+        if self._scaling:
+            rows = min(rows, self._scaling.rows_to_update(self.rows))
+        if self._targets:
+            rows = min(rows, self._targets.rows_to_update())
         # The landmarks can be full after this many rows at the earliest, and only at the last of them.
         return rows if self._full else min(rows, self.capacity - self.size)
 
@@ -284,14 +331,44 @@ class LandmarkLearner(Driver):
         rows = self.rows
         doubled = rows != rows_before and rows >= 2 and rows & (rows - 1) == 0
         filled = self._filling and self._full
-        if self._estimates_metric and (doubled or filled):
-            self._reestimate()
+        change = self._scaling.update(doubled or filled) if self._scaling and rows != rows_before else None
+        if change is not None or (self._estimates_width and (doubled or filled)):
+            self._reestimate(change)
+        rescaling = self._targets.update() if self._targets and rows != rows_before else None
+        if rescaling is not None:
+            self._rescale_targets(rescaling)
+        if doubled and "noise" in self.spec.arguments:
+            self._reestimate_noise()
         self._filling = not self._full
         late = self._estimates_threshold and doubled and rows >= LATE * self.capacity and self.size > 1
         if late or (filled and self.options.threshold is None):
             self._map.threshold = spacing(self._engine.state()["landmarks"])
         if filled and self.options.rank is not None:
             self._cut_to_rank(self.options.rank)
+
+    def _rescale_targets(self, change: Rescaling) -> None:
+        """Targets have another unit: alpha <- g alpha + shift P1. Where nothing learned counts, back to the prior."""
+        state = self._engine.state()
+        ones = unpack(state["inverse"]).sum(axis=1)  # P 1
+        state["weights"] = change.g[:, None] * state["weights"] + change.shift[:, None] * ones
+        g = float(change.g.max())
+        if g == 0 and "covariance" in state:
+            state = with_matrices(state, unpack(state["inverse"]), self._prior * unpack(state["inverse"]))
+        if "residual_variance" in state:
+            low, high = NOISE_RANGE if self.rows > FIRST_ROWS else (START_NOISE, 1.0)
+            variance = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
+            state |= {"residual_variance": variance}  # n/tau has no unit
+        self._engine.restore(state)
+
+    def _reestimate_noise(self) -> None:
+        """The noise level follows the residuals; what was learned with the old one is weighed by the new one."""
+        state = self._engine.state()
+        level = noise_level(state["residual_variance"])
+        if "covariance" in state:
+            with one_blas_thread():
+                gram = self.kernel.gram(state["landmarks"], state["landmarks"], self.gamma)
+                state = reweight(state, gram, state["noise_level"] / level, self._prior)
+        self._engine.restore(state | {"noise_level": level})
 
     def _cut_to_rank(self, rank: int) -> None:
         """P = U_r S_r^-1 U_r'; the model becomes the projection of what it was."""
@@ -303,19 +380,15 @@ class LandmarkLearner(Driver):
         weights = np.ascontiguousarray(state["weights"] @ (gram @ inverse))
         self._engine.restore(state | {"inverse": pack((inverse + inverse.T) / 2), "weights": weights})
 
-    def _reestimate(self) -> None:
-        """Width, scaling and ridge from what was seen so far; the model is re-mapped."""
+    def _reestimate(self, change: Change | None) -> None:
+        """Width and ridge from what was seen so far; the model is re-mapped, also to another scaling."""
         with one_blas_thread():
-            self._remap_to_what_was_seen()
+            self._remap_to_what_was_seen(change)
 
-    def _remap_to_what_was_seen(self) -> None:
+    def _remap_to_what_was_seen(self, change: Change | None) -> None:
         kernel, state = self.kernel, self._engine.state()
         old, old_gamma = state["landmarks"], self.gamma
-        places = old
-        if self._scaling:
-            raw = self._scaling.undo(old)
-            self._scaling.update()
-            places = self._scaling.apply(raw)
+        places = old if change is None else np.ascontiguousarray(change(old))
         gamma = old_gamma
         if self.options.gamma is None and kernel.uses_gamma:
             now, then = kernel.width_of(places), kernel.width_of(old)
@@ -374,6 +447,11 @@ def spacing(landmarks: Array) -> float:
     """The median over landmarks of the squared distance to the nearest that came before."""
     nearest = [squared_distances(landmarks[i], landmarks[:i]).min() for i in range(1, len(landmarks))]
     return float(np.median(nearest)) if nearest else 0.0
+
+
+def noise_level(variance: float) -> float:
+    """n/tau from the variance nu of the residuals of standardised targets: nu/(1 - nu), the rest being signal."""
+    return max(NOISE_RANGE[0], variance) / max(SMALLEST_SIGNAL, 1 - variance)
 
 
 def spread(landmarks: Array) -> float:

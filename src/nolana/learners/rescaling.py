@@ -12,13 +12,12 @@ from nolana import reference
 from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
 from nolana.maps.remap import remap
-from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
 from nolana.reference.kernels import Kernel
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
-from nolana.reference.robust_scaling import LARGEST as LARGEST_Z
+from nolana.reference.residual_variance import START as START_NOISE
 from nolana.reference.state import unpack
 from nolana.specs import Spec
 
@@ -27,15 +26,6 @@ NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
 
 Moved = Callable[[Array], Array]  # rows (n, d) in the old scale -> in the new one
-
-
-def unscaled(z: Array, anchors: State) -> Array:
-    """Rows (n, d) in input units, from z and a state of `RobustScaling`; constant features have their centre."""
-    center, factor = anchors["center"], anchors["factor"]
-    q = z / anchors["metric"]
-    size = np.abs(q)
-    q = np.where(size > 1, np.copysign(np.exp(np.minimum(size, LARGEST_Z) - 1), q), q)
-    return np.asarray(np.divide(q, factor, out=np.zeros_like(q), where=factor > 0) + center)
 
 
 def move_rows(spec: Spec, state: State, moved: Moved) -> None:

@@ -33,13 +33,13 @@ from nolana.learners.rescaling import (
     multiply_features,
     remap_landmarks,
     rescale_targets,
-    unscaled,
 )
+from nolana.learners.weights import relative
 from nolana.reference.bounds import Count, Seed
 from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
-from nolana.reference.robust_scaling import LAST_ANCHOR
+from nolana.reference.robust_scaling import LAST_ANCHOR, unscaled
 from nolana.reference.state import Field, export
 from nolana.reference.state import check as check_field
 from nolana.specs import Spec
@@ -47,8 +47,6 @@ from nolana.specs import Spec
 CHECK_TARGETS = 1024  # rows between late checks of the scale of the targets
 CHECK_FULL = 64  # rows between checks whether the landmarks have become full
 LAST_CLEARING = 256  # rows up to which an anchor clears the cells
-LARGEST_WEIGHT = 10.0  # times the running mean of the weights
-WEIGHT_GAIN = 0.001
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
@@ -156,11 +154,16 @@ class StreamLearner(Driver):
     def _to_engine(self, y: Array) -> Array:
         return (y - self._target_center) * self._target_factor if self.options.number else y
 
+    def remedies(self) -> list[str]:
+        """Features are scaled, and there is no step to shorten."""
+        return ["remove outliers from X and y"]
+
     # Learning
 
     def learn(self, x: Array, y: Array, weight: Array | None = None, class_weight: Array | None = None) -> Array:
         """What each row scored before it was learned; (n,) weights of the rows and of their classes, mean 1."""
-        return super().learn(x, y, self._normalised(len(x), weight, class_weight))
+        weight, self.mean_weight = relative(weight, class_weight, len(x), self.rows, self.mean_weight)
+        return super().learn(x, y, weight)
 
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         scores = np.empty(y.shape)
@@ -187,24 +190,6 @@ class StreamLearner(Driver):
             self._after()
             self._next_event = self.rows + self._rows_to_event()
         return scores
-
-    def _normalised(self, rows: int, weight: Array | None, class_weight: Array | None) -> Array | None:
-        """c min(w, 10 wbar)/wbar, wbar the running mean of the weights w of rows; c, of classes, is not capped."""
-        mean = self.mean_weight
-        if weight is None and mean in (0.0, 1.0):
-            self.mean_weight = 1.0
-            return class_weight
-        t = self.rows
-        w = np.ones(rows) if weight is None else weight
-        c = np.ones(rows) if class_weight is None else class_weight
-        out = np.zeros(rows)
-        for i in np.flatnonzero((w > 0) & (c > 0)).tolist():
-            t += 1
-            capped = min(float(w[i]), LARGEST_WEIGHT * mean) if mean > 0 else float(w[i])
-            mean += (capped - mean) * max(1 / t, WEIGHT_GAIN)
-            out[i] = c[i] * (capped / mean)
-        self.mean_weight = mean
-        return out
 
     def _rows_to_event(self) -> int:
         """Rows until something may have to be re-estimated."""

@@ -1,8 +1,8 @@
 """The driver of methods that cannot be re-mapped: the kernel width is taken from the first rows.
 
 ``gamma=None`` takes the width from the data: `width` / (2 sum_j var_j), so many over the mean squared distance of two
-rows, re-estimated at 2, 4, ..., 64 rows. Until row 64 the rows are stored and learned again with the new width:
-afterwards the learner is as if the width had been known from the first row.
+rows without outliers, re-estimated at 2, 4, ..., 64 rows. Until row 64 the rows are stored and learned again with the
+new width: afterwards the learner is as if the width had been known from the first row.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from nolana.reference.state import check as check_field
 from nolana.specs import Spec
 
 LAST_ESTIMATE = 64
+OUTLIER = 30.0  # times the median squared distance to the median: a row beyond it does not count for the width
 ROWS = ("first_rows", "first_targets", "first_weights")
 
 
@@ -81,7 +82,7 @@ class WarmupLearner(Driver):
     def _estimate(self) -> None:
         """Take the width from the rows so far and learn them again."""
         x, y, weight = (np.ascontiguousarray(np.concatenate(parts)) for parts in zip(*self._first, strict=True))
-        total = float(x.var(axis=0).sum())
+        total = float(typical(x).var(axis=0).sum())
         if total > 0:
             self._engine.clear(y.shape[1])
             self._scaled.gamma = self.options.width / (2 * total)
@@ -112,3 +113,9 @@ class WarmupLearner(Driver):
         super().restore(state)
         first = tuple(np.array(state[name], dtype=np.float64) for name in ROWS) if stored else ()
         self._first = [first] if len(first) == 3 else []
+
+
+def typical(x: Array) -> Array:
+    """The rows (n, d) without outliers."""
+    distance = ((x - np.median(x, axis=0)) ** 2).sum(axis=1)
+    return np.asarray(x[distance <= OUTLIER * np.median(distance)])

@@ -97,6 +97,26 @@ def rekernel(state: State, before: Array, after: Array, ridge: float, prior: flo
     return with_matrices(state, p, covariance) | {"weights": weights, "ridge": ridge}
 
 
+def reweight(state: State, gram: Array, factor: float, prior: float) -> State:
+    """What the rows said counts `factor` times as much as it did, against the same prior; gram = k(u, u).
+
+    In whitened coordinates with eigenvalues v of the covariance: 1/v' = 1/tau + factor (1/v - 1/tau), and the mean of
+    each coordinate is multiplied by factor v'/v.
+    """
+    from scipy.linalg import solve_triangular  # loading SciPy takes longer than many commands
+
+    root = np.linalg.cholesky(gram + state["ridge"] * np.eye(len(gram)))
+    white = root.T @ covariance_of(state) @ root
+    values, vectors = np.linalg.eigh((white + white.T) / 2)
+    values = np.clip(values, 1e-12 * prior, prior)
+    after = 1 / (1 / prior + factor * (1 / values - 1 / prior))
+    back = solve_triangular(root.T, vectors, lower=False)  # alpha = back times the coordinates
+    weights = (state["weights"] @ (root @ vectors) * (factor * after / values)) @ back.T
+    nothing = np.zeros((0, len(gram)))
+    waiting = {"waiting_left": nothing, "waiting_right": nothing.copy()}
+    return state | {"weights": weights, "covariance": pack((back * after) @ back.T)} | waiting
+
+
 def relocate(state: State, landmarks: Array, gram: Array, cross: Array, prior: float) -> State:
     """Other landmarks (m', d) under the same kernel: gram = k(u', u') and cross = k(u'_i, u_j).
 

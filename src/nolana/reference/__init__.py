@@ -26,6 +26,7 @@ from nolana.reference.maps.map import Map
 from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.online import Online
 from nolana.reference.policies import Expiring, Fixed, KMeans, Policy, Weighted, Window
+from nolana.reference.residual_variance import NoiseLevel
 from nolana.reference.rivals.rival import Rival
 from nolana.reference.robust_scaling import RobustScaling
 from nolana.reference.state import Stateful
@@ -61,6 +62,7 @@ __all__ = [
     "Mean",
     "NeighbourMap",
     "Newton",
+    "NoiseLevel",
     "Online",
     "Policy",
     "Polynomial",

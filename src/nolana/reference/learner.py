@@ -1,7 +1,8 @@
 """A learner: maps, experts on them (a map and a head each), and a combiner where there is more than one expert.
 
 For each row: every map gives its features, every expert its scores, the combiner the score of the row. Then the maps
-may grow, the experts learn, and the maps may move. Experts on one map share its features.
+may grow, the experts learn, and the maps may move. Experts on one map share its features. Where targets are numbers,
+experts learn with the variance of the residuals: of the combiner, or `noise` where there is none.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from nolana.reference.combiners import Combiner
 from nolana.reference.heads.head import Head
 from nolana.reference.maps.map import Map
 from nolana.reference.online import Online
+from nolana.reference.residual_variance import NoiseLevel
 from nolana.reference.state import Array, Field, part
 
 
@@ -24,15 +26,23 @@ class Expert:
 class Learner(Online):
     """The NumPy twin of the compiled learner: same constructor, same verbs, same state."""
 
-    def __init__(self, maps: list[Map], experts: list[Expert], combiner: Combiner | None = None) -> None:
+    def __init__(
+        self,
+        maps: list[Map],
+        experts: list[Expert],
+        combiner: Combiner | None = None,
+        noise: NoiseLevel | None = None,
+    ) -> None:
         if not maps or not experts:
             raise ValueError("a learner needs a map and an expert")
         if len(experts) > 1 and combiner is None:
             raise ValueError("several experts need a combiner")
+        if combiner is not None and noise is not None:
+            raise ValueError("a combiner estimates the noise itself")
         if len({m.features for m in maps}) > 1:
             raise ValueError("the maps differ in their number of features")
         super().__init__(maps[0].features)
-        self.maps, self.experts, self.combiner = maps, experts, combiner
+        self.maps, self.experts, self.combiner, self.noise = maps, experts, combiner, noise
         for expert in experts:
             if expert.map >= len(maps):
                 raise ValueError("an expert names a map that does not exist")
@@ -53,6 +63,8 @@ class Learner(Online):
             expert.head.clear(self.outputs)
         if self.combiner is not None:
             self.combiner.clear(len(self.experts), self.outputs)
+        if self.noise is not None:
+            self.noise.clear()
 
     def score(self, x: Array) -> Array:
         for map in self.maps:
@@ -63,12 +75,14 @@ class Learner(Online):
     def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
         for map in self.maps:
             map.before(self.rows)
-        noise = 1.0
+        noise = 1.0 if self.noise is None else self.noise.noise
         if self.combiner is not None:
             noise = self.combiner.noise
             self.combiner.learn(self.expert_scores, y, f, weight)
         for expert, own in zip(self.experts, self.expert_scores, strict=True):
             expert.head.learn(y, own, weight, self.rows, noise)
+        if self.noise is not None:
+            self.noise.observe_row(float(np.mean((y - f) ** 2)) if len(y) else 0.0, self.rows)
         for map in self.maps:
             map.after(self.rows)
 
@@ -82,7 +96,8 @@ class Learner(Online):
         for i, expert in enumerate(self.experts):
             prefixes = ("", "") if single else (f"expert{i}/", f"map{expert.map}/")
             own += part(expert.head.fields(), *prefixes)
-        return own + (self.combiner.fields() if self.combiner is not None else [])
+        own += self.combiner.fields() if self.combiner is not None else []
+        return own + (self.noise.fields() if self.noise is not None else [])
 
     def restored(self) -> None:
         for map in self.maps:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.reference.bounds import Count
-from nolana.reference.state import POSITIVE, Array, Field, Size, Stateful, count
+from nolana.reference.state import POSITIVE, Array, Field, Size, State, Stateful, count
 
 MEMORY = 256  # rows that the running moments remember
 CLIP = 6.0  # deviations
@@ -31,6 +31,15 @@ CHECK_EVERY = 64
 LATE_ANCHORS = 2  # for each feature
 SMALLEST_SPREAD = 0.05
 LARGEST = 13.0  # |z|
+
+
+def unscaled(z: Array, anchors: State) -> Array:
+    """Rows (n, d) in the units of the input, from z and a state of the scaling; a constant feature has its centre."""
+    center, factor = anchors["center"], anchors["factor"]
+    q = z / anchors["metric"]
+    size = np.abs(q)
+    q = np.where(size > 1, np.copysign(np.exp(np.minimum(size, LARGEST) - 1), q), q)
+    return np.asarray(np.divide(q, factor, out=np.zeros_like(q), where=factor > 0) + center)
 
 
 class RobustScaling(Stateful):
@@ -58,14 +67,17 @@ class RobustScaling(Stateful):
         tail = np.minimum(1 + np.log(np.maximum(size, 1.0)), LARGEST)
         return np.where(size > 1, np.copysign(tail, q), q)
 
-    def advance(self, x: Array, weight: Array | None = None) -> Array:  # (n, d), (n,) -> (n, d)
-        """z of rows, each observed before the next if its weight is positive; late anchors are set on the way."""
+    def advance(self, x: Array, weight: Array | None = None, late_anchors: bool = True) -> Array:
+        """z (n, d) of rows (n, d), each observed before the next if its weight (n,) is positive.
+
+        Late anchors are set on the way, or, without `late_anchors`, by the caller.
+        """
         z = np.empty_like(x)
         for i, row in enumerate(x):
             z[i] = self.apply(row)
             if weight is None or weight[i] > 0:
                 self.observe_row(row)
-                if self.rows > LAST_ANCHOR and self.rows % CHECK_EVERY == 0:
+                if late_anchors and self.rows > LAST_ANCHOR and self.rows % CHECK_EVERY == 0:
                     self.anchor()
         return z
 

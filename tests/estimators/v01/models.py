@@ -19,7 +19,7 @@ def models() -> dict:
     return {
         "sgd": NolanaClassifier(optimizer="sgd", **common),
         "newton": NolanaClassifier(optimizer="newton", forgetting=1.0, **common),
-        "newton_regression": NolanaRegressor(optimizer="newton", forgetting=1.0, **common),
+        "newton_regression": NolanaRegressor(optimizer="newton", regularization=1 / 300, forgetting=1.0, **common),
         "paper": NolanaClassifier.paper(20, 0.1, scale=False, random_state=0),
         "FOGD": rivals.FOGDClassifier(n_components=40, random_state=0),
         "NOGD": rivals.NOGDClassifier(n_landmarks=20, random_state=0),

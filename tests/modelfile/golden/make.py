@@ -21,12 +21,12 @@ def main() -> None:
     x = rows()
     classes = np.array(["red", "green", "blue"])[(x[:, 0] * x[:, 1] > 0).astype(int) + (x[:, 2] > 0.5)]
     models = {
-        "classifier": NolanaClassifier(n_landmarks=8, threshold=np.inf).partial_fit(x[:80], classes[:80]),
+        "classifier": NolanaClassifier(n_landmarks=8, threshold=np.inf, scale=False).partial_fit(x[:80], classes[:80]),
         "regressor": NolanaRegressor(n_landmarks=6, scale=True).partial_fit(x[:80], 3 + x[:80, 0] * x[:80, 1]),
         "rival": rivals.DualSGDClassifier(budget=6, merged=2, n_components=4, random_state=0).partial_fit(
             x[:80], classes[:80]
         ),
-        "map": OnlineNystroem(n_landmarks=6, rank=4).partial_fit(x[:80]),
+        "map": OnlineNystroem(n_landmarks=6, rank=4, scale=False).partial_fit(x[:80]),
         "fourier": rivals.FOGDClassifier(n_components=4, random_state=0).partial_fit(x[:80], classes[:80]),
         "nogd": rivals.NOGDClassifier(n_landmarks=6).partial_fit(x[:80], classes[:80]),
         "paper": NolanaClassifier.paper(6, 0.3, scale=False).partial_fit(x[:80], classes[:80]),

@@ -23,8 +23,8 @@ def learners() -> dict[str, Any]:
     m, loss = paper_settings(DATA).n_landmarks, paper_settings(DATA).loss
     return {
         "the paper's solver": NolanaClassifier.paper(m, 0.0, loss=loss),
-        "inverse": NolanaClassifier(n_landmarks=m, optimizer="sgd", loss=loss, threshold=0.0),
-        "Newton": NolanaClassifier(n_landmarks=m, threshold=0.0),
+        "inverse": NolanaClassifier(n_landmarks=m, optimizer="sgd", loss=loss, threshold=0.0, scale=False),
+        "Newton": NolanaClassifier(n_landmarks=m, threshold=0.0, scale=False),
     }
 
 

@@ -32,6 +32,7 @@ def mapped(source: Source, inputs: Results, *, limit: int, rows: int, solver: st
         rank=DECOMPOSED["rank"],
         ridge=DECOMPOSED["ridge"],
         power_iterations=iterations,
+        scale=False,
     ).partial_fit(X)
     return {
         "moves": online.n_moves_,

@@ -22,8 +22,8 @@ def learners(n_features: int) -> dict[str, Any]:
     m, loss = paper_settings(DATA).n_landmarks, paper_settings(DATA).loss
     return {
         "NOGD": rivals.at_equal_budget("NOGD", n_landmarks=m, n_features=n_features, loss=loss),
-        "inverse": NolanaClassifier(n_landmarks=m, optimizer="sgd", loss=loss),
-        "Newton": NolanaClassifier(n_landmarks=m),
+        "inverse": NolanaClassifier(n_landmarks=m, optimizer="sgd", loss=loss, scale=False),
+        "Newton": NolanaClassifier(n_landmarks=m, scale=False),
         "the paper's solver, in NumPy": NolanaClassifier.paper(m, float("inf"), loss=loss),
     }
 

@@ -50,6 +50,7 @@ def moves_of(X: Array, y: NDArray[Any], initial: Array | None) -> list[int]:
             gamma=1 / distance_of(X),
             threshold=float(threshold),
             initial_landmarks=initial,
+            scale=False,
         )
         moves.append(learner.partial_fit(X, y).n_moves_)
     return moves

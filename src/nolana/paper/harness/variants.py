@@ -71,6 +71,7 @@ class Variant:
             threshold=self.threshold,
             initial_landmarks=self.initial,
             power_iterations=self.iterations,
+            scale=False,
             random_state=seed,
             **fixed | {name: value for name, value in parameters.items() if name in tuned},
         )

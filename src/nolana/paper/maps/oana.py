@@ -27,6 +27,7 @@ class Moving:
             gamma=self.gamma,
             threshold=self.threshold,
             initial_landmarks=self.start(m),
+            scale=False,
             random_state=seed,
         )
         return Nystroem(online.partial_fit(self.rows).landmarks_, rank, self.gamma)
@@ -43,7 +44,7 @@ class Median(Moving):
 
 
 class Default(Median):
-    """The defaults of `OnlineNystroem`: the first rows that differ enough from the others become landmarks."""
+    """The defaults of `OnlineNystroem`, unscaled: the first rows that differ enough from others become landmarks."""
 
     def start(self, m: int) -> Array | None:
         """None: chosen by `OnlineNystroem`."""

@@ -35,7 +35,7 @@ def threshold_for(X: Array, start: Array, gamma: float, moves: int) -> float:
 
     def count(threshold: float) -> int:
         online = OnlineNystroem(
-            n_landmarks=len(start), gamma=gamma, threshold=threshold, initial_landmarks=start
+            n_landmarks=len(start), gamma=gamma, threshold=threshold, initial_landmarks=start, scale=False
         ).partial_fit(X)
         return int(online.n_moves_)
 

@@ -27,13 +27,12 @@ from nolana.reference.combiners.combiner import Array, Combiner
 from nolana.reference.drift_alarm import DriftAlarm
 from nolana.reference.heads.implicit import CLIP, softmax
 from nolana.reference.losses import Loss
+from nolana.reference.residual_variance import ResidualVariance
 from nolana.reference.state import Field, Size, count
 
 RARE = 1e-4  # a class below this probability adds nothing to H
-START_NOISE, SMALLEST_NOISE = 0.1, 1e-3  # of standardised targets
 LARGEST_TARGET, MARGIN = 8.0, 0.1  # how far targets extend the range of predictions
 RECENT = 1000  # rows that the errors of the experts stand for
-SLOWEST = 0.002  # gain of nu
 UNUSUAL = 2.0  # deviations of a residual, for the alarm
 MOST_ALARMS = 100
 
@@ -59,7 +58,8 @@ class Stack(Combiner):
         self.stacked = 0
         self.alarm = DriftAlarm()
         self.alarm_rows: Array = np.zeros(0)
-        self.residual_variance, self.lowest, self.highest = START_NOISE, 0.0, 0.0
+        self.variance = ResidualVariance()
+        self.lowest = self.highest = 0.0
 
     @property
     def alarms(self) -> list[float]:
@@ -72,7 +72,7 @@ class Stack(Combiner):
 
     @property
     def noise(self) -> float:
-        return max(self.residual_variance, SMALLEST_NOISE) if self.loss.linear else 1.0
+        return self.variance.noise if self.loss.linear else 1.0
 
     def inputs(self, scores: Array) -> Array:  # (experts, c) -> (experts, columns)
         """What the stack sees."""
@@ -114,9 +114,7 @@ class Stack(Combiner):
         self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
         bounded = min(LARGEST_TARGET, max(-LARGEST_TARGET, y))
         self.lowest, self.highest = min(self.lowest, bounded - MARGIN), max(self.highest, bounded + MARGIN)
-        gain = max(SLOWEST, 1 / (self.stacked + 10))
-        variance = self.residual_variance
-        self.residual_variance += (min(residual**2, 10 * variance + 0.01) - variance) * gain
+        self.variance.observe_row(residual**2, self.stacked)
 
     def step(self, gradient: Array, curvature: Array) -> None:
         """One Newton step with forgetting."""
@@ -140,4 +138,4 @@ class Stack(Combiner):
             Field(self, "alarm_rows", (Size("alarms", MOST_ALARMS),), name="alarms", whole=True, low=0.0),
         ]
         numbers = [Field(self, name) for name in ("lowest", "highest")]
-        return [*own, Field(self, "residual_variance", low=0.0), *numbers] if self.loss.linear else own
+        return [*own, *self.variance.fields(), *numbers] if self.loss.linear else own

@@ -2,11 +2,15 @@
 
 On a landmark map, P = (E + delta I)^-1, it is the gradient step in the weights of the Nyström map, written in alpha;
 on Fourier features and on a decomposed map P is the identity.
+
+Where targets are numbers, a residual is clipped at `clip` deviations of the noise: Huber's loss.
 """
+
+import math
 
 import numpy as np
 
-from nolana.reference.bounds import NonNegative, Positive
+from nolana.reference.bounds import Deviations, NonNegative, Positive
 from nolana.reference.heads.head import Head
 from nolana.reference.losses import Loss
 from nolana.reference.maps.map import Array
@@ -15,12 +19,17 @@ from nolana.reference.maps.map import Array
 class SGD(Head):
     """Stochastic gradient descent."""
 
-    def __init__(self, loss: Loss, rate: Positive, power: NonNegative, decay: NonNegative) -> None:
+    def __init__(
+        self, loss: Loss, rate: Positive, power: NonNegative, decay: NonNegative, clip: Deviations = math.inf
+    ) -> None:
         super().__init__(loss)
-        self.rate, self.power, self.decay = rate, power, decay
+        self.rate, self.power, self.decay, self.clip = rate, power, decay, clip
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         eta = self.rate * step**-self.power
+        if self.loss.linear and self.clip < math.inf:
+            limit = self.clip * math.sqrt(noise)
+            y = f + np.clip(y - f, -limit, limit)
         slopes = np.array([self.loss.slope(*pair) for pair in zip(y, f, strict=True)])
         self.weights = max(0.0, 1 - eta * self.decay) * self.weights
         if slopes.any():
