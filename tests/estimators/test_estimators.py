@@ -44,24 +44,27 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def test_scores_and_classes_as_they_appear(rng):
+def test_scores_are_by_sorted_classes(rng):
     x = rng.normal(size=(6, 2))
     model = NolanaClassifier(n_landmarks=4)
-    scores = model.learn(x, ["b", "b", "a", "b", "c", "a"])
-    assert model.classes_.tolist() == ["b", "a", "c"]
+    scores = model.learn(x, ["c", "c", "b", "c", "d", "b"])
+    assert model.classes_.tolist() == ["b", "c", "d"]
     assert scores.shape == (6, 3)
     known = ~np.isnan(scores)
     assert known.tolist() == [
         [False, False, False],
-        [True, False, False],
-        [True, False, False],
+        [False, True, False],
+        [False, True, False],
         [True, True, False],
         [True, True, False],
         [True, True, True],
     ]
     assert np.array_equal(scores[3, 0], -scores[3, 1])
-    assert model.learn(x[:1], ["d"]).shape == (1, 4)
-    assert model.classes_.tolist() == ["b", "a", "c", "d"]
+    before = model.decision_function(x)
+    scores = model.learn(x[:1], ["a"])  # takes the first place
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert np.isnan(scores[0, 0])
+    assert np.allclose(scores[0, 1:], before[0])
 
 
 def test_announced_classes_fix_their_columns_only(rng):

@@ -157,7 +157,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _read_blocks(self, X: Any, read: Callable[[Array], Array]) -> list[Array]:
+    def _read_blocks(self, X: Any, read: Callable[[Array], T]) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
         check_is_fitted(self)
         x = check_features(self, X, self._largest(), reset=False)

@@ -20,7 +20,7 @@ from nolana.estimators.edge import (
     is_plain,
     row_count,
 )
-from nolana.estimators.labels import Labels, check_labels, widened
+from nolana.estimators.labels import Labels, aligned, check_labels
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 from nolana.reference.losses import Loss
@@ -67,15 +67,16 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         """The general path: everything is checked, then everything is learned."""
         labels = Labels() if first else self._labels
         x = check_features(self, X, self._largest(), reset=first)
-        targets = check_labels(y, x.shape[0], labels.classes)
-        weights = check_weights(sample_weight, x.shape[0])
         announced = None
         if classes is not None:
-            named = np.unique(np.asarray(classes))
-            announced = check_labels(named, len(named), labels.classes, "classes")
-            outside = np.setdiff1d(targets, np.concatenate([announced, *([] if first else [labels.classes])]))
-            if len(outside):
-                raise ValueError(f"y holds labels {outside[:5].tolist()} that are not in classes")
+            announced = np.unique(check_labels(classes, row_count(classes), labels.classes, "classes"))
+        targets = check_labels(y, x.shape[0], announced if labels.classes is None else labels.classes)
+        weights = check_weights(sample_weight, x.shape[0])
+        if announced is not None:
+            known = {*announced.tolist(), *labels.column}
+            outside = [label for label in np.unique(targets).tolist() if label not in known]
+            if outside:
+                raise ValueError(f"y holds labels {outside[:5]} that are not in classes")
         if first:
             learner = self._make_learner(x.shape[1], 1)
             self._learner, self._labels = learner, labels
@@ -105,21 +106,22 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     ) -> Array:
         """Checked rows; all that can be refused now is more classes than the learner can have."""
         learner, known = self._learner, self._labels
-        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        distinct, codes = np.unique(labels, return_inverse=True)
         with learner.lock:
             new = sum(label not in known.position for label in distinct.tolist())
             if new and known.seen + new > 2:
                 learner.check_outputs(known.seen + new)
             if announced is not None:
                 known.announce(announced)
-            known.announce(distinct[np.argsort(first, kind="stable")])
+            known.announce(distinct)
             self._publish()
         parts = []
         for rows in blocks(x):
             part, weight = dense(x, rows), None if weights is None else weights[rows]
             with learner.lock:
-                parts.append(self._learn_block(part, distinct.tolist(), codes[rows], weight))
-        return widened(parts, np.nan)
+                scores = self._learn_block(part, distinct.tolist(), codes[rows], weight)
+                parts.append((self.classes_, scores))
+        return aligned(parts, np.nan)[1]
 
     def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
         """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
@@ -195,19 +197,19 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     # Reading
 
-    def _column_scores(self, X: Any) -> Array:
-        """(n, classes), -inf for classes that were announced but never seen."""
-        return widened(self._read_blocks(X, lambda f: self._labels.by_column(f, -np.inf)), -np.inf)
+    def _column_scores(self, X: Any, missing: float = -np.inf) -> tuple[NDArray[Any], Array]:
+        """The classes, and (n, classes) with `missing` for those that were announced but never seen."""
+        return aligned(self._read_blocks(X, lambda f: (self.classes_, self._labels.by_column(f, missing))), missing)
 
     def scores(self, X: Any) -> Array:
         """What `learn` would return for these rows now, (n, classes), NaN for classes not known; nothing is learned."""
         if not self.__sklearn_is_fitted__():
-            return np.zeros((row_count(X), 0))
-        return widened(self._read_blocks(X, lambda f: self._labels.by_column(f, np.nan)), np.nan)
+            return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), np.nan)
+        return self._column_scores(X, np.nan)[1]
 
     def decision_function(self, X: Any) -> Array:
         """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
-        scores = self._column_scores(X)
+        _, scores = self._column_scores(X)
         if scores.shape[1] > 2:
             return scores
         if scores.shape[1] == 1 or np.isinf(scores).any():  # one class seen: its side of the line
@@ -217,13 +219,20 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest score."""
-        scores = self._column_scores(X)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        classes, scores = self._column_scores(X)
+        return np.asarray(classes[scores.argmax(axis=1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows, by weight, whose label is predicted."""
+        predicted = self.predict(X)
+        truth = check_labels(y, len(predicted), self.classes_)
+        weights = check_weights(sample_weight, len(predicted))
+        return float(np.average(predicted == truth, weights=weights))
 
     @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes), with the logistic loss only; 1 where one class alone was seen."""
-        scores = self._column_scores(X)
+        _, scores = self._column_scores(X)
         return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: as if undecided
 
     @available_if(is_probabilistic)  # type: ignore[untyped-decorator]

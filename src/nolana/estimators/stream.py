@@ -196,7 +196,7 @@ class StreamClassifier(OnlineClassifier, StreamModel):
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes); 1 where one class alone was seen."""
-        scores = self._column_scores(X)
+        _, scores = self._column_scores(X)
         return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -210,7 +210,8 @@ class StreamClassifier(OnlineClassifier, StreamModel):
 
     def _restore_fitted(self, node: Node) -> None:
         super()._restore_fitted(node)
-        self._class_counts = ClassCounts.of_record(node, list(self._labels.column))
+        labels = [label.value for label in node["labels"].items()]  # in the order of the file, which may be an old one
+        self._class_counts = ClassCounts.of_record(node, labels)
 
 
 @parameters

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nolana.errors import ModelFileError
 from nolana.loading import load_with_extra
 from nolana.modelfile import Node
@@ -112,7 +114,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
     if SECTION not in extra:
         return estimator, None
     try:
-        return estimator, _saved_run(Node(extra[SECTION], SECTION), int(estimator.n_features_in_))
+        saved = _saved_run(Node(extra[SECTION], SECTION), int(estimator.n_features_in_))
+        _name_columns(saved.evaluation, estimator)
+        return estimator, saved
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
@@ -132,6 +136,21 @@ def _saved_run(node: Node, width: int) -> SavedRun:
         raise ModelFileError(f"{stream.place}/plan: {planned} columns of X, but the estimator has {width}")
     asked = fields["asked"].value
     return SavedRun(fields["source"].text(), fields["finished"].flag(), asked, trees["stream"], trees["evaluation"])
+
+
+def _name_columns(evaluation: dict[str, Any], estimator: Any) -> None:
+    """Add the labels of columns to a score that was saved when classes stood in order of appearance."""
+    labels = estimator.__dict__.get("_labels")
+    if labels is None:
+        return
+    classes = list(labels.position)
+    late = evaluation.get("late")
+    if isinstance(late, dict) and "classes" not in late and np.ndim(late.get("scores")) == 2:
+        late["classes"] = classes[: late["scores"].shape[1]]
+    for metrics in (evaluation.get("overall"), evaluation.get("recent")):
+        for metric in metrics if isinstance(metrics, list) else ():
+            if isinstance(metric, dict) and {"first", "second"} <= metric.keys():
+                metric.setdefault("label", classes[0])
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
