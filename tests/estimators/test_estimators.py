@@ -118,10 +118,10 @@ def test_one_class_seen(rng):
     assert alone.learn(x, ["only"] * 5).shape == (5, 1)
 
 
-def test_probabilities_only_where_they_mean_something(rng):
+def test_probabilities_of_the_logistic_loss_are_its_own(rng):
     x = rng.normal(size=(400, 2))
     y = (x[:, 0] > 0).astype(int) + (x[:, 1] > 0)
-    assert not hasattr(NolanaClassifier(), "predict_proba")
+    assert not hasattr(NolanaClassifier(), "probabilities")
     model = NolanaClassifier(loss="logistic", n_landmarks=30).partial_fit(x, y)
     p = model.predict_proba(x)
     assert np.allclose(p.sum(axis=1), 1)

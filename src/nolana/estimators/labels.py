@@ -122,6 +122,7 @@ class Labels:
         self.column: dict[Hashable, int] = {}  # label -> column
         self.position: dict[Hashable, int] = {}  # label -> order of appearance
         self._columns: list[int] = []  # by position
+        self._order: NDArray[np.intp] | None = None  # positions by column, where each class has its own output
 
     def announce(self, labels: NDArray[Any]) -> None:
         """Give each new label its sorted place among the columns."""
@@ -134,6 +135,11 @@ class Labels:
         self.classes = as_array(sorted(labels), dtype)
         self.column = {label: i for i, label in enumerate(self.classes.tolist())}
         self._columns = [self.column[label] for label in self.position]
+        self._sort_outputs()
+
+    def _sort_outputs(self) -> None:
+        complete = self.seen > 2 and self.seen == len(self.column)
+        self._order = np.argsort(self._columns) if complete else None
 
     def record(self) -> dict[str, Tree]:
         """Plain data: the classes, and who was seen when."""
@@ -176,6 +182,7 @@ class Labels:
         """A class's first row: sources and signs of the new outputs, or None where the outputs stay."""
         self.position[label] = self.seen
         self._columns.append(self.column[label])
+        self._sort_outputs()
         if self.seen <= 2:
             return None
         if self.seen == 3:
@@ -192,6 +199,8 @@ class Labels:
 
     def by_column(self, scores: Array, missing: float) -> Array:  # (n, c) -> (n, classes)
         """Scores in the order of the columns; `missing` where a class has no output yet."""
+        if self._order is not None:
+            return scores.take(self._order, axis=1)
         assert self.classes is not None
         spread = np.full((len(scores), len(self.classes)), missing)
         if self.seen > 2:

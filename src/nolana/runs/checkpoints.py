@@ -145,8 +145,9 @@ def _name_columns(evaluation: dict[str, Any], estimator: Any) -> None:
         return
     classes = list(labels.position)
     late = evaluation.get("late")
-    if isinstance(late, dict) and "classes" not in late and np.ndim(late.get("scores")) == 2:
-        late["classes"] = classes[: late["scores"].shape[1]]
+    scores = late.get("scores") if isinstance(late, dict) else None
+    if isinstance(late, dict) and "classes" not in late and isinstance(scores, np.ndarray) and scores.ndim == 2:
+        late["classes"] = classes[: scores.shape[1]]
     for metrics in (evaluation.get("overall"), evaluation.get("recent")):
         for metric in metrics if isinstance(metrics, list) else ():
             if isinstance(metric, dict) and {"first", "second"} <= metric.keys():
