@@ -26,7 +26,12 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
-IN_PLACE = ("_labels", "_centre", "_class_counts", "_calibration")  # attributes of subclasses that learning changes in place
+IN_PLACE = (
+    "_labels",
+    "_centre",
+    "_class_counts",
+    "_calibration",
+)  # attributes of subclasses that learning changes in place
 
 
 MAY_CHANGE = {"class_weight", "max_iter", "shuffle"}  # parameters that are not of the learner

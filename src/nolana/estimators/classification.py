@@ -51,7 +51,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     # Learning
 
     def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Score each row, then learn it; returns the scores (n, classes known at the end).
+        """Score each row, then learn it; returns the scores (n, classes known at the end), by sorted ``classes_``.
 
         NaN where a class was not yet known at that row. For two classes the columns are -f and f.
         """

@@ -90,7 +90,7 @@ def _kind(labels: NDArray[Any]) -> str:
 
 def as_array(labels: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Labels as an array of this dtype if it holds them exactly, otherwise of one that does."""
-    integers = dtype.kind not in "ib" and all(isinstance(label, int) for label in labels)
+    integers = dtype.kind in "fO" and all(isinstance(label, int) for label in labels)  # int64 with uint64 is float64
     for candidate in (np.int64, np.uint64) if integers else (dtype, np.int64, np.uint64):
         try:
             array: NDArray[Any] = np.asarray(labels, dtype=candidate)
