@@ -101,7 +101,9 @@ class Labels:
             values: NDArray[Any] = cells.booleans(place)
         else:
             quoted = self._explicit
-            values, valid = whole_numbers(cells, place, quoted) if self.kind == "int" else cells.floats(place, quoted=quoted)
+            values, valid = (
+                whole_numbers(cells, place, quoted) if self.kind == "int" else cells.floats(place, quoted=quoted)
+            )
         invalid = {int(row): self._message(cells, place, int(row)) for row in np.flatnonzero(~valid)}
         if self.kind == "float":
             for row in np.flatnonzero(valid & ~np.isfinite(values)).tolist():
