@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ CLASSIFIERS = {
     "sgd": lambda: NolanaClassifier(n_landmarks=20, optimizer="sgd"),
     "logistic": lambda: NolanaClassifier(n_landmarks=20, loss="logistic"),
     "stream": lambda: StreamClassifier(memory="64KB", random_state=0),
-    **{name: method.classifier for name, method in rivals.catalogue().items()},
+    **{name: partial(method.classifier, random_state=0) for name, method in rivals.catalogue().items()},
 }
 every_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 ROWS = 3000

@@ -1,6 +1,7 @@
 """Labels: sorted classes, whatever order they come in; numbers of any size and form; what is refused."""
 
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from nolana.metrics import AUC, Predictions
 CLASSIFIERS = {
     "nolana": lambda: NolanaClassifier(n_landmarks=20),
     "stream": lambda: StreamClassifier(memory="64KB", random_state=0),
-    **{name: method.classifier for name, method in rivals.catalogue().items()},
+    **{name: partial(method.classifier, random_state=0) for name, method in rivals.catalogue().items()},
 }
 every_classifier = pytest.mark.parametrize("make", CLASSIFIERS.values(), ids=CLASSIFIERS)
 
@@ -34,9 +35,9 @@ def test_column_1_is_that_of_the_larger_label(make):
     model.partial_fit(x[:1], y[:1])
     model.partial_fit(x[1:], y[1:])
     assert model.classes_.tolist() == [0, 1]
-    assert roc_auc_score(y, model.decision_function(x)) > 0.9
-    assert roc_auc_score(y, model.scores(x)[:, 1]) > 0.9
-    assert roc_auc_score(y[50:], make().learn(x, y)[50:, 1]) > 0.8
+    assert roc_auc_score(y, model.decision_function(x)) > 0.8  # the other way round: below 0.2
+    assert roc_auc_score(y, model.scores(x)[:, 1]) > 0.8
+    assert roc_auc_score(y[50:], make().learn(x, y)[50:, 1]) > 0.7
     assert np.array_equal(model.predict(x), (model.decision_function(x) > 0).astype(int))
 
 
