@@ -49,7 +49,7 @@ def infer_task(y: NDArray[Any]) -> str:
     """ "regression" for fractions and for whole numbers of many values, "classification" for all other labels."""
     if y.dtype.kind == "f" and bool((y != np.floor(y)).any()):
         return "regression"
-    return "regression" if y.dtype.kind in "iuf" and len(np.unique(y)) > MOST_CLASSES else "classification"
+    return "regression" if y.dtype.kind in "iufO" and len(np.unique(y)) > MOST_CLASSES else "classification"
 
 
 def standardised(X: Array) -> Array:

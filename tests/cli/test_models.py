@@ -265,7 +265,16 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (["evaluate", "{mail}", "--memory", "9KB"], 2, "--memory 9KB is out of range: at least 32KB and at most 1GB"),
         (["predict", "{mail}", "--model", "{folder}/none"], 2, "there is no file"),
         (["predict", "{mail}", "--model", "{mail}"], 1, "not a safetensors file"),
-        (["predict", "{mail}", "--model", "{folder}/made", "--proba"], 2, "--loss logistic"),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--target", "a,b"],
+            2,
+            "--target a,b names several columns; a model",
+        ),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--target", "a", "--target", "b"],
+            2,
+            "it is given 2 times (a, b)",
+        ),
         (["predict", "{folder}/nan.csv", "--model", "{folder}/made"], 1, "no column is named 'b', 'c'"),
         (["predict", "{mail}", "--model", "{folder}/made", "--out", "{folder}/no/p"], 2, "there is no directory"),
         (["evaluate", "{mail}", "--out", "{folder}/p.doc"], 2, "must end in"),
@@ -290,6 +299,34 @@ def test_what_is_wrong_is_one_line_and_a_code(mail, tmp_path, words, code, messa
     assert message in line
     assert mail.read_bytes() == data
     assert not (tmp_path / "m").exists()
+
+
+def test_probabilities_of_every_classifier_and_of_no_regressor(mail, tmp_path):
+    learned = call("learn", mail, "--model", tmp_path / "rival", "--method", "RBP", folder=tmp_path)
+    assert learned.code == 0
+    done = call("predict", mail, "--model", tmp_path / "rival", "--proba", folder=tmp_path)
+    assert done.out.startswith("prediction,proba_ham,proba_spam\n")
+    assert (
+        call("learn", mail, "--model", tmp_path / "m", "--target", "a", "--ignore", "kind", folder=tmp_path).code == 0
+    )
+    done = call("predict", mail, "--model", tmp_path / "m", "--proba", folder=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "a StreamRegressor predicts numbers, which have no probabilities; leave out --proba" in done.err
+
+
+def test_labels_of_one_value_are_one_class(tmp_path):
+    """1 and then 1.0 are one class, as for the estimators; integers have any size."""
+    large = 2**64
+    rows = "".join(f"{i % 2},{(i // 3) % 2},{i % 2 if i < 2000 else float(i % 2)}\n" for i in range(4000))
+    (tmp_path / "a.csv").write_text("a,b,y\n" + rows)
+    (tmp_path / "b.csv").write_text(f"a,b,y\n1,0,{large}\n")
+    learned = call("learn", tmp_path / "a.csv", "--model", tmp_path / "m", folder=tmp_path)
+    assert learned.code == 0, learned.err
+    done = call("predict", tmp_path / "a.csv", "--model", tmp_path / "m", folder=tmp_path)
+    assert done.out.startswith("prediction\n0\n1\n0\n")
+    learned = call("learn", tmp_path / "b.csv", "--model", tmp_path / "m", folder=tmp_path)
+    assert learned.code == 0, learned.err
+    assert nolana.load(tmp_path / "m").classes_.tolist() == [0, 1, large]
 
 
 def test_bad_rows_are_counted_and_put_aside(mail, tmp_path):

@@ -44,24 +44,27 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def test_scores_and_classes_as_they_appear(rng):
+def test_scores_are_by_sorted_classes(rng):
     x = rng.normal(size=(6, 2))
     model = NolanaClassifier(n_landmarks=4)
-    scores = model.learn(x, ["b", "b", "a", "b", "c", "a"])
-    assert model.classes_.tolist() == ["b", "a", "c"]
+    scores = model.learn(x, ["c", "c", "b", "c", "d", "b"])
+    assert model.classes_.tolist() == ["b", "c", "d"]
     assert scores.shape == (6, 3)
     known = ~np.isnan(scores)
     assert known.tolist() == [
         [False, False, False],
-        [True, False, False],
-        [True, False, False],
+        [False, True, False],
+        [False, True, False],
         [True, True, False],
         [True, True, False],
         [True, True, True],
     ]
     assert np.array_equal(scores[3, 0], -scores[3, 1])
-    assert model.learn(x[:1], ["d"]).shape == (1, 4)
-    assert model.classes_.tolist() == ["b", "a", "c", "d"]
+    before = model.decision_function(x)
+    scores = model.learn(x[:1], ["a"])  # takes the first place
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert np.isnan(scores[0, 0])
+    assert np.allclose(scores[0, 1:], before[0])
 
 
 def test_announced_classes_fix_their_columns_only(rng):
@@ -115,10 +118,10 @@ def test_one_class_seen(rng):
     assert alone.learn(x, ["only"] * 5).shape == (5, 1)
 
 
-def test_probabilities_only_where_they_mean_something(rng):
+def test_probabilities_of_the_logistic_loss_are_its_own(rng):
     x = rng.normal(size=(400, 2))
     y = (x[:, 0] > 0).astype(int) + (x[:, 1] > 0)
-    assert not hasattr(NolanaClassifier(), "predict_proba")
+    assert not hasattr(NolanaClassifier(), "probabilities")
     model = NolanaClassifier(loss="logistic", n_landmarks=30).partial_fit(x, y)
     p = model.predict_proba(x)
     assert np.allclose(p.sum(axis=1), 1)

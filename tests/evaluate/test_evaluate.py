@@ -111,7 +111,9 @@ def delayed_by_hand(learner, x, y, delay, weight=None):
             learner.learn(x[t : t + 1], y[t : t + 1], sample_weight=weight[t : t + 1])
 
     for t in range(len(x)):
-        scores.append(learner.scores(x[t : t + 1])[0])
+        score = learner.scores(x[t : t + 1])[0]
+        # A class that appears later takes its sorted place: the scores of a row belong to the classes of its time.
+        scores.append([*zip(getattr(learner, "classes_", ()), score, strict=True)] if score.ndim else score)
         if t >= delay:
             learn(t - delay)
     for t in range(max(0, len(x) - delay), len(x)):
@@ -122,7 +124,8 @@ def delayed_by_hand(learner, x, y, delay, weight=None):
 def hand_metrics(learner, scores, y, names, weight=None):
     rows = scores
     if hasattr(learner, "classes_"):
-        rows = [np.pad(s, (0, len(learner.classes_) - len(s)), constant_values=np.nan) for s in scores]
+        last = learner.classes_.tolist()
+        rows = [np.array([dict(s).get(label, np.nan) for label in last]) for s in scores]
     told = Predictions(
         y, np.array(rows), getattr(learner, "classes_", None), weight, getattr(learner, "probabilities", None)
     )
@@ -415,13 +418,15 @@ def test_scores_and_late_learning_by_turns_in_one_call(name, stream):
     turns, call = LATE[name](), LATE[name]()
     scores = []
     for i in range(50):
-        scores.append(turns.scores(x[50 + i : 51 + i])[0])
+        score = turns.scores(x[50 + i : 51 + i])[0]
+        scores.append((score, getattr(turns, "classes_", ())))
         turns.learn(x[i : i + 1], y[i : i + 1])
     together = call.learn_late(x[50:100], x[:50], y[:50])
-    for one, row in zip(scores, together, strict=True):
+    for (one, classes), row in zip(scores, together, strict=True):
         if np.ndim(one):
-            assert np.array_equal(one, row[: len(one)], equal_nan=True)
-            assert np.isnan(row[len(one) :]).all()
+            known = np.isin(call.classes_, classes)
+            assert np.array_equal(one, row[known], equal_nan=True)
+            assert np.isnan(row[~known]).all()
         else:
             assert one == row
     bad = x[50:100].copy()

@@ -22,6 +22,7 @@ from nolana import (
     experts,
     rivals,
 )
+from nolana.errors import ModelFileError
 from nolana.maps import Proposal
 
 ROWS = 140
@@ -150,7 +151,10 @@ def reload(model, path):
 
 def assert_same(a, b):
     assert same_state(a._learner.state(), b._learner.state())
-    plain = {k: v for k, v in vars(a).items() if k not in ("_learner", "_labels", "_centre", "_targets")}
+    others = ("_learner", "_labels", "_centre", "_targets", "_calibration", "_began_with")
+    plain = {k: v for k, v in vars(a).items() if k not in others}
+    if getattr(a, "_calibration", None) is not None:
+        assert same_state(a._calibration.record(), b._calibration.record())
     for name, value in plain.items():
         other = vars(b)[name]
         if isinstance(value, np.ndarray):
@@ -216,6 +220,10 @@ def test_what_was_fitted_is_kept(tmp_path):
 def test_parameters_changed_after_the_first_row_do_not_change_the_learner(tmp_path):
     x, y = rows(1, NolanaClassifier)
     model = NolanaClassifier(n_landmarks=12).partial_fit(x[:50], y[:50]).set_params(n_landmarks=3, kernel="linear")
+    with pytest.raises(ModelFileError, match=r"not written: kernel=.linear. was .rbf. .* set kernel back"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+    model.set_params(n_landmarks=12, kernel="rbf", max_iter=3)
     again = reload(model, tmp_path / "m")
     assert again.get_params() == model.get_params()
     assert np.array_equal(again.learn(x[50:], y[50:]), model.learn(x[50:], y[50:]), equal_nan=True)

@@ -126,7 +126,7 @@ def _rows(
     if kind not in METRICS:
         raise typer.BadParameter(f"{kind!r} is unknown; choose classification or regression", param_hint="--task")
     if kind == "regression":
-        if y.dtype.kind not in "iuf":
+        if y.dtype.kind not in "iufO":
             raise typer.BadParameter("regression needs numbers as targets, and these are text", param_hint="--task")
         y = y.astype(np.float64)
     if len(y) < FEWEST_ROWS:

@@ -100,7 +100,7 @@ class LearnerOptions(Options):
     )
     optimizer: str | None = option(help="newton or sgd (nolana). Default: newton.")
     loss: str | None = option(
-        help="hinge, squared_hinge or logistic (which gives probabilities); squared, huber or epsilon_insensitive "
+        help="hinge, squared_hinge or logistic; squared, huber or epsilon_insensitive "
         "for regression (not stream). Default of nolana: squared_hinge for newton, hinge for sgd, squared for "
         "regression."
     )

@@ -91,7 +91,7 @@ def predict(
         Group(READ, PREDICT_OPTIONS),
     ],
     out: Annotated[Path | None, typer.Option(help="A file, written as a whole at the end. Default: stdout.")] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Probabilities too (stream, or the logistic loss).")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the rows of a source; columns are matched by name, and labels are not needed."""

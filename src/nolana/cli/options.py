@@ -76,8 +76,9 @@ def _flag(name: str, option: Option) -> str:
 def _parameter(name: str, option: Option, panel: str) -> inspect.Parameter:
     text = f"{option.help} {option.listed}".strip()
     info = typer.Option(_flag(name, option), help=text, metavar=option.metavar, rich_help_panel=panel)
-    kind: Any = option.kind | None
-    annotation: Any = Annotated[kind, info]
+    repeatable = option.kind is bool or get_origin(option.kind) is not None
+    kind: Any = option.kind if repeatable else list[option.kind]  # type: ignore[name-defined]
+    annotation: Any = Annotated[kind | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
@@ -86,6 +87,14 @@ def _build(cls: type[Options], options: dict[str, Option], values: dict[str, Any
     specified = {}
     for name, option in options.items():
         value = values.pop(name)
+        once = get_origin(option.kind) is None
+        if once and isinstance(value, list | tuple) and value:  # the last one alone would be used
+            if len(value) > 1:
+                raise typer.BadParameter(
+                    f"it is given {len(value)} times ({', '.join(map(str, value))}); give it once",
+                    param_hint=_flag(name, option),
+                )
+            value = value[0]
         is_absent_flag = value is False and "/" not in _flag(name, option)
         if value is not None and value != [] and not is_absent_flag:
             with blame_option(_flag(name, option)):

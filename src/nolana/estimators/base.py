@@ -24,7 +24,24 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
-IN_PLACE = ("_labels", "_centre", "_class_counts")  # attributes of subclasses that learning changes in place
+IN_PLACE = (
+    "_labels",
+    "_centre",
+    "_class_counts",
+    "_calibration",
+)  # attributes of subclasses that learning changes in place
+
+
+MAY_CHANGE = {"class_weight", "max_iter", "shuffle"}  # parameters that are not of the learner
+
+
+def same_parameter(first: Any, second: Any) -> bool:
+    """Whether two values of a parameter mean the same."""
+    if first is second:
+        return True
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return np.array_equal(first, second)
+    return bool(first == second)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -38,6 +55,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     _learner: Any  # a Driver
     _learner_class: ClassVar[type]
+    _seeded: ClassVar[bool] = False  # whether the learner draws numbers by random_state, not the shuffles alone
+    _began_with: dict[str, Any]  # parameters that the learner was made of
     max_iter: int
     shuffle: bool
     random_state: Any
@@ -65,6 +84,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """Whether rows like x can be learned without a look at column names, at a way back, or at what is missing."""
         mine = self.__dict__
         known = "_learner" in mine and "feature_names_in_" not in mine and x.shape[1] == mine["n_features_in_"]
+        known = known and "_parameters_were_set" not in mine
         return known and not self._learner.runs_user_code
 
     @contextmanager
@@ -75,6 +95,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         back only where it replaces the model, or where the user's code runs inside.
         """
         first = "_learner" not in self.__dict__
+        if not first and not replacing:
+            self._check_unchanged()
         user_code = not first and not replacing and self._learner.runs_user_code
         before = self._snapshot() if user_code else dict(self.__dict__)
         learned = self._learner.state() if user_code else None
@@ -87,10 +109,36 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
             if learned is not None:
                 self._learner.restore(learned)
             raise
+        if first or replacing:
+            self._note_parameters()
         self._after_learning()
 
     def _after_learning(self) -> None:
         """After each call that learned rows, without the lock; an error raised here leaves what was learned."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Note that a parameter was set, which the path for single rows does not look at."""
+        if not (name.startswith("_") or name.endswith("_")) and "_learner" in self.__dict__:
+            self.__dict__["_parameters_were_set"] = True
+        super().__setattr__(name, value)
+
+    def _note_parameters(self) -> None:
+        """Store the parameters that the learner was made of; the others may change at any time."""
+        may_change = MAY_CHANGE if self._seeded else MAY_CHANGE | {"random_state"}
+        parameters = self.get_params(deep=False)
+        self._began_with = {name: value for name, value in parameters.items() if name not in may_change}
+        self.__dict__.pop("_parameters_were_set", None)
+
+    def _check_unchanged(self) -> None:
+        """ValueError where a parameter of the learner was changed since it was made."""
+        for name, before in self.__dict__.get("_began_with", {}).items():
+            now = getattr(self, name)
+            if not same_parameter(now, before):
+                raise ValueError(
+                    f"{name}={now!r} was {before!r} when this {type(self).__name__} began to learn, and cannot change "
+                    f"while it learns. Call fit, which starts again, learn with a new estimator, or set {name} back"
+                )
+        self.__dict__.pop("_parameters_were_set", None)
 
     def _snapshot(self) -> dict[str, Any]:
         """The attributes as they are now; what changes in place is copied, but for the learner."""
@@ -155,7 +203,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _read_blocks(self, X: Any, read: Callable[[Array], Array]) -> list[Array]:
+    def _read_blocks(self, X: Any, read: Callable[[Array], T]) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
         check_is_fitted(self)
         x = check_features(self, X, self._largest(), reset=False)
@@ -203,7 +251,7 @@ class OnlinePredictor(OnlineEstimator):
         rows = np.stack([X, late_X], axis=1).reshape(-1, X.shape[1])
         weights = np.zeros((len(X), 2))
         weights[:, 1] = 1.0 if sample_weight is None else sample_weight
-        return self._learn_weighted(rows, np.repeat(late_y, 2), weights.ravel())[::2]
+        return self._learn_weighted(rows, np.repeat(late_y, 2, axis=0), weights.ravel())[::2]
 
     def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """`learn` with weights, also where a method defines none but 0 and 1."""

@@ -123,4 +123,5 @@ class WeightedClassifier(OnlineClassifier):
     def _restore_fitted(self, node: Node) -> None:
         super()._restore_fitted(node)
         if "class_counts" in node.entries():
-            self._class_counts = ClassCounts.of_record(node, list(self._labels.column))
+            labels = [label.value for label in node["labels"].items()]  # in the order of the file
+            self._class_counts = ClassCounts.of_record(node, labels)

@@ -1,14 +1,15 @@
 """Classification of a stream, whatever learner is inside: labels in, scores by column out."""
 
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import ClassifierMixin, available_if
+from nolana._sklearn import ClassifierMixin, available_if, check_is_fitted
 from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
+from nolana.estimators.calibration import OnlineCalibration, softmax
 from nolana.estimators.edge import (
     blocks,
     check_any_weight,
@@ -19,7 +20,7 @@ from nolana.estimators.edge import (
     is_plain,
     row_count,
 )
-from nolana.estimators.labels import Labels, check_labels, widened
+from nolana.estimators.labels import Labels, aligned, check_labels
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 from nolana.reference.losses import Loss
@@ -29,9 +30,9 @@ Array = NDArray[np.float64]
 
 
 def is_probabilistic(estimator: Any) -> bool:
-    """Whether the loss makes scores log-odds."""
+    """Whether the learner or its loss makes scores log-odds."""
     loss = labels(Loss).get(str(getattr(estimator, "loss", None)))
-    return bool(loss is not None and loss.probabilistic)
+    return bool(estimator._scores_log_odds or (loss is not None and loss.probabilistic))
 
 
 FAST_CLASSES = 32  # up to so many the targets of single rows are cached
@@ -42,11 +43,13 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     classes_: NDArray[Any]
     _labels: Labels
+    _calibration: OnlineCalibration | None  # None: the scores are log-odds
+    _scores_log_odds: ClassVar[bool] = False
 
     # Learning
 
     def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Score each row, then learn it; returns the scores (n, classes known at the end).
+        """Score each row, then learn it; returns the scores (n, classes known at the end), by sorted ``classes_``.
 
         NaN where a class was not yet known at that row. For two classes the columns are -f and f.
         """
@@ -64,21 +67,26 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Array:
         """The general path: everything is checked, then everything is learned."""
-        labels = Labels() if first else self._labels
+        known = Labels() if first else self._labels
         x = check_features(self, X, self._largest(), reset=first)
-        targets = check_labels(y, x.shape[0], labels.classes)
-        weights = check_weights(sample_weight, x.shape[0])
         announced = None
         if classes is not None:
-            named = np.unique(np.asarray(classes))
-            announced = check_labels(named, len(named), labels.classes, "classes")
-            outside = np.setdiff1d(targets, np.concatenate([announced, *([] if first else [labels.classes])]))
-            if len(outside):
-                raise ValueError(f"y holds labels {outside[:5].tolist()} that are not in classes")
+            announced = np.unique(check_labels(classes, row_count(classes), known.classes, "classes"))
+        targets = check_labels(y, x.shape[0], announced if known.classes is None else known.classes)
+        weights = check_weights(sample_weight, x.shape[0])
+        if announced is not None:
+            legal = {*announced.tolist(), *known.column}
+            outside = [label for label in np.unique(targets).tolist() if label not in legal]
+            if outside:
+                raise ValueError(f"y holds labels {outside[:5]} that are not in classes")
         if first:
-            learner = self._make_learner(x.shape[1], 1)
-            self._learner, self._labels = learner, labels
+            self._begin(x.shape[1])
         return self._learn_checked(x, targets, announced, weights)
+
+    def _begin(self, n_features: int) -> None:
+        """Before the first row."""
+        self._learner, self._labels = self._make_learner(n_features, 1), Labels()
+        self._calibration = None if is_probabilistic(self) else OnlineCalibration()
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         """The fast path: one row of float64 whose label is known. None where it does not apply."""
@@ -94,6 +102,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         check_values(x, self._learner.largest)
         with self._learner.lock:
             f = self._learner.learn(x, target)
+            if self._calibration is not None:
+                self._calibration.observe(f, target)
             if len(self._two) == 2:
                 value = f[0, 0]
                 return np.array(((value * self._two[0], value * self._two[1]),))
@@ -104,21 +114,22 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     ) -> Array:
         """Checked rows; all that can be refused now is more classes than the learner can have."""
         learner, known = self._learner, self._labels
-        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        distinct, codes = np.unique(labels, return_inverse=True)
         with learner.lock:
             new = sum(label not in known.position for label in distinct.tolist())
             if new and known.seen + new > 2:
                 learner.check_outputs(known.seen + new)
             if announced is not None:
                 known.announce(announced)
-            known.announce(distinct[np.argsort(first, kind="stable")])
+            known.announce(distinct)
             self._publish()
         parts = []
         for rows in blocks(x):
             part, weight = dense(x, rows), None if weights is None else weights[rows]
             with learner.lock:
-                parts.append(self._learn_block(part, distinct.tolist(), codes[rows], weight))
-        return widened(parts, np.nan)
+                scores = self._learn_block(part, distinct.tolist(), codes[rows], weight)
+                parts.append((self.classes_, scores))
+        return aligned(parts, np.nan)[1]
 
     def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
         """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
@@ -145,8 +156,11 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 self._publish()
             rows = slice(start, stop)
             positions = np.array([known.position.get(label, 0) for label in distinct], dtype=np.intp)[codes[rows]]
-            own = (None if weight is None else weight[rows] for weight in weights)
-            f = learner.learn(x[rows], known.targets(positions), *own)
+            own = [None if weight is None else weight[rows] for weight in weights]
+            targets = known.targets(positions)
+            f = learner.learn(x[rows], targets, *own)
+            if self._calibration is not None:
+                self._calibration.observe(f, targets, own[0])
             out[rows] = known.by_column(f, np.nan)
             if start in new_at:
                 out[start, known.column[new_at[start]]] = np.nan
@@ -173,7 +187,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             labels = check_labels(y, x.shape[0], None)
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
-            self._learner, self._labels = self._make_learner(x.shape[1], 1), Labels()
+            self._begin(x.shape[1])
             for order in self._epochs(x.shape[0]):
                 weight = None if weights is None else weights[order]
                 self._learn_checked(x[order], labels[order], np.unique(labels), weight)
@@ -183,7 +197,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     # Files
 
     def _fitted_record(self) -> dict[str, Tree]:
-        return super()._fitted_record() | self._labels.record()
+        record = super()._fitted_record() | self._labels.record()
+        return record if self._calibration is None else record | {"calibration": self._calibration.record()}
 
     def _restore_fitted(self, node: Node) -> None:
         super()._restore_fitted(node)
@@ -191,22 +206,25 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         if self._labels.outputs != self._learner.outputs:
             raise ModelFileError(f"{node.place}: {self._labels.seen} classes, but {self._learner.outputs} outputs")
         self._publish()
+        self._calibration = None if is_probabilistic(self) else OnlineCalibration()
+        if self._calibration is not None and "calibration" in node.entries():  # files of v0.1 have none
+            self._calibration = OnlineCalibration.of_record(node["calibration"])
 
     # Reading
 
-    def _column_scores(self, X: Any) -> Array:
-        """(n, classes), -inf for classes that were announced but never seen."""
-        return widened(self._read_blocks(X, lambda f: self._labels.by_column(f, -np.inf)), -np.inf)
+    def _column_scores(self, X: Any, missing: float = -np.inf) -> tuple[NDArray[Any], Array]:
+        """The classes, and (n, classes) with `missing` for those that were announced but never seen."""
+        return aligned(self._read_blocks(X, lambda f: (self.classes_, self._labels.by_column(f, missing))), missing)
 
     def scores(self, X: Any) -> Array:
         """What `learn` would return for these rows now, (n, classes), NaN for classes not known; nothing is learned."""
         if not self.__sklearn_is_fitted__():
-            return np.zeros((row_count(X), 0))
-        return widened(self._read_blocks(X, lambda f: self._labels.by_column(f, np.nan)), np.nan)
+            return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), np.nan)
+        return self._column_scores(X, np.nan)[1]
 
     def decision_function(self, X: Any) -> Array:
         """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
-        scores = self._column_scores(X)
+        _, scores = self._column_scores(X)
         if scores.shape[1] > 2:
             return scores
         if scores.shape[1] == 1 or np.isinf(scores).any():  # one class seen: its side of the line
@@ -216,14 +234,34 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest score."""
-        scores = self._column_scores(X)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        classes, scores = self._column_scores(X)
+        return np.asarray(classes[scores.argmax(axis=1)])
 
-    @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows, by weight, whose label is predicted."""
+        predicted = self.predict(X)
+        truth = check_labels(y, len(predicted), self.classes_)
+        weights = check_weights(sample_weight, len(predicted))
+        return float(np.average(predicted == truth, weights=weights))
+
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities (n, classes), with the logistic loss only; 1 where one class alone was seen."""
-        scores = self._column_scores(X)
-        return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: as if undecided
+        """Probabilities (n, classes), those of the loss if it has any, else calibrated; 1 where one class was seen."""
+        check_is_fitted(self)
+        calibration = self._calibration
+        if calibration is None:
+            _, scores = self._column_scores(X)
+            return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: undecided
+
+        def read(f: Array) -> tuple[NDArray[Any], Array]:
+            log_odds = self._labels.by_column(calibration.log_odds(f), -np.inf)
+            return self.classes_, np.where(np.isnan(log_odds), 0.0, log_odds)
+
+        return softmax(aligned(self._read_blocks(X, read), -np.inf)[1])
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
     def probabilities(self, scores: Array) -> Array:
@@ -236,9 +274,3 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         total = np.add.accumulate(odds, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
         even = known / np.maximum(1, known.sum(axis=1, keepdims=True))
         return np.where(total > 0, odds / np.where(total > 0, total, 1.0), even)
-
-    @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
-        """The logarithm of ``predict_proba``."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))

@@ -1,8 +1,11 @@
 """Labels, columns and outputs.
 
-A column is a class's place in ``classes_``; a class has a position once it was seen, in order of appearance,
-and only then an output. Two classes seen share one output f, negative for the first seen, positive for the
-second; from the third on each has its own.
+A column is a class's place in ``classes_``, which is sorted; a new class moves the columns behind it. A class has a
+position once it was seen, in order of appearance, and only then an output. Two classes seen share one output f,
+negative for the first seen, positive for the second; from the third on each has its own.
+
+The labels of one stream are all strings or all whole numbers, of any size; equal numbers are one label (1, 1.0, True).
+``classes_`` has the type of the first labels: 1.0 after integers is 1, and 1 after floats is 1.0.
 """
 
 from collections.abc import Hashable
@@ -17,50 +20,97 @@ from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 
+WHOLE = int | np.integer | bool | np.bool_
+
 
 def check_labels(y: Any, rows: int, known: NDArray[Any] | None, name: str = "y") -> NDArray[Any]:
     """One label for each row, of one kind, the kind of the classes known so far."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(y, list | tuple) and np.asarray(y).dtype.kind in "fUS":
+        y = np.array(y, dtype=object)  # an array of these may have rounded large integers, or turned numbers into text
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if len(labels) != rows:
-        raise ValueError(f"X has {rows} rows but y has {len(labels)} labels: inconsistent numbers of samples")
+        raise ValueError(f"X has {rows} rows but {name} has {len(labels)} labels: inconsistent numbers of samples")
     if labels.dtype == object:
-        labels = _plain(labels)
-    if labels.dtype.kind not in "iubfU":
-        raise ValueError(f"y holds {labels.dtype}; a label must be a number, a string or a bool. Unknown label type")
+        labels = _plain(labels, name)
+    if labels.dtype.kind == "S":
+        raise ValueError(f"{name} holds bytes; decode them to strings ({name}.astype(str)). Unknown label type")
+    if labels.dtype.kind not in "iubfUO":
+        raise ValueError(
+            f"{name} holds {labels.dtype}; a label must be a number, a string or a bool. Unknown label type"
+        )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise ValueError(
             f"{name} contains NaN or infinity at place {row}; a label must be a number, a string or a bool"
         )
-    if labels.dtype.kind not in "iubU":
-        check_classification_targets(labels)
-    if known is not None and len(known) and _kind(labels) != _kind(known):
-        raise ValueError(f"y holds {_kind(labels)}, but the classes so far are {_kind(known)}: {known[:5].tolist()}")
+    if labels.dtype.kind == "f":
+        check_classification_targets(labels)  # whole numbers only
+    if known is None or not len(known):
+        return labels
+    if _kind(labels) != _kind(known):
+        raise ValueError(
+            f"{name} holds {_kind(labels)}, but the classes so far are {_kind(known)}: {known[:5].tolist()}; the "
+            f"labels of one model are all strings or all numbers, so convert {name}"
+        )
+    if labels.dtype.kind == "f" and known.dtype.kind != "f":
+        return labels.astype(np.int64)
     return labels
 
 
-def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+def _plain(labels: NDArray[Any], name: str) -> NDArray[Any]:
+    """An array of objects as strings or numbers."""
     kinds = {type(label) for label in labels}
     if all(issubclass(kind, str) for kind in kinds):
         return np.asarray(labels.astype(str))
-    if all(issubclass(kind, int | np.integer | bool | np.bool_ | float | np.floating) for kind in kinds):
+    if all(issubclass(kind, float | np.floating) for kind in kinds):
         return np.asarray(labels.tolist())
+    if all(issubclass(kind, WHOLE | float | np.floating) for kind in kinds):
+        fractions = [i for i, label in enumerate(labels) if label != label // 1]  # NaN and infinity are among them
+        if fractions:
+            raise ValueError(
+                f"{name} holds {labels[fractions[0]]!r} at place {fractions[0]}, which is no whole number; a label "
+                "must be a whole number, a string or a bool. Unknown label type"
+            )
+        if all(issubclass(kind, bool | np.bool_) for kind in kinds):
+            return labels.astype(np.bool_)
+        return as_array([int(label) for label in labels], np.dtype(np.int64))
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise ValueError(f"y mixes or holds labels that are neither numbers nor strings: {names}. Unknown label type")
+    raise ValueError(
+        f"{name} mixes or holds labels that are neither numbers nor strings: {names}; make them all strings or all "
+        "numbers. Unknown label type"
+    )
 
 
 def _kind(labels: NDArray[Any]) -> str:
     return "strings" if labels.dtype.kind == "U" else "numbers"
 
 
-def widened(parts: list[Array], missing: float) -> Array:
-    """Blocks of scores below each other, as wide as the last: classes only ever become more."""
-    width = parts[-1].shape[1]
-    if all(part.shape[1] == width for part in parts):
-        return np.concatenate(parts)
-    return np.concatenate([np.c_[p, np.full((len(p), width - p.shape[1]), missing)] for p in parts])
+def as_array(labels: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Labels as an array of this dtype if it holds them exactly, otherwise of one that does."""
+    integers = dtype.kind in "fO" and all(isinstance(label, int) for label in labels)  # int64 with uint64 is float64
+    for candidate in (np.int64, np.uint64) if integers else (dtype, np.int64, np.uint64):
+        try:
+            array: NDArray[Any] = np.asarray(labels, dtype=candidate)
+        except OverflowError:
+            continue
+        if array.tolist() == labels:
+            return array
+    return np.array(labels, dtype=object)
+
+
+def aligned(parts: list[tuple[NDArray[Any], Array]], missing: float) -> tuple[NDArray[Any], Array]:
+    """Blocks of scores below each other, by the classes of the last block; classes only ever become more."""
+    classes = parts[-1][0]
+    if all(len(known) == len(classes) for known, _ in parts):
+        return classes, np.concatenate([scores for _, scores in parts])
+    whole = np.full((sum(len(scores) for _, scores in parts), len(classes)), missing)
+    start = 0
+    for known, scores in parts:
+        whole[start : start + len(scores), np.searchsorted(classes, known)] = scores
+        start += len(scores)
+    return classes, whole
 
 
 class Labels:
@@ -70,26 +120,39 @@ class Labels:
         self.classes: NDArray[Any] | None = None
         self.column: dict[Hashable, int] = {}  # label -> column
         self.position: dict[Hashable, int] = {}  # label -> order of appearance
+        self._columns: list[int] = []  # by position
+        self._order: NDArray[np.intp] | None = None  # positions by column, where each class has its own output
 
     def announce(self, labels: NDArray[Any]) -> None:
-        """Give each new label the next column, in the order of the argument."""
+        """Give each new label its sorted place among the columns."""
         fresh = [label for label in labels.tolist() if label not in self.column]
-        for label in fresh:
-            self.column[label] = len(self.column)
         if fresh or self.classes is None:
-            added = np.asarray(fresh, dtype=labels.dtype)
-            self.classes = added if self.classes is None else np.concatenate([self.classes, added])
+            dtype = labels.dtype if self.classes is None else np.result_type(self.classes, labels)
+            self._set([*self.column, *fresh], dtype)
+
+    def _set(self, labels: list[Any], dtype: np.dtype[Any]) -> None:
+        self.classes = as_array(sorted(labels), dtype)
+        self.column = {label: i for i, label in enumerate(self.classes.tolist())}
+        self._columns = [self.column[label] for label in self.position]
+        self._sort_outputs()
+
+    def _sort_outputs(self) -> None:
+        complete = self.seen > 2 and self.seen == len(self.column)
+        self._order = np.argsort(self._columns) if complete else None
 
     def record(self) -> dict[str, Tree]:
-        """Plain data: the classes, the labels as they came (an array may have widened them), who was seen when."""
-        seen = [self.column[label] for label in self.position]
-        return {"classes": self.classes, "labels": list(self.column), "seen": seen}
+        """Plain data: the classes, and who was seen when."""
+        assert self.classes is not None
+        classes = self.classes.tolist() if self.classes.dtype == object else self.classes
+        return {"classes": classes, "labels": list(self.column), "seen": list(self._columns)}
 
     @classmethod
     def of_record(cls, node: Node) -> "Labels":
-        """Labels from `record`, which stands among other fitted things."""
+        """Labels from `record`, which stands among other fitted things; columns of an old file become sorted."""
         known, classes, labels = cls(), node["classes"].value, [label.value for label in node["labels"].items()]
-        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.dtype.kind not in "iubfU":
+        if isinstance(classes, list) and all(type(label) is int for label in classes):
+            classes = np.array(classes, dtype=object)
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.dtype.kind not in "iubfUO":
             raise node["classes"].wrong("an array (classes,) of labels")
         text = classes.dtype.kind == "U"
         try:
@@ -97,13 +160,13 @@ class Labels:
             same = same and np.array_equal(classes, np.asarray(labels, classes.dtype))
         except (ValueError, OverflowError):
             same = False
-        known.classes, known.column = classes, {label: i for i, label in enumerate(labels)} if same else {}
-        if not same or len(known.column) != len(classes):
+        if not same or len(set(labels)) != len(classes):
             raise node["labels"].wrong(f"the {len(classes)} classes, each once")
         seen = [place.integer(0, len(labels) - 1) for place in node["seen"].items()]
         known.position = {labels[place]: i for i, place in enumerate(seen)}
         if not seen or len(known.position) != len(seen):
             raise node["seen"].wrong("at least one class, and each at most once")
+        known._set(labels, classes.dtype)
         return known
 
     @property
@@ -117,6 +180,8 @@ class Labels:
     def see(self, label: Hashable) -> tuple[list[int], list[float]] | None:
         """A class's first row: sources and signs of the new outputs, or None where the outputs stay."""
         self.position[label] = self.seen
+        self._columns.append(self.column[label])
+        self._sort_outputs()
         if self.seen <= 2:
             return None
         if self.seen == 3:
@@ -133,14 +198,13 @@ class Labels:
 
     def by_column(self, scores: Array, missing: float) -> Array:  # (n, c) -> (n, classes)
         """Scores in the order of the columns; `missing` where a class has no output yet."""
+        if self._order is not None:
+            return scores.take(self._order, axis=1)
         assert self.classes is not None
-        columns = [self.column[label] for label in self.position]
-        if columns == list(range(len(self.classes))) and self.seen > 2:
-            return scores
         spread = np.full((len(scores), len(self.classes)), missing)
         if self.seen > 2:
-            spread[:, columns] = scores
+            spread[:, self._columns] = scores
         else:
-            for column, sign in zip(columns, (-1.0, 1.0), strict=False):
+            for column, sign in zip(self._columns, (-1.0, 1.0), strict=False):
                 spread[:, column] = sign * scores[:, 0]
         return spread

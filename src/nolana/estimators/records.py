@@ -17,6 +17,7 @@ from nolana.modelfile.node import Node
 from nolana.modelfile.placeholders import is_placeholder, placeholder, placeholder_names, resolve
 from nolana.modelfile.tree import Tree
 
+LATER = {"calibration"}  # of what was fitted: names that files of v0.1 do not have
 TWISTER = 624  # words in the state of NumPy's RandomState
 
 
@@ -39,6 +40,10 @@ def record_of(estimator: Any) -> Tree:
         _check_parameters(kind, parameters, bytes_of(record))
     except ValueError as error:
         raise ModelFileError(f"the parameters are invalid, so the saved model could not be loaded: {error}") from error
+    try:
+        estimator._check_unchanged()
+    except ValueError as error:
+        raise ModelFileError(f"the model was not written: {error}") from error
     return record
 
 
@@ -56,7 +61,9 @@ def estimator_of(kind: Any, node: Node, objects: Mapping[str, Any]) -> Any:
         raise ModelFileError(f"{fields['learner'].place}: this is no learner of {kind.__name__}")
     estimator._learner = learner
     estimator._restore_fitted(fields["fitted"])
-    fields["fitted"].fields(*estimator._fitted_record())
+    estimator._note_parameters()
+    expected = estimator._fitted_record()
+    fields["fitted"].fields(*(expected.keys() - LATER), optional=LATER & expected.keys())
     return estimator
 
 

@@ -1,6 +1,6 @@
 """Regression on a stream, whatever learner is inside: targets in, predictions around their mean out."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,36 +37,47 @@ class Centre:
 
     def __init__(self, linear: bool) -> None:
         self.linear = linear
-        self.total = self.weight = 0.0
+        self.n_targets = 1
+        self.total: float | Array = 0.0  # (k,) for k > 1 targets
+        self.weight = 0.0
+
+    def for_targets(self, count: int) -> "Centre":
+        """The same for so many targets."""
+        self.n_targets, self.total = count, 0.0 if count == 1 else np.zeros(count)
+        return self
 
     @property
     def outputs(self) -> int:
-        return 2 if self.linear else 1
+        return self.n_targets + 1 if self.linear else self.n_targets
 
     @property
-    def mean(self) -> float:
+    def mean(self) -> Any:
         return self.total / self.weight if self.weight > 0 else 0.0
 
-    def means(self, y: Array, weight: Array | None) -> Array:
+    def means(self, y: Array, weight: Array | None) -> Array:  # (n,) or (n, k) -> the same
         """mu before each row; sums run in the order of the rows, so blocks may be cut anywhere."""
         w = np.ones(len(y)) if weight is None else weight
-        totals = np.cumsum(np.concatenate([[self.total], w * y]))
+        totals = np.cumsum(np.concatenate([np.asarray(self.total)[None], (w * y.T).T]), axis=0)
         weights = np.cumsum(np.concatenate([[self.weight], w]))
-        self.total, self.weight = float(totals[-1]), float(weights[-1])
-        return np.asarray(np.divide(totals[:-1], weights[:-1], out=np.zeros(len(y)), where=weights[:-1] > 0))
+        self.total, self.weight = float(totals[-1]) if self.n_targets == 1 else totals[-1].copy(), float(weights[-1])
+        before = np.divide(totals[:-1].T, weights[:-1], out=np.zeros(y.T.shape), where=weights[:-1] > 0)
+        return np.asarray(before.T)
 
-    def advance(self, y: float) -> float:
-        """mu before one row, which then counts: `means` for a block of one."""
+    def advance(self, y: float) -> Any:
+        """mu before one row of one target, which then counts: `means` for a block of one."""
         mean = self.mean
         self.total, self.weight = self.total + y, self.weight + 1
         return mean
 
-    def targets(self, y: Array, means: Array) -> Array:
-        return np.column_stack([y, np.ones(len(y))]) if self.linear else np.ascontiguousarray((y - means)[:, None])
+    def targets(self, y: Array, means: Array) -> Array:  # -> (n, outputs)
+        if self.linear:
+            return np.column_stack([y, np.ones(len(y))])
+        return np.ascontiguousarray((y - means).reshape(len(y), -1))
 
     def record(self) -> dict[str, Tree]:
         """Plain data."""
-        return {"around": "mean", "linear": self.linear, "total": self.total, "weight": self.weight}
+        total = self.total if isinstance(self.total, float) else self.total.tolist()
+        return {"around": "mean", "linear": self.linear, "total": total, "weight": self.weight}
 
     @staticmethod
     def of_record(node: Node) -> "Centre":
@@ -74,11 +85,21 @@ class Centre:
         fields = node.fields("around", "linear", "total", "weight")
         kind = {"mean": Centre, "zero": Uncentred}[fields["around"].text(("mean", "zero"))]
         centre = kind(linear=fields["linear"].flag())
-        centre.total, centre.weight = fields["total"].number(), fields["weight"].number(0.0)
+        if isinstance(fields["total"].value, list):
+            totals = [total.number() for total in fields["total"].items()]
+            if len(totals) < 2:
+                raise fields["total"].wrong("a number, or one for each of several targets")
+            centre.for_targets(len(totals)).total = np.array(totals)
+        else:
+            centre.total = fields["total"].number()
+        centre.weight = fields["weight"].number(0.0)
         return centre
 
-    def read(self, f: Array, means: Array | float) -> Array:
-        return f[:, 0] + means * (1 - f[:, 1]) if self.linear else f[:, 0] + means
+    def read(self, f: Array, means: Array | float) -> Array:  # (n, outputs) -> (n,) or (n, k)
+        own = f[:, 0] if self.n_targets == 1 else f[:, : self.n_targets]
+        if not self.linear:
+            return own + means
+        return own + means * (1 - (f[:, 1] if self.n_targets == 1 else f[:, self.n_targets :]))
 
 
 class Uncentred(Centre):
@@ -86,28 +107,29 @@ class Uncentred(Centre):
 
     @property
     def outputs(self) -> int:
-        return 1
+        return self.n_targets
 
     def record(self) -> dict[str, Tree]:
         return super().record() | {"around": "zero"}
 
     def means(self, y: Array, weight: Array | None) -> Array:
-        return np.zeros(len(y))
+        return np.zeros(y.shape)
 
-    def advance(self, y: float) -> float:
+    def advance(self, y: float) -> Any:
         return 0.0
 
     def targets(self, y: Array, means: Array) -> Array:
-        return np.ascontiguousarray(y[:, None])
+        return np.ascontiguousarray(y.reshape(len(y), -1))
 
     def read(self, f: Array, means: Array | float) -> Array:
-        return np.ascontiguousarray(f[:, 0])
+        return np.ascontiguousarray(f[:, 0] if self.n_targets == 1 else f)
 
 
 class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
-    """A regressor that learns row by row."""
+    """A regressor that learns row by row; y is (n,), or (n, k) for k targets."""
 
     _centre: Centre
+    _several_targets: ClassVar[bool] = True
 
     def _make_centre(self) -> Centre:
         """How targets are centred."""
@@ -116,7 +138,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
     # Learning
 
     def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Score each row, then learn it; returns the scores (n,). `classes` has no meaning here."""
+        """Score each row, then learn it; returns the scores, (n,) or (n, k) as y. `classes` has no meaning here."""
         if classes is not None:
             raise ValueError("classes has no meaning for a regressor; leave it None")
         if sample_weight is None:
@@ -129,18 +151,22 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
     def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
         with self._all_or_nothing() as first:
             x = check_features(self, X, self._largest(), reset=first)
-            targets = self._check_targets(y, x.shape[0])
+            targets = self._check_targets(y, x.shape[0], None if first else self._centre.n_targets)
             weights = check_weights(sample_weight, x.shape[0])
             if first:
-                self._centre = self._make_centre()
-                self._learner = self._make_learner(x.shape[1], self._centre.outputs)
+                self._begin(x.shape[1], targets)
             return self._learn_checked(x, targets, weights)
+
+    def _begin(self, n_features: int, targets: Array) -> None:
+        """Before the first row."""
+        self._centre = self._make_centre().for_targets(targets[0].size)
+        self._learner = self._make_learner(n_features, self._centre.outputs)
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         """The fast path: one row of float64 with a number as its target. None where it does not apply."""
         if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
             return None
-        if not (type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (1,)):
+        if not (type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (1,)) or self._centre.n_targets > 1:
             return None
         target = float(y[0])
         if not abs(target) <= LARGEST_TARGET:
@@ -151,7 +177,8 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             f = self._learner.learn(x, self._centre.targets(y, np.array([mean])))
             return self._centre.read(f, mean)
 
-    def _check_targets(self, y: Any, rows: int) -> Array:
+    def _check_targets(self, y: Any, rows: int, count: int | None = None) -> Array:
+        """Finite targets (n,) or (n, k); `count` is k where it is known."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         if type(y) is np.ndarray and y.dtype == np.float64 and y.ndim == 1:
@@ -160,19 +187,30 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             array = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
             if array.dtype.kind in "USM":
                 raise ValueError(f"y holds {array.dtype}, but a regression target must be numeric")
-            targets = np.asarray(column_or_1d(array, warn=True), dtype=np.float64)
+            if array.ndim != 2 or array.shape[1] == 1:
+                array = column_or_1d(array, warn=True)
+            targets = np.ascontiguousarray(array, dtype=np.float64)
         if len(targets) != rows:
             raise ValueError(f"X has {rows} rows but y has {len(targets)} targets: inconsistent numbers of samples")
-        bad = np.flatnonzero(~(np.abs(targets) <= LARGEST_TARGET))
-        if len(bad):
+        found = 1 if targets.ndim == 1 else targets.shape[1]
+        if found > 1 and not self._several_targets:
             raise ValueError(
-                f"y contains NaN, inf or a value beyond {LARGEST_TARGET:g} at row {bad[0]}: "
-                f"{targets[bad[0]]}; nothing of this call was learned"
+                f"y has {found} targets for each row; {type(self).__name__} learns one. Use "
+                f"sklearn.multioutput.MultiOutputRegressor({type(self).__name__}())"
+            )
+        if count is not None and found != count:
+            raise ValueError(f"y has {found} targets for each row, but this model has learned {count}")
+        bad = np.argwhere(~(np.abs(targets) <= LARGEST_TARGET))
+        if len(bad):
+            place = f"row {bad[0][0]}" + (f", column {bad[0][1]}" if found > 1 else "")
+            raise ValueError(
+                f"y contains NaN, inf or a value beyond {LARGEST_TARGET:g} at {place}: "
+                f"{targets[tuple(bad[0])]}; nothing of this call was learned"
             )
         return targets
 
     def _learn_checked(self, x: Any, y: Array, weights: Array | None) -> Array:
-        scores = np.empty(len(y))
+        scores = np.empty(y.shape)
         for rows in blocks(x):
             part, weight = dense(x, rows), None if weights is None else weights[rows]
             with self._learner.lock:
@@ -191,8 +229,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             targets = self._check_targets(y, x.shape[0])
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
-            self._centre = self._make_centre()
-            self._learner = self._make_learner(x.shape[1], self._centre.outputs)
+            self._begin(x.shape[1], targets)
             for order in self._epochs(x.shape[0]):
                 self._learn_checked(x[order], targets[order], None if weights is None else weights[order])
             self.n_iter_ = self.max_iter
@@ -211,6 +248,11 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
                 f"{node.place}: centring wants {self._centre.outputs} outputs, the learner has {self._learner.outputs}"
             )
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._several_targets
+        return tags
+
     # Reading
 
     def scores(self, X: Any) -> Array:
@@ -218,5 +260,5 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         return self.predict(X) if self.__sklearn_is_fitted__() else np.zeros(row_count(X))
 
     def predict(self, X: Any) -> Array:
-        """The target of each row, (n,)."""
+        """The target of each row, (n,), or (n, k) if k targets were learned."""
         return np.concatenate(self._read_blocks(X, lambda f: self._centre.read(f, self._centre.mean)))

@@ -13,7 +13,8 @@ from nolana.reference.losses import REGRESSION
 class NolanaRegressor(OnlineRegressor, NolanaModel):
     """Predict a number from a stream with a kernel model of fixed size whose landmarks follow the data.
 
-    f(x) = mu + sum_i alpha_i k(x, u_i) over m landmarks u_i, mu the running mean of the targets.
+    f(x) = mu + sum_i alpha_i k(x, u_i) over m landmarks u_i, mu the running mean of the targets. Several targets, y of
+    shape (n, k), have weights of their own over the same landmarks.
 
     Parameters are those of `NolanaClassifier`, but for
 

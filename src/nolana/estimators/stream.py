@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from nolana._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.parameters import integer, number, sets_of
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.learners.driver import Driver
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
+from nolana.learners.targets import TargetsLearner, targets_learner
 
 Array = NDArray[np.float64]
 
@@ -45,14 +48,17 @@ class StreamModel(OnlineEstimator):
     random_state: Any = None
 
     _learner_class = StreamLearner
+    _seeded = True
     _number: ClassVar[bool]
 
     def _options(self, seed: int) -> StreamOptions:
         return StreamOptions(memory_of(self.memory), sets_of(self.experts), self._number, seed)  # type: ignore[arg-type]
 
-    def _make_learner(self, n_features: int, outputs: int) -> StreamLearner:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return stream_learner(self._options(seed), n_features, outputs)
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _make_learner(self, n_features: int, outputs: int) -> Driver:
+        return stream_learner(self._options(self._seed()), n_features, outputs)
 
     def _check_parameters(self) -> None:
         stream_learner(self._options(0), 1, 1)
@@ -154,34 +160,22 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     """
 
     _number = False
+    _scores_log_odds = True
 
     def probabilities(self, scores: Array) -> Array:
         """What `scores` (n, classes), as `learn` returns them, mean as probabilities: their softmax.
 
         0 for a class that was not known. Rows where none was known are all 0.
         """
-        known = ~(np.isnan(scores) | np.isneginf(scores))
-        top = np.max(np.where(known, scores, -np.inf), axis=1, keepdims=True)
-        odds = np.where(known, np.exp(np.where(known, scores - np.where(np.isfinite(top), top, 0.0), 0.0)), 0.0)
-        total = np.add.accumulate(odds, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
-        return np.where(total > 0, odds / np.where(total > 0, total, 1.0), 0.0)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities (n, classes); 1 where one class alone was seen."""
-        scores = self._column_scores(X)
-        return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """The logarithm of ``predict_proba``."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+        return softmax(scores)
 
 
 @parameters
 class StreamRegressor(OnlineRegressor, StreamModel):
     """Predict a number from a stream with a nonlinear model of fixed size that follows change; nothing to tune.
 
-    Parameters and attributes are those of `StreamClassifier`, but for ``class_weight``.
+    Parameters and attributes are those of `StreamClassifier`, but for ``class_weight``. With targets y (n, k) each
+    column has a learner of its own, and they share the memory.
 
     Examples
     --------
@@ -202,8 +196,16 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     def _make_centre(self) -> Centre:
         return Uncentred(linear=False)
 
+    def _make_learner(self, n_features: int, outputs: int) -> Driver:
+        if outputs == 1:
+            return super()._make_learner(n_features, outputs)
+        return targets_learner(self._options(self._seed()), n_features, outputs)
+
+    def _accepts(self, learner: Driver) -> bool:
+        return isinstance(learner, StreamLearner | TargetsLearner)
+
     def predict(self, X: Any, interval: float | None = None) -> Any:
-        """The target of each row (n,); with ``interval=0.9`` also bounds that cover 90 % of the targets.
+        """The target of each row, (n,) or (n, k); with ``interval=0.9`` also bounds that cover 90 % of the targets.
 
         Returns y, or (y, low, high).
         """

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "learn_scores"]
+__all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "Scores", "learn_scores"]
 
 Array = NDArray[np.float64]
 WORTH_A_CALL = 8  # rows; for fewer, the checks of a block are more expensive than single rows
@@ -34,11 +34,40 @@ class LateLearner(Protocol):
 
 
 @dataclass(frozen=True)
+class Scores:
+    """Scores (n,), or (n, classes) with the classes of the columns, which a new class may change."""
+
+    values: Array
+    classes: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, learner: Any, values: Any) -> "Scores":
+        """Scores that this learner has just returned."""
+        values = np.asarray(values)
+        if values.ndim == 1:
+            return cls(values)
+        return cls(values, np.asarray(getattr(learner, "classes_", ()))[: values.shape[1]])
+
+    def part(self, start: int, stop: int) -> "Scores":
+        """Rows from `start` up to `stop`."""
+        return Scores(self.values[start:stop], self.classes)
+
+    def by(self, classes: NDArray[Any] | None) -> Array:
+        """Scores (n, c) with a column for each of these classes; NaN where it was not known."""
+        if classes is None or self.classes is None or np.array_equal(classes, self.classes):
+            return self.values
+        column = {label: i for i, label in enumerate(classes.tolist())}
+        wide = np.full((len(self.values), len(classes)), np.nan)
+        wide[:, [column[label] for label in self.classes.tolist()]] = self.values
+        return wide
+
+
+@dataclass(frozen=True)
 class ScoredRows:
-    """Rows whose labels have arrived: truth (n,), scores (n,) or (n, classes), weight (n,) or None."""
+    """Rows whose labels have arrived: truth (n,), their scores, weight (n,) or None."""
 
     truth: NDArray[Any]
-    scores: Array
+    scores: Scores
     weight: Array | None
 
 
@@ -49,7 +78,7 @@ class Rows:
     x: Any
     y: NDArray[Any]
     weight: Array | None
-    scores: Array
+    scores: Scores
 
     def __len__(self) -> int:
         return len(self.y)
@@ -59,7 +88,8 @@ class Rows:
         weight = None if self.weight is None else self.weight[start:stop].copy()
         x = some_rows(self.x, start, stop)
         x = x.copy() if hasattr(x, "copy") else x
-        return Rows(x, self.y[start:stop].copy(), weight, self.scores[start:stop].copy())
+        scores = Scores(self.scores.values[start:stop].copy(), self.scores.classes)
+        return Rows(x, self.y[start:stop].copy(), weight, scores)
 
 
 def some_rows(x: Any, start: int, stop: int) -> Any:
@@ -67,11 +97,10 @@ def some_rows(x: Any, start: int, stop: int) -> Any:
     return x.iloc[start:stop] if hasattr(x, "iloc") else x[start:stop]
 
 
-def learn_scores(learner: Any, x: Any, y: Any, weight: Array | None) -> Array:
+def learn_scores(learner: Any, x: Any, y: Any, weight: Array | None) -> Scores:
     """Learn rows, with weights if there are any; returns their scores before they were learned."""
-    if weight is None:
-        return np.asarray(learner.learn(x, y))
-    return np.asarray(learner.learn(x, y, sample_weight=weight))
+    scores = learner.learn(x, y) if weight is None else learner.learn(x, y, sample_weight=weight)
+    return Scores.of(learner, scores)
 
 
 class DelayedLabels:
@@ -91,7 +120,7 @@ class DelayedLabels:
         if not count:
             return _counted([])
         due = max(0, len(self) + count - self.delay)
-        parts = [np.asarray(learner.scores(some_rows(x, 0, count - due)))] if due < count else []
+        parts = [Scores.of(learner, learner.scores(some_rows(x, 0, count - due)))] if due < count else []
         if due:
             late = list(self._oldest(due, x, y, weight))
             at_once = due >= WORTH_A_CALL and hasattr(learner, "learn_late")
@@ -130,9 +159,8 @@ class DelayedLabels:
             rows = self._waiting.popleft()
             if len(rows) > left:
                 self._waiting.appendleft(rows.part(left, len(rows)))
-                rows = Rows(
-                    rows.x, rows.y[:left], None if rows.weight is None else rows.weight[:left], rows.scores[:left]
-                )
+                weight = None if rows.weight is None else rows.weight[:left]
+                rows = Rows(rows.x, rows.y[:left], weight, rows.scores.part(0, left))
             taken.append(rows)
             left -= len(rows)
         return _counted(taken)
@@ -148,7 +176,8 @@ class DelayedLabels:
             "X": np.concatenate(features),
             "y": rows.truth.tolist() if text else rows.truth,
             "weight": rows.weight,
-            "scores": rows.scores,
+            "scores": rows.scores.values,
+            "classes": None if rows.scores.classes is None else rows.scores.classes.tolist(),
         }
 
     def restore(self, state: dict[str, Any] | None) -> None:
@@ -157,6 +186,7 @@ class DelayedLabels:
             self._waiting, self._count = deque(), 0
             return
         x, y, scores = np.array(state["X"]), np.array(state["y"]), np.array(state["scores"], dtype=np.float64)
+        classes = None if state.get("classes") is None else np.array(state["classes"])
         weight = None if state["weight"] is None else np.array(state["weight"], dtype=np.float64)
         lengths = {len(x), len(y), len(scores), len(y) if weight is None else len(weight)}
         if x.ndim != 2 or y.ndim != 1 or scores.ndim not in (1, 2) or len(lengths) > 1 or len(y) > self.delay:
@@ -164,44 +194,43 @@ class DelayedLabels:
                 f"late: expected up to {self.delay} rows, as many labels and scores; "
                 f"got X {x.shape}, y {y.shape}, scores {scores.shape}"
             )
-        self._waiting, self._count = deque([Rows(x, y, weight, scores)]), len(y)
+        if scores.shape[1:] != (() if classes is None else classes.shape):
+            raise ValueError(f"late: scores of shape {scores.shape} do not belong to the classes {classes}")
+        self._waiting, self._count = deque([Rows(x, y, weight, Scores(scores, classes))]), len(y)
 
 
-def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[Array]:
+def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[Scores]:
     """Score rows; after each, learn a row whose label has arrived."""
-    scores: list[Array] = []
+    scores: list[Scores] = []
     for xs, ys, weights in late:
         for i in range(len(ys)):
             now = len(scores)
-            scores.append(np.asarray(learner.scores(some_rows(x, now, now + 1))))
+            scores.append(Scores.of(learner, learner.scores(some_rows(x, now, now + 1))))
             here = slice(i, i + 1)
             learn_scores(learner, some_rows(xs, i, i + 1), ys[here], None if weights is None else weights[here])
     return scores
 
 
-def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> list[Array]:
+def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> list[Scores]:
     """The same in one call, for a learner with ``learn_late``."""
     features, labels, weights = zip(*late, strict=True)
     weight = None
     if any(part is not None for part in weights):
         pairs = zip(labels, weights, strict=True)
         weight = np.concatenate([np.ones(len(ys)) if ws is None else ws for ys, ws in pairs])
-    return [np.asarray(learner.learn_late(x, np.concatenate(features), np.concatenate(labels), weight))]
+    scores = learner.learn_late(x, np.concatenate(features), np.concatenate(labels), weight)
+    return [Scores.of(learner, scores)]
 
 
-def stack_scores(parts: list[Array]) -> Array:
-    """Scores below each other, as wide as the widest; NaN for classes that were not known yet."""
-    if parts[0].ndim == 1:
-        return np.concatenate(parts)
-    width = max(part.shape[1] for part in parts)
-    if all(part.shape[1] == width for part in parts):
-        return np.concatenate(parts)
-    return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts])
+def stack_scores(parts: list[Scores]) -> Scores:
+    """Scores below each other, by the classes of the last part; a class is never forgotten."""
+    classes = parts[-1].classes
+    return Scores(np.concatenate([part.by(classes) for part in parts]), classes)
 
 
 def _counted(parts: list[Rows]) -> ScoredRows:
     if not parts:
-        return ScoredRows(np.zeros(0), np.zeros(0), None)
+        return ScoredRows(np.zeros(0), Scores(np.zeros(0)), None)
     weight = None
     if any(part.weight is not None for part in parts):
         weight = np.concatenate([np.ones(len(part)) if part.weight is None else part.weight for part in parts])

@@ -264,18 +264,15 @@ def _scoring(learner: Any, delay: int) -> Any:
 
 def _predictions(learner: Any, counted: ScoredRows) -> Predictions:
     name, scores = type(learner).__name__, counted.scores
-    if scores.ndim == 1:
-        return Predictions(counted.truth, scores, weight=counted.weight, learner=name)
+    if scores.values.ndim == 1:
+        return Predictions(counted.truth, scores.values, weight=counted.weight, learner=name)
     if not hasattr(learner, "classes_"):
         raise ValueError(
-            f"{name}.learn returned scores of shape {scores.shape}, but it has no classes_ to name the columns"
+            f"{name}.learn returned scores of shape {scores.values.shape}, but it has no classes_ to name the columns"
         )
-    classes = np.asarray(learner.classes_)
-    if scores.shape[1] < len(classes):  # scored before the other classes were known
-        missing = ((0, 0), (0, len(classes) - scores.shape[1]))
-        scores = np.pad(scores, missing, constant_values=np.nan)
+    classes = np.asarray(learner.classes_)  # among them those that were not known when these rows were scored
     convert = getattr(learner, "probabilities", None)
-    return Predictions(counted.truth, scores, classes, counted.weight, convert, name)
+    return Predictions(counted.truth, scores.by(classes), classes, counted.weight, convert, name)
 
 
 def _values(metrics: list[Metric]) -> dict[str, float]:

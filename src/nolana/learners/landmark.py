@@ -19,7 +19,7 @@ from nolana._threads import one_blas_thread
 from nolana.learners.anchored import AnchoredScaling, Change
 from nolana.learners.driver import Array, Driver, State
 from nolana.learners.scaling import Scaling
-from nolana.learners.targets import Rescaling, TargetScaling
+from nolana.learners.target_scaling import Rescaling, TargetScaling
 from nolana.learners.weights import relative
 from nolana.maps.refit import inverse_roots
 from nolana.maps.remap import remap, reweight, with_matrices

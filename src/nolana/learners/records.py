@@ -17,6 +17,7 @@ from nolana.learners.landmark import LandmarkLearner
 from nolana.learners.memory import bytes_needed, bytes_of, check_room, room_for
 from nolana.learners.scaled import ScaledLearner
 from nolana.learners.stream import StreamLearner
+from nolana.learners.targets import TargetsLearner
 from nolana.learners.warmup import WarmupLearner
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
@@ -30,6 +31,8 @@ MOST_FEATURES = 1 << 40
 
 def record_of(learner: Driver) -> Tree:
     """Everything about a learner; the caller holds the lock."""
+    if isinstance(learner, TargetsLearner):
+        return {"targets": [record_of(part) for part in learner.parts]}
     learned = learner.state()
     for name, value in learned.items():
         if isinstance(value, np.ndarray) and not np.isfinite(value).all():
@@ -55,6 +58,8 @@ def record_of(learner: Driver) -> Tree:
 
 def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
     """The learner of a record; `objects` has what a file cannot hold."""
+    if "targets" in node.entries():
+        return _targets_of(node.fields("targets")["targets"], objects)
     if "kind" in node.entries():
         node = version1.upgraded(node)
     fields = node.fields("driver", "spec", "options", "features", "outputs", "learned", optional=("room", "scaled"))
@@ -79,6 +84,22 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
     if learner.rows < 1:
         raise ModelFileError(f"{node.place}/learned/rows: expected at least one row")
     return learner
+
+
+def _targets_of(node: Node, objects: Mapping[str, Any]) -> TargetsLearner:
+    """A learner of several targets from the records of their learners."""
+    parts = []
+    for item in node.items():
+        if "targets" in item.entries():
+            raise item.wrong("the learner of one target")
+        part = learner_of(item, objects)
+        if not isinstance(part, StreamLearner):
+            raise item.wrong("the learner of one target")
+        parts.append(part)
+    try:
+        return TargetsLearner(parts)
+    except ValueError as error:
+        raise ModelFileError(f"{node.place}: {error}") from error
 
 
 def _learned(node: Node, outputs: int, several_parts: bool) -> dict[str, Any]:

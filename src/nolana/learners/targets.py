@@ -1,75 +1,103 @@
-"""Targets that are numbers, in units of their deviation around their mean, by the anchors of `RobustScaling`.
+"""Several targets: a learner for each, which share the memory."""
 
-z = (y - center) factor, without the logarithmic tail of features: what is learned is to be as large as the targets.
-At an anchor what was learned is carried over: z' = g z + shift.
-"""
-
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from nolana.learners.driver import Array, State, part_of
-
-PREFIX = "target_scaling/"
-LARGEST_RESCALING = 100.0  # beyond, one wild target had set the old unit, and nothing learned in it counts
-
-
-class Rescaling(NamedTuple):
-    """z' = g z + shift for each target (c,); g is 0 where nothing that was learned counts."""
-
-    g: Array
-    shift: Array
+from nolana.learners.driver import Array, Driver, State
+from nolana.learners.lock import FairLock
+from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
 
 
-class TargetScaling:
-    """`RobustScaling` of the engine for c targets; before the first anchor all predictions are the mean."""
+class TargetsLearner(Driver):
+    """Learners of one number each, one for each column of the targets; one lock for all."""
 
-    def __init__(self, targets: int, module: Any) -> None:
-        self._engine: Any = module.RobustScaling(targets)
-        self.center, self.factor = np.zeros(targets), np.zeros(targets)
+    def __init__(self, parts: list[StreamLearner]) -> None:
+        if len(parts) < 2 or len({part.n_features for part in parts}) > 1 or len({part.rows for part in parts}) > 1:
+            raise ValueError("expected at least two learners of the same rows")
+        if not all(part.options.number for part in parts):
+            raise ValueError("expected learners of numbers")
+        self.parts, self.lock = parts, FairLock()
+        self.n_features, self.runs_user_code, self.diverged = parts[0].n_features, False, False
 
-    def apply(self, y: Array) -> Array:  # (n, c) -> (n, c)
-        return np.ascontiguousarray((y - self.center) * self.factor)
+    @property
+    def rows(self) -> int:
+        return self.parts[0].rows
 
-    def undo(self, z: Array) -> Array:
-        """In the units of the targets."""
-        return np.divide(z, self.factor, out=np.zeros_like(z), where=self.factor > 0) + self.center
-
-    def observe(self, y: Array, weight: Array | None) -> None:
-        """Rows of positive weight that were learned."""
-        self._engine.observe(np.ascontiguousarray(y if weight is None else y[weight > 0]))
-        if self._engine.rows < 2:
-            self._read()
-
-    def _read(self) -> None:
-        state = self._engine.state()
-        self.center, self.factor = state["center" if self._engine.rows >= 2 else "mean"], state["factor"]
-
-    def rows_to_update(self) -> int:
-        """Rows until the anchors may change."""
-        return int(self._engine.rows_to_anchor())
-
-    def update(self) -> Rescaling | None:
-        """Set the anchors that are due after this row; None: nothing is due."""
-        center, factor = self.center, self.factor
-        if not self._engine.anchor().any():
-            return None
-        self._read()
-        g = np.divide(self.factor, factor, out=np.zeros_like(factor), where=factor > 0)
-        g = np.where(g <= LARGEST_RESCALING, g, 0.0)
-        return Rescaling(g, np.where(g > 0, (center - self.center) * self.factor, 0.0))
+    @property
+    def outputs(self) -> int:
+        return len(self.parts)
 
     @property
     def memory_bytes(self) -> int:
-        return int(self._engine.memory_bytes)
+        return sum(part.memory_bytes for part in self.parts)
+
+    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, k), (n,) -> (n, k)
+        """What each row scored before it was learned."""
+        columns = [np.ascontiguousarray(y[:, i : i + 1]) for i in range(self.outputs)]
+        return np.hstack([part.learn(x, column, weight) for part, column in zip(self.parts, columns, strict=True)])
+
+    def scores(self, x: Array) -> Array:
+        return np.hstack([part.scores(x) for part in self.parts])
+
+    def half_width(self, level: float) -> Array:  # (k,)
+        """Of the interval of each target."""
+        return np.array([part.half_width(level) for part in self.parts])
+
+    def experts(self) -> list[dict[str, Any]]:
+        """Those of all targets, named by their target."""
+        return [
+            record | {"name": f"target {i}: {record['name']}"}
+            for i, part in enumerate(self.parts)
+            for record in part.experts()
+        ]
+
+    def sizes(self) -> dict[str, int]:
+        """What the memory bought for each target."""
+        return self.parts[0].sizes()
+
+    def relevance(self) -> Array:
+        """The mean over the targets (d,)."""
+        return np.asarray(np.mean([part.relevance() for part in self.parts], axis=0))
+
+    @property
+    def alarms(self) -> list[int]:
+        """Rows at which an alarm of any target was raised."""
+        return sorted({row for part in self.parts for row in part.alarms})
+
+    def take_alarms(self) -> list[int]:
+        """Those since the last call."""
+        return sorted({row for part in self.parts for row in part.take_alarms()})
+
+    def remedies(self) -> list[str]:
+        return self.parts[0].remedies()
 
     def state(self) -> State:
-        return {PREFIX + name: value for name, value in self._engine.state().items()}
+        return {f"target{i}/{name}": value for i, part in enumerate(self.parts) for name, value in part.state().items()}
 
     def restore(self, state: State) -> None:
-        """ValueError for a state that does not fit; then nothing changes."""
-        own = part_of(state, PREFIX)
-        if own.get("rows") != state["rows"]:
-            raise ValueError(f"state: {PREFIX}rows differs from rows")
-        self._engine.restore(own)
-        self._read()
+        for i, part in enumerate(self.parts):
+            prefix = f"target{i}/"
+            own = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+            part.restore(own)
+
+    def __getstate__(self) -> State:
+        return {"parts": [part.__getstate__() for part in self.parts]}
+
+    def __setstate__(self, saved: State) -> None:
+        parts = [StreamLearner.__new__(StreamLearner) for _ in saved["parts"]]
+        for part, state in zip(parts, saved["parts"], strict=True):
+            part.__setstate__(state)
+        TargetsLearner.__init__(self, parts)
+
+
+def targets_learner(options: StreamOptions, features: int, targets: int) -> TargetsLearner:
+    """A learner of several numbers in the memory of one."""
+    share = replace(options, memory=options.memory // targets)
+    try:
+        return TargetsLearner([stream_learner(share, features, 1) for _ in range(targets)])
+    except ValueError as error:
+        raise ValueError(
+            f"memory={options.memory} bytes for {targets} targets, {share.memory} for each: {error}"
+        ) from error

@@ -43,6 +43,7 @@ class AUC:
 
     def __init__(self) -> None:
         self._first, self._second = Quantiles(), Quantiles()  # scores of the rows of either class
+        self._label: Any = None  # of the first class: its column changes where a class with a smaller label appears
 
     def update(self, rows: Predictions) -> None:
         """Count some rows."""
@@ -53,8 +54,12 @@ class AUC:
                 f"metrics: 'auc' is for two classes, but {rows.learner} knows {len(rows.classes)}: "
                 f"{rows.classes[:5].tolist()}; choose accuracy, balanced_accuracy or log_loss"
             )
-        second = rows.truth != rows.classes[0]
-        scores = _margins(rows.scores)
+        if not len(rows):
+            return
+        if self._label is None:
+            self._label = rows.classes.tolist()[0]
+        second = rows.truth != self._label
+        scores = _margins(rows.scores, rows.classes.tolist().index(self._label))
         scores = np.where(np.isnan(scores), np.where(second, -np.inf, np.inf), scores)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         for side, here in ((self._first, ~second), (self._second, second)):
@@ -77,21 +82,22 @@ class AUC:
         return self._first.error + self._second.error
 
     def state(self) -> dict[str, Any]:
-        """The stored points of both classes."""
-        return {"first": self._first.state(), "second": self._second.state()}
+        """The stored points of both classes, and the label of the first."""
+        return {"first": self._first.state(), "second": self._second.state(), "label": self._label}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from an exported state."""
         first, second = Quantiles(), Quantiles()
         first.restore(state["first"])
         second.restore(state["second"])
-        self._first, self._second = first, second
+        self._first, self._second, self._label = first, second, state.get("label")
 
 
-def _margins(scores: Array) -> Array:  # (n, c) -> (n,)
-    """How much more the second class scores than the first; NaN where neither is known."""
+def _margins(scores: Array, first: int) -> Array:  # (n, c) -> (n,)
+    """How much more the second class scores than the first, which has this column; NaN where neither is known."""
     columns = np.full((len(scores), 2), np.nan)
-    columns[:, : scores.shape[1]] = scores
+    columns[:, 0] = scores[:, first]
+    columns[:, 1 : scores.shape[1]] = np.delete(scores, first, axis=1)
     known = ~np.isnan(columns)
     with np.errstate(invalid="ignore", over="ignore"):  # two infinities: neither is the larger
         both = columns[:, 1] - columns[:, 0]

@@ -4,6 +4,7 @@ The names here, in `nolana.reference.rivals` and in ``nolana._core`` are the sam
 that their learners export. Letters: n rows, d features, m landmarks, r rank, c outputs.
 """
 
+from nolana.reference.calibration import Calibration
 from nolana.reference.checks import add_moments, first_beyond
 from nolana.reference.combiners import Combiner, Mean, Stack
 from nolana.reference.csv import csv_cells, csv_fields
@@ -36,6 +37,7 @@ __all__ = [
     "LMS",
     "RBF",
     "SGD",
+    "Calibration",
     "CellMap",
     "Combiner",
     "ConstantCells",

@@ -16,6 +16,8 @@ class BOGDParameters(SupportParameters, LossParameters):
     learning_rate: float | None = None
     regularization: float = 0.01
 
+    _seeded = True
+
     def _spec(self, n_features: int) -> Spec:
         default = 0.1 if self._regression else 1.0
         rate = default if self.learning_rate is None else self.learning_rate

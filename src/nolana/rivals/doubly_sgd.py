@@ -16,6 +16,8 @@ class DoublySGDParameters(FourierParameters):
     learning_rate: float = 20.0
     regularization: float = 0.05
 
+    _seeded = True
+
     def _spec(self, n_features: int) -> Spec:
         return Spec(
             doubly_sgd.DoublySGD,

@@ -20,6 +20,8 @@ class DualSGDParameters(FourierParameters):
     merged: int = 20
     regularization: float | None = None
 
+    _seeded = True
+
     def _spec(self, n_features: int) -> Spec:
         budget, merged = integer("budget", self.budget, 1), integer("merged", self.merged, 1)
         if merged > budget:

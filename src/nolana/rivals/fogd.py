@@ -23,6 +23,7 @@ class FOGDParameters(FourierParameters):
     regularization: float = 0.0
 
     _width = 2.0
+    _seeded = True
 
     def _spec(self, n_features: int) -> Spec:
         count = self._components()

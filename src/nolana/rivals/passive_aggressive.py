@@ -96,6 +96,8 @@ class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, PassiveAggressi
     True
     """
 
+    _several_targets = False  # a step is for the residual of one number
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # scikit-learn's checks set C = 0.01 on a class of this name: enough for rows of length 3, not for k(x, x) = 1.

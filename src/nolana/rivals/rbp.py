@@ -21,6 +21,8 @@ class RBPClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type
 
     _poor_score = True  # a perceptron after one pass
 
+    _seeded = True
+
     def _spec(self, n_features: int) -> Spec:
         return Spec(rbp.RBP, self._support(n_features) | {"seed": self._seed()})
 

@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nolana.errors import ModelFileError
 from nolana.loading import load_with_extra
 from nolana.modelfile import Node
@@ -158,7 +160,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
     if SECTION not in extra:
         return estimator, None
     try:
-        return estimator, _saved_run(Node(extra[SECTION], SECTION), int(estimator.n_features_in_))
+        saved = _saved_run(Node(extra[SECTION], SECTION), int(estimator.n_features_in_))
+        _name_columns(saved.evaluation, estimator)
+        return estimator, saved
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
@@ -192,6 +196,22 @@ def _learned_source(node: Node) -> LearnedSource:
         for line in position["lines"].items():
             line.integer()
     return LearnedSource(fields["source"].text(), {name: entry.value for name, entry in position.entries().items()})
+
+
+def _name_columns(evaluation: dict[str, Any], estimator: Any) -> None:
+    """Add the labels of columns to a score that was saved when classes stood in order of appearance."""
+    labels = estimator.__dict__.get("_labels")
+    if labels is None:
+        return
+    classes = list(labels.position)
+    late = evaluation.get("late")
+    scores = late.get("scores") if isinstance(late, dict) else None
+    if isinstance(late, dict) and "classes" not in late and isinstance(scores, np.ndarray) and scores.ndim == 2:
+        late["classes"] = classes[: scores.shape[1]]
+    for metrics in (evaluation.get("overall"), evaluation.get("recent")):
+        for metric in metrics if isinstance(metrics, list) else ():
+            if isinstance(metric, dict) and {"first", "second"} <= metric.keys():
+                metric.setdefault("label", classes[0])
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -47,8 +47,8 @@ class Predictor:
             raise ConflictError(f"{os.fspath(path)}: a {type(self.estimator).__name__} has no predictions")
         if probabilities and not hasattr(self.estimator, "predict_proba"):
             raise ConflictError(
-                f"{os.fspath(path)}: this model has no probabilities; learn one with the default method or with --loss "
-                "logistic, or leave out --proba"
+                f"{os.fspath(path)}: a {type(self.estimator).__name__} predicts numbers, which have no probabilities; "
+                "leave out --proba"
             )
         self._probabilities = probabilities
         if saved is not None and "missing" in options.specified:

@@ -56,7 +56,7 @@ class Recipe:
     def infer_task(self, y: NDArray[Any]) -> str:
         """The task, inferred from labels where it is not specified."""
         task = self.task or infer_task(y)
-        if task == "regression" and y.dtype.kind not in "iuf":
+        if task == "regression" and y.dtype.kind not in "iufO":
             raise ValueError(f"regression needs numbers as targets, got {y[:3].tolist()}; check the target")
         return task
 

@@ -69,6 +69,10 @@ class Columns:
             if self._counts[which] == 1:
                 return self._indices[which]
             names = self.names or []
+            if parameter == "target" and "," in which and all(part.strip() in names for part in which.split(",")):
+                raise ValueError(
+                    f"target={which!r} names several columns; a model has one: learn a model for each of them"
+                )
             what = f"{parameter}: " + ("no column is" if which not in names else "several columns are")
             has = f"the columns are: {', '.join(map(repr, names))}{self.name_hint}"
             fail(self.path, f"{what} named {which!r}; {has}", line=self.line)

@@ -1,8 +1,10 @@
 """Labels in their own type: integers stay integers, floats floats, true and false booleans, text text.
 
 A stream cannot look ahead: the type is inferred from the first block, and a later label of another type is invalid.
+Integers may have any size, and 1.0 among integers is 1, as for the estimators (`nolana.estimators.labels`).
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,10 @@ from nolana.streams.cells import ABSENT, TEXT, TRUTH, Cells
 from nolana.streams.options import LabelKind
 
 __all__ = ["Labels", "infer_label_kind"]
+
+DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
+MOST_DIGITS = 1000  # a model file holds integers of at most 4,096 bits
+LARGEST_EXACT = 2**53  # whole numbers that a float64 holds exactly
 
 TYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_, "text": np.str_}
 NOUNS = {"int": "an integer", "float": "a number", "bool": "true or false"}
@@ -32,9 +38,36 @@ def infer_label_kind(cells: Cells, place: int, typed: bool) -> LabelKind | None:
         return "bool"
     if (codes == TEXT).any():
         return "text"
-    if cells.integers(place)[1].all():
-        return "int"
-    return "float" if cells.floats(place)[1].all() else "text"
+    if cells.integers(place)[1].any() or not cells.floats(place)[1].all():
+        return "int" if whole_numbers(cells, place)[1].all() else "float" if cells.floats(place)[1].all() else "text"
+    return "int" if all(_integer(text) is not None for text in cells.texts(place)) else "float"
+
+
+def whole_numbers(cells: Cells, place: int, quoted: bool = False) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """A column of texts as integers, and which of them are valid; beyond 64 bits the array has Python's integers."""
+    values, valid = cells.integers(place, quoted=quoted)
+    if valid.all():
+        return values, valid
+    floats, numeric = cells.floats(place, quoted=quoted)
+    found: dict[int, int] = {}
+    for row in np.flatnonzero(~valid & numeric).tolist():
+        number = float(floats[row])
+        exact = _integer(cells.texts(place)[row])
+        if exact is not None:
+            found[row] = exact
+        elif number.is_integer() and abs(number) <= LARGEST_EXACT:
+            found[row] = int(number)
+    if any(not -(2**63) <= number < 2**63 for number in found.values()):
+        values = values.astype(object)
+    valid = valid.copy()
+    for row, number in found.items():
+        values[row], valid[row] = number, True
+    return values, valid
+
+
+def _integer(text: str | None) -> int | None:
+    """The integer that a text writes out in digits; None where it does not."""
+    return int(text) if text is not None and len(text) <= MOST_DIGITS and DIGITS.fullmatch(text) else None
 
 
 class Labels:
@@ -67,7 +100,10 @@ class Labels:
             valid = cells.text_codes[:, place] == TRUTH
             values: NDArray[Any] = cells.booleans(place)
         else:
-            values, valid = (cells.integers if self.kind == "int" else cells.floats)(place, quoted=self._explicit)
+            quoted = self._explicit
+            values, valid = (
+                whole_numbers(cells, place, quoted) if self.kind == "int" else cells.floats(place, quoted=quoted)
+            )
         invalid = {int(row): self._message(cells, place, int(row)) for row in np.flatnonzero(~valid)}
         if self.kind == "float":
             for row in np.flatnonzero(valid & ~np.isfinite(values)).tolist():

@@ -1,0 +1,62 @@
+"""The calibration of a classifier whose scores are no log-odds."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana._backend import engine
+from nolana.modelfile.node import Node
+from nolana.modelfile.tree import Tree
+
+Array = NDArray[np.float64]
+
+
+def softmax(scores: Array) -> Array:  # (n, c) -> (n, c)
+    """Probabilities of log-odds; 0 where a score is NaN or -inf, and rows without any score are all 0."""
+    known = ~(np.isnan(scores) | np.isneginf(scores))
+    top = np.max(np.where(known, scores, -np.inf), axis=1, keepdims=True)
+    odds = np.where(known, np.exp(np.where(known, scores - np.where(np.isfinite(top), top, 0.0), 0.0)), 0.0)
+    total = np.add.accumulate(odds, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
+    return np.where(total > 0, odds / np.where(total > 0, total, 1.0), 0.0)
+
+
+class OnlineCalibration:
+    """`nolana.reference.Calibration` of the engine in use; a copy has its own."""
+
+    def __init__(self) -> None:
+        self._part: Any = engine().Calibration()
+        self.observe = self._part.observe
+
+    def log_odds(self, scores: Array) -> Array:  # (n, c) -> (n, c)
+        """Scores whose softmax are probabilities; one output f stands for the columns -f and f."""
+        calibrated: Array = self._part.logits(np.ascontiguousarray(np.clip(scores, -1e300, 1e300)))
+        return calibrated / 2 if scores.shape[1] == 1 else calibrated
+
+    def record(self) -> dict[str, Tree]:
+        """Plain data."""
+        return dict(self._part.state())
+
+    @classmethod
+    def of_record(cls, node: Node) -> "OnlineCalibration":
+        """A calibration from `record`."""
+        new = cls()
+        wanted = new.record()
+        fields = node.fields(*wanted)
+        try:
+            new._part.restore(
+                {
+                    name: entry.array(wanted[name].shape) if np.ndim(wanted[name]) else entry.number()
+                    for name, entry in fields.items()
+                }
+            )
+        except ValueError as error:
+            raise node.wrong(f"a calibration ({error})") from error
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"learned": self.record()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        OnlineCalibration.__init__(self)
+        self._part.restore(saved["learned"])
