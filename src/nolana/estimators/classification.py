@@ -10,16 +10,16 @@ from nolana._sklearn import ClassifierMixin, available_if
 from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (
-    blocks,
+    blocks_for,
     check_any_weight,
     check_features,
     check_values,
     check_weights,
-    dense,
     is_plain,
     row_count,
 )
 from nolana.estimators.labels import Labels, check_labels, widened
+from nolana.learners.rows import SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 from nolana.reference.losses import Loss
@@ -76,7 +76,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             if len(outside):
                 raise ValueError(f"y holds labels {outside[:5].tolist()} that are not in classes")
         if first:
-            learner = self._make_learner(x.shape[1], 1)
+            learner = self._make_learner_for(x, 1)
             self._learner, self._labels = learner, labels
         return self._learn_checked(x, targets, announced, weights)
 
@@ -114,13 +114,15 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             known.announce(distinct[np.argsort(first, kind="stable")])
             self._publish()
         parts = []
-        for rows in blocks(x):
-            part, weight = dense(x, rows), None if weights is None else weights[rows]
+        for rows, part in blocks_for(learner, x):
+            weight = None if weights is None else weights[rows]
             with learner.lock:
                 parts.append(self._learn_block(part, distinct.tolist(), codes[rows], weight))
         return widened(parts, np.nan)
 
-    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
+    def _learn_block(
+        self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
+    ) -> Array:
         """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
 
         weights: (n,) each, arguments of the learner; a row that has a weight of 0 is not learned.
@@ -173,7 +175,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             labels = check_labels(y, x.shape[0], None)
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
-            self._learner, self._labels = self._make_learner(x.shape[1], 1), Labels()
+            self._learner, self._labels = self._make_learner_for(x, 1), Labels()
             for order in self._epochs(x.shape[0]):
                 weight = None if weights is None else weights[order]
                 self._learn_checked(x[order], labels[order], np.unique(labels), weight)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from nolana._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.class_weights import WeightedClassifier
-from nolana.estimators.parameters import integer, number, sets_of
+from nolana.estimators.edge import is_wide_and_sparse
+from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
 
@@ -47,15 +48,19 @@ class StreamModel(OnlineEstimator):
     _learner_class = StreamLearner
     _number: ClassVar[bool]
 
-    def _options(self, seed: int) -> StreamOptions:
-        return StreamOptions(memory_of(self.memory), sets_of(self.experts), self._number, seed)  # type: ignore[arg-type]
+    def _options(self, seed: int, sparse: bool = False) -> StreamOptions:
+        sets = sets_for(self.experts, sparse)
+        return StreamOptions(memory_of(self.memory), sets, self._number, seed)  # type: ignore[arg-type]
 
-    def _make_learner(self, n_features: int, outputs: int) -> StreamLearner:
+    def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> StreamLearner:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return stream_learner(self._options(seed), n_features, outputs)
+        return stream_learner(self._options(seed, sparse), n_features, outputs)
+
+    def _make_learner_for(self, x: Any, outputs: int) -> StreamLearner:
+        return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
-        stream_learner(self._options(0), 1, 1)
+        stream_learner(self._options(0, sparse=True), 1, 1)
 
     def _largest(self) -> float:
         return StreamLearner.largest
