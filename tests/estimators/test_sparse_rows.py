@@ -33,7 +33,11 @@ def text(rows, classes, kind="counts", seed=0, features=FEATURES):
     if kind == "binary":
         x.data[:] = 1
     if kind == "tfidf":
-        x.data *= (np.log(rows / (1 + np.bincount(x.indices, minlength=features))) + 1)[x.indices]
+        order = np.argsort(x.indices, kind="stable")  # by feature, then by row
+        first = np.searchsorted(x.indices[order], x.indices[order])
+        before = np.empty(x.nnz)
+        before[order] = np.arange(x.nnz) - first  # rows with the feature so far
+        x.data *= np.log((1 + np.repeat(np.arange(rows), np.diff(x.indptr))) / (1 + before)) + 1
         x = sp.csr_matrix(sp.diags(1 / np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())) @ x)
     if kind == "large unit":
         x.data = np.where(x.indices == place[0], 1e6 * x.data, x.data)
@@ -49,15 +53,21 @@ def accuracy_of_sgd(x, y, loss):
     return right / (x.shape[0] - 50)
 
 
-@pytest.mark.parametrize("classes", [2, 5])
-@pytest.mark.parametrize("kind", ["counts", "binary", "tfidf", "large unit"])
-def test_text_is_learned_better_than_by_sgd(kind, classes):
-    x, y = text(3000, classes, kind)
+def accuracy_of_stream(x, y):
     model = StreamClassifier(random_state=0)
     scores = model.learn(x, y)[50:]
-    accuracy = (model.classes_[np.nanargmax(scores, axis=1)] == y[50:]).mean()
-    assert accuracy >= max(accuracy_of_sgd(x, y, loss) for loss in ("hinge", "log_loss"))
     assert model.memory_bytes_ <= 512 * 1024
+    return (model.classes_[np.nanargmax(scores, axis=1)] == y[50:]).mean()
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize(("kind", "seeds"), [("counts", 1), ("binary", 1), ("tfidf", 3), ("large unit", 1)])
+def test_text_is_learned_better_than_by_sgd(kind, seeds, classes):
+    """With tf-idf, of the rows so far, SGD is close: mean over three streams."""
+    streams = [text(2000, classes, kind, seed) for seed in range(seeds)]
+    ours = np.mean([accuracy_of_stream(x, y) for x, y in streams])
+    for loss in ("hinge", "log_loss"):
+        assert ours >= np.mean([accuracy_of_sgd(x, y, loss) for x, y in streams])
 
 
 def test_numbers_are_learned_better_than_by_sgd():

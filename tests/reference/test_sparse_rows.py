@@ -168,12 +168,12 @@ def test_a_smaller_table_has_the_features_at_their_places(engine):
 
 @engines
 def test_sketches_keep_products(engine):
-    """Bound: the deviation of a product of unit rows is about 1/sqrt(1024) = 0.03; 5 of them."""
+    """Bound: the deviation of a product of unit rows is about 1/sqrt(1024), of their squared lengths sqrt(2) of that."""
     rng = np.random.default_rng(0)
     x = sp.random(40, 5000, 0.01, "csr", random_state=0, data_rvs=lambda size: rng.normal(size=size))
     x = sp.csr_matrix(sp.diags(1 / np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())) @ x)
     sketch = engine.sketch_rows(*SparseRows.of(x).parts, 1024, 0)
-    assert np.abs(sketch @ sketch.T - (x @ x.T).toarray()).max() < 5 / 32
+    assert np.sqrt(np.mean((sketch @ sketch.T - (x @ x.T).toarray()) ** 2)) < np.sqrt(2 / 1024)
 
 
 @engines

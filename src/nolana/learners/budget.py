@@ -142,7 +142,7 @@ def entries_of(each: ExpertSet, size: int, grids: int, number: bool, first: int)
         diagonal = Entry(Spec(DiagonalCells, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
         return [diagonal] + [Entry(Spec(ConstantCells, fast), 0.5, 10.0, "fast")] * each.fast
     if isinstance(each, Linear):
-        linear = Spec(DiagonalLinear, {"loss": logistic, "variance": 4.0, "bias": 1.0, "floor": 4e-3})
+        linear = Spec(DiagonalLinear, {"loss": logistic, "variance": 6.0, "bias": 1.0, "floor": 6e-3})
         return [Entry(linear, 0.5, 10.0, "slow")]
     if not isinstance(each, Neighbours):
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
