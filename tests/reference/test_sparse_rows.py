@@ -168,7 +168,7 @@ def test_a_smaller_table_has_the_features_at_their_places(engine):
 
 @engines
 def test_sketches_keep_products(engine):
-    """Bound: the deviation of a product of unit rows is about 1/sqrt(1024), of their squared lengths sqrt(2) of that."""
+    """Bound: a product of unit rows deviates by about 1/sqrt(1024), a squared length by sqrt(2) of that."""
     rng = np.random.default_rng(0)
     x = sp.random(40, 5000, 0.01, "csr", random_state=0, data_rvs=lambda size: rng.normal(size=size))
     x = sp.csr_matrix(sp.diags(1 / np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())) @ x)
