@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sparse_rows.hpp"
 #include "state.hpp"
 
 namespace nolana {
@@ -50,6 +51,9 @@ class Map {
 
     // The features of up to `group` rows of x, until the next call; x must stay where it is.
     virtual void evaluate(const double* x, std::size_t rows) = 0;
+    // Some maps read the non-zeros of the rows instead; `features` are then the places that these may have.
+    virtual bool takes_sparse_rows() const { return false; }
+    virtual void evaluate(const SparseRows& x, std::size_t first, std::size_t rows) { (void)x, (void)first, (void)rows; }
     // Row r of the group is about to be learned, and was learned; `step` counts the rows learned, with this one.
     virtual void before(std::size_t r, double step) { (void)r, (void)step; }
     virtual void after(std::size_t r, double step) { (void)r, (void)step; }

@@ -60,24 +60,28 @@ struct Line {
     }
 };
 
-// places: for each index (from its base, 0 or 1) its place among the d features, -1 where it is none.
+// places: for each index (from its base, 0 or 1) its place among the d features, -1 where it is none. Dense rows, or
+// sparse ones.
 inline TextRows libsvm_rows(const Stretch& s, std::size_t start, std::size_t limit, const std::int64_t* places,
-                            std::size_t width, std::size_t d, std::uint64_t base, bool labelled) {
+                            std::size_t width, std::size_t d, std::uint64_t base, bool labelled, bool sparse) {
     TextRows out;
     out.end = start;
     const std::size_t bound = s.row_bound(start, limit);
-    out.x.reserve(bound * d + 1);
+    if (!sparse) out.x.reserve(bound * d + 1);
+    out.starts.push_back(0);
     out.labels.reserve(bound * 3 + 1);
     for (Line line; out.rows < limit && Line::at(s, out.end, line); out.end = line.next, ++out.lines) {
         Tokens tokens(s, out.end, line.end);
         if (tokens.empty()) continue;
-        out.x.resize((out.rows + 1) * d);
-        double* x = out.x.data() + out.rows * d;
+        if (!sparse) out.x.resize((out.rows + 1) * d);
+        double* x = sparse ? nullptr : out.x.data() + out.rows * d;
         std::size_t column = 1, begin = tokens.at();
         std::string_view token = tokens.next();
         const auto problem = [&](const char* kind) {
             out.problem = {kind, out.lines, column, begin, begin + token.size()};
-            out.x.resize(out.rows * d);
+            if (!sparse) out.x.resize(out.rows * d);
+            out.places.resize(static_cast<std::size_t>(out.starts.back()));
+            out.values.resize(static_cast<std::size_t>(out.starts.back()));
         };
         const auto advance = [&] {
             begin = tokens.at();
@@ -106,7 +110,12 @@ inline TextRows libsvm_rows(const Stretch& s, std::size_t start, std::size_t lim
                 double number = 0;
                 const std::string_view rest(value, static_cast<std::size_t>(token.data() + token.size() - value));
                 kind = parse_feature(rest, number);
-                if (const std::int64_t place = places[index - base]; place >= 0) x[place] = number;
+                if (const std::int64_t place = places[index - base]; place >= 0 && sparse) {
+                    out.places.push_back(static_cast<std::int32_t>(place));
+                    out.values.push_back(number);
+                } else if (place >= 0) {
+                    x[place] = number;
+                }
                 next = index + 1;
             }
             if (kind) {
@@ -115,6 +124,7 @@ inline TextRows libsvm_rows(const Stretch& s, std::size_t start, std::size_t lim
             }
         }
         out.labels.insert(out.labels.end(), label, label + 3);
+        out.starts.push_back(static_cast<std::int64_t>(out.values.size()));
         ++out.rows;
     }
     return out;

@@ -39,8 +39,13 @@ inline nb::object hand_over(const Problem& p) {
     return nb::make_tuple(p.kind, p.line, p.column, p.begin, p.end);
 }
 
-inline nb::tuple hand_over(TextRows&& r, std::size_t d) {
-    return nb::make_tuple(hand_over(std::move(r.x), {r.rows, d}), hand_over(std::move(r.labels), {r.rows, 3}), r.end,
+inline nb::tuple hand_over(TextRows&& r, std::size_t d, bool sparse) {
+    const std::size_t entries = r.values.size();
+    nb::object x = sparse ? nb::make_tuple(hand_over(std::move(r.starts), {r.rows + 1}),
+                                           hand_over(std::move(r.places), {entries}),
+                                           hand_over(std::move(r.values), {entries}))
+                          : hand_over(std::move(r.x), {r.rows, d});
+    return nb::make_tuple(x, hand_over(std::move(r.labels), {r.rows, 3}), r.end,
                           r.lines, hand_over(r.problem));
 }
 
@@ -117,17 +122,18 @@ NOLANA_BINDING(text) {
     m.def(
         "libsvm_rows",
         [](const nb::bytes& text, std::size_t start, bool final, std::size_t limit, const Places& places,
-           std::size_t features, std::uint64_t base, bool labelled) {
+           std::size_t features, std::uint64_t base, bool labelled, bool sparse) {
             const Stretch s = stretch(text, start, final);
             check_places(places, features);
             TextRows out;
             {
                 nb::gil_scoped_release unlocked;
-                out = libsvm_rows(s, start, limit, places.data(), places.shape(0), features, base, labelled);
+                out = libsvm_rows(s, start, limit, places.data(), places.shape(0), features, base, labelled, sparse);
             }
-            return hand_over(std::move(out), features);
+            return hand_over(std::move(out), features, sparse);
         },
-        "text"_a, "start"_a, "final"_a, "limit"_a, "places"_a, "features"_a, "base"_a, "labelled"_a);
+        "text"_a, "start"_a, "final"_a, "limit"_a, "places"_a, "features"_a, "base"_a, "labelled"_a,
+        "sparse"_a = false);
     m.def(
         "libsvm_extent",
         [](const nb::bytes& text, std::size_t start, bool final, std::size_t limit) {

@@ -28,7 +28,10 @@ struct Problem {
 
 // n rows of d features.
 struct TextRows {
-    std::vector<double> x;             // (n, d)
+    std::vector<double> x;             // (n, d); empty where rows are sparse
+    std::vector<std::int64_t> starts;  // (n + 1): where the entries of each row begin in places and values
+    std::vector<std::int32_t> places;
+    std::vector<double> values;
     std::vector<std::int64_t> labels;  // (n, 3): begin, end, line of each label
     std::size_t rows = 0;
     std::size_t end = 0, lines = 0;  // behind the last row or blank line taken

@@ -1,7 +1,8 @@
-"""The sets of experts that a stream learner can have: landmarks, cells, and neighbours.
+"""The sets of experts that a stream learner can have: landmarks, cells, neighbours, and linear for sparse rows.
 
 A set is one feature map with its heads. `StreamClassifier(experts=[...])` takes a list of them; the default is
-``[Landmarks(), Cells(), Neighbours()]``. How large each map becomes follows from the memory.
+``[Landmarks(), Cells(), Neighbours()]``, and ``[Linear(), Landmarks(), Cells(), Neighbours()]`` for sparse rows of more
+than 256 features. How large each map becomes follows from the memory.
 
 Examples
 --------
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 from nolana.reference.bounds import Count, Memory, Share
 
-__all__ = ["DEFAULT", "Cells", "ExpertSet", "Landmarks", "Neighbours"]
+__all__ = ["DEFAULT", "SPARSE_DEFAULT", "Cells", "ExpertSet", "Landmarks", "Linear", "Neighbours"]
 
 
 class ExpertSet:
@@ -72,4 +73,18 @@ class Neighbours(ExpertSet):
     share: Share | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Linear(ExpertSet):
+    """The non-zeros of sparse rows, in a table of slots: a linear model at the cost of the non-zeros.
+
+    It learns on sparse rows of more than 256 features, the most frequent of which have a slot; the other sets learn on
+    a sketch of such rows, 64 sums. For other rows this set is left out.
+
+    share : of the memory, at most; None: 0.6.
+    """
+
+    share: Share | None = None
+
+
 DEFAULT = (Landmarks(), Cells(), Neighbours())
+SPARSE_DEFAULT = (Linear(), *DEFAULT)

@@ -11,6 +11,7 @@ from nolana.datasets.collection import record_of
 from nolana.datasets.places import Directory, cache_directory, find
 from nolana.datasets.records import DataSet, File, Floats, Targets
 from nolana.errors import DataError
+from nolana.streams.blocks import dense_rows
 
 __all__ = ["check", "load"]
 
@@ -94,10 +95,10 @@ def _fill(record: DataSet, file: File, path: Path, X: Floats, y: Floats) -> None
             _expect(record, path, stream.n_features, record.features, "features")
             count = 0
             for block in stream:
-                end = count + len(block.X)
+                end = count + len(block.lines)
                 if end > file.rows:
                     raise DataError(f"{path}: expected {file.rows:,} rows for the data set {record.name}, it has more")
-                X[count:end], y[count:end] = block.X, block.y
+                X[count:end], y[count:end] = dense_rows(block.X), block.y
                 count = end
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nolana import modelfile
 from nolana._sklearn import BaseEstimator, check_is_fitted, check_random_state
 from nolana.errors import ModelFileError
-from nolana.estimators.edge import blocks, check_features, dense
+from nolana.estimators.edge import blocks_for, check_features
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
 from nolana.learners.driver import Driver
@@ -65,6 +65,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """The learner of these parameters; every invalid one is a ValueError here."""
         raise NotImplementedError
 
+    def _make_learner_for(self, x: Any, outputs: int) -> Any:
+        """The learner that begins with these rows, dense or CSR."""
+        return self._make_learner(x.shape[1], outputs)
+
     def _check_parameters(self) -> None:
         """Raise what `_make_learner` would raise, before anything is forgotten."""
         raise NotImplementedError
@@ -72,7 +76,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_epochs(self) -> None:
         integer("max_iter", self.max_iter, 1)
 
-    def _accepts(self, learner: Driver) -> bool:
+    def _accepts(self, learner: Any) -> bool:
         """Whether a learner of a file can be this estimator's."""
         return type(learner) is self._learner_class
 
@@ -85,7 +89,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         mine = self.__dict__
         known = "_learner" in mine and "feature_names_in_" not in mine and x.shape[1] == mine["n_features_in_"]
         known = known and "_parameters_were_set" not in mine
-        return known and not self._learner.runs_user_code
+        return known and not self._learner.runs_user_code and not self._learner.sparse
 
     @contextmanager
     def _all_or_nothing(self, *, replacing: bool = False) -> Iterator[bool]:
@@ -208,8 +212,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         x = check_features(self, X, self._largest(), reset=False)
         parts = []
-        for rows in blocks(x):
-            part = dense(x, rows)
+        for _, part in blocks_for(self._learner, x):
             with self._learner.lock:
                 parts.append(read(self._learner.scores(part)))
         return parts

@@ -18,6 +18,7 @@ from nolana.estimators.base import parameters
 from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.edge import LARGEST_WEIGHT
 from nolana.estimators.parameters import number
+from nolana.learners.rows import SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -105,7 +106,9 @@ class WeightedClassifier(OnlineClassifier):
         class_weight_of(self.class_weight)  # refused before anything changes
         return super()._learn_checked(x, labels, announced, weights)
 
-    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
+    def _learn_block(
+        self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
+    ) -> Array:
         if self.class_weight is not None:
             counts = self.__dict__.setdefault("_class_counts", ClassCounts())
             weights = (*weights, counts.weights(self.class_weight, distinct, codes, *weights))

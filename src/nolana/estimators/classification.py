@@ -11,16 +11,16 @@ from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.calibration import OnlineCalibration, softmax
 from nolana.estimators.edge import (
-    blocks,
+    blocks_for,
     check_any_weight,
     check_features,
     check_values,
     check_weights,
-    dense,
     is_plain,
     row_count,
 )
 from nolana.estimators.labels import Labels, aligned, check_labels
+from nolana.learners.rows import SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 from nolana.reference.losses import Loss
@@ -80,12 +80,12 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             if outside:
                 raise ValueError(f"y holds labels {outside[:5]} that are not in classes")
         if first:
-            self._begin(x.shape[1])
+            self._begin(x)
         return self._learn_checked(x, targets, announced, weights)
 
-    def _begin(self, n_features: int) -> None:
+    def _begin(self, x: Any) -> None:
         """Before the first row."""
-        self._learner, self._labels = self._make_learner(n_features, 1), Labels()
+        self._learner, self._labels = self._make_learner_for(x, 1), Labels()
         self._calibration = None if is_probabilistic(self) else OnlineCalibration()
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
@@ -124,14 +124,16 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             known.announce(distinct)
             self._publish()
         parts = []
-        for rows in blocks(x):
-            part, weight = dense(x, rows), None if weights is None else weights[rows]
+        for rows, part in blocks_for(learner, x):
+            weight = None if weights is None else weights[rows]
             with learner.lock:
                 scores = self._learn_block(part, distinct.tolist(), codes[rows], weight)
                 parts.append((self.classes_, scores))
         return aligned(parts, np.nan)[1]
 
-    def _learn_block(self, x: Array, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None) -> Array:
+    def _learn_block(
+        self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
+    ) -> Array:
         """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
 
         weights: (n,) each, arguments of the learner; a row that has a weight of 0 is not learned.
@@ -187,7 +189,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             labels = check_labels(y, x.shape[0], None)
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
-            self._begin(x.shape[1])
+            self._begin(x)
             for order in self._epochs(x.shape[0]):
                 weight = None if weights is None else weights[order]
                 self._learn_checked(x[order], labels[order], np.unique(labels), weight)

@@ -1,5 +1,6 @@
 """The edge: what comes in is checked here, once, before anything changes; inside everything is trusted."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from nolana._backend import engine
 from nolana._sklearn import check_array, validate_data
 from nolana.learners.landmark import ROWS_PER_LOCK
+from nolana.learners.rows import WIDE, SparseRows
 
 Array = NDArray[np.float64]
 
@@ -25,11 +27,21 @@ def is_plain(x: Any) -> bool:
     return type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 2 and x.flags.c_contiguous
 
 
+def is_plain_csr(x: Any) -> bool:
+    """A float64 CSR matrix with each non-zero once: nothing to convert."""
+    return bool(
+        getattr(x, "format", None) == "csr" and x.dtype == np.float64 and len(x.shape) == 2 and x.has_canonical_format
+    )
+
+
 def check_features(estimator: Any, x: Any, largest: float, *, reset: bool) -> Any:
     """X as float64, dense or CSR, finite and within range, of the width that was learned."""
-    plain = not reset and is_plain(x) and len(x) > 0 and not hasattr(estimator, "feature_names_in_")
-    if plain and x.shape[1] == estimator.n_features_in_:
+    known = not reset and not hasattr(estimator, "feature_names_in_")
+    if known and is_plain(x) and len(x) > 0 and x.shape[1] == estimator.n_features_in_:
         check_values(x, largest)
+        return x
+    if known and is_plain_csr(x) and x.shape[0] > 0 and x.shape[1] == estimator.n_features_in_:
+        check_sparse_values(x, largest)
         return x
     checked = validate_data(
         estimator, x, reset=reset, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False
@@ -105,7 +117,29 @@ def blocks(x: Any) -> list[slice]:
     """Pieces of a matrix that are learned or scored under the lock at a time."""
     sparse = not isinstance(x, np.ndarray)  # dense rows are made of these, so few at a time where they are wide
     rows = max(1, min(ROWS_PER_LOCK, DENSE_NUMBERS // x.shape[1])) if sparse else ROWS_PER_LOCK
-    return [slice(i, min(i + rows, x.shape[0])) for i in range(0, x.shape[0], rows)]
+    return slices(x.shape[0], rows)
+
+
+def slices(rows: int, most: int) -> list[slice]:
+    """So many rows in pieces of at most `most`."""
+    return [slice(i, min(i + most, rows)) for i in range(0, rows, most)]
+
+
+def blocks_for(learner: Any, x: Any) -> Iterator[tuple[slice, Array | SparseRows]]:
+    """The same pieces, with their rows as the learner takes them."""
+    if learner.sparse:
+        rows = SparseRows.of(x)
+        yield from ((piece, rows[piece]) for piece in slices(len(rows), ROWS_PER_LOCK))
+    else:
+        yield from ((piece, dense(x, piece)) for piece in blocks(x))
+
+
+def is_wide_and_sparse(x: Any) -> bool:
+    """Whether rows like these are learned as their non-zeros.
+
+    Up to 256 features a dense row costs little, and all experts learn on the features themselves.
+    """
+    return not isinstance(x, np.ndarray) and x.shape[1] > WIDE
 
 
 def dense(x: Any, rows: slice) -> Array:

@@ -9,6 +9,7 @@ from nolana import reference
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.parameters import initial_of, kernel_of, spec_of, width_of
 from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
+from nolana.learners.sketched import SKETCH, SketchedLearner, sketched
 from nolana.specs import Spec
 
 Array = NDArray[np.float64]
@@ -45,6 +46,19 @@ class LandmarkEstimator(OnlineEstimator):
         initial = initial_of(self.initial_landmarks, self.n_landmarks, n_features)
         return LandmarkLearner(spec, options, n_features, outputs, initial)
 
+    def _make_learner_for(self, x: Any, outputs: int) -> Any:
+        """Sparse rows of more than 1,024 features are sketched, where nolana's own kernel needs products only."""
+        spec, options = self._spec(SKETCH)
+        exact = self.solver != "inverse" or spec.runs_user_code
+        if exact or isinstance(x, np.ndarray) or x.shape[1] <= SKETCH:
+            return super()._make_learner_for(x, outputs)
+        initial = initial_of(self.initial_landmarks, self.n_landmarks, x.shape[1])
+        places = None if initial is None else sketched(initial)
+        return SketchedLearner(LandmarkLearner(spec, options, SKETCH, outputs, places), x.shape[1])
+
+    def _accepts(self, learner: Any) -> bool:
+        return super()._accepts(learner.inner if isinstance(learner, SketchedLearner) else learner)
+
     def _check_parameters(self) -> None:
         n_features = width_of(self.initial_landmarks)
         self._spec(n_features)
@@ -62,7 +76,7 @@ class LandmarkEstimator(OnlineEstimator):
 
     @property
     def landmarks_(self) -> Array:
-        """The landmarks in use, (at most n_landmarks, n_features), in the units of X."""
+        """The landmarks in use, (at most n_landmarks, n_features), in the units of X; sketches of wide sparse rows."""
         learner = self._read()
         with learner.lock:
             return np.asarray(learner.landmarks())

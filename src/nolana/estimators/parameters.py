@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nolana.experts import DEFAULT, ExpertSet
+from nolana.experts import DEFAULT, SPARSE_DEFAULT, Cells, ExpertSet, Linear
 from nolana.learners.driver import learner_spec
 from nolana.learners.landmark import LandmarkOptions
 from nolana.maps.refit import PaperLandmarkMap, PaperRefit, Refit
@@ -365,3 +365,22 @@ def sets_of(experts: Any) -> list[Spec]:
     if not isinstance(sets, list | tuple) or not sets or not all(isinstance(each, ExpertSet) for each in sets):
         raise ValueError(f"experts={experts!r} is not a list of expert sets such as nolana.experts.Cells()")
     return [Spec(type(each), dict(vars(each))) for each in sets]
+
+
+def sets_for(experts: Any, sparse: bool) -> list[Spec]:
+    """The expert sets of a learner; `sparse`: of one that takes the non-zeros of rows, if there is a set for these."""
+    sets = sets_of(SPARSE_DEFAULT if experts is None else experts)
+    linear = sum(each.kind is Linear for each in sets)
+    if linear > 1:
+        raise ValueError(f"experts={experts!r} has {linear} linear sets; leave one")
+    if sparse and linear:
+        # The sums of a sketch are all alike: there is no relevance to measure.
+        alike = {"relevance": False}
+        return [replace(each, arguments={**each.arguments, **alike}) if each.kind is Cells else each for each in sets]
+    others = [each for each in sets if each.kind is not Linear]
+    if not others:
+        raise ValueError(
+            f"experts={experts!r} learns on sparse rows of more than 256 features only: pass the rows as a sparse "
+            "matrix of SciPy, or add another set such as nolana.experts.Cells()"
+        )
+    return others

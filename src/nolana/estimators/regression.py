@@ -9,12 +9,11 @@ from nolana._sklearn import RegressorMixin, check_array, column_or_1d
 from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (
-    blocks,
+    blocks_for,
     check_any_weight,
     check_features,
     check_values,
     check_weights,
-    dense,
     is_plain,
     row_count,
 )
@@ -154,13 +153,13 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             targets = self._check_targets(y, x.shape[0], None if first else self._centre.n_targets)
             weights = check_weights(sample_weight, x.shape[0])
             if first:
-                self._begin(x.shape[1], targets)
+                self._begin(x, targets)
             return self._learn_checked(x, targets, weights)
 
-    def _begin(self, n_features: int, targets: Array) -> None:
+    def _begin(self, x: Any, targets: Array) -> None:
         """Before the first row."""
         self._centre = self._make_centre().for_targets(targets[0].size)
-        self._learner = self._make_learner(n_features, self._centre.outputs)
+        self._learner = self._make_learner_for(x, self._centre.outputs)
 
     def _learn_one(self, x: Any, y: Any) -> Array | None:
         """The fast path: one row of float64 with a number as its target. None where it does not apply."""
@@ -211,8 +210,8 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _learn_checked(self, x: Any, y: Array, weights: Array | None) -> Array:
         scores = np.empty(y.shape)
-        for rows in blocks(x):
-            part, weight = dense(x, rows), None if weights is None else weights[rows]
+        for rows, part in blocks_for(self._learner, x):
+            weight = None if weights is None else weights[rows]
             with self._learner.lock:
                 means = self._centre.means(y[rows], weight)
                 f = self._learner.learn(part, self._centre.targets(y[rows], means), weight)
@@ -229,7 +228,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             targets = self._check_targets(y, x.shape[0])
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
-            self._begin(x.shape[1], targets)
+            self._begin(x, targets)
             for order in self._epochs(x.shape[0]):
                 self._learn_checked(x[order], targets[order], None if weights is None else weights[order])
             self.n_iter_ = self.max_iter

@@ -11,7 +11,8 @@ from nolana._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
-from nolana.estimators.parameters import integer, number, sets_of
+from nolana.estimators.edge import is_wide_and_sparse
+from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.learners.driver import Driver
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
@@ -51,17 +52,21 @@ class StreamModel(OnlineEstimator):
     _seeded = True
     _number: ClassVar[bool]
 
-    def _options(self, seed: int) -> StreamOptions:
-        return StreamOptions(memory_of(self.memory), sets_of(self.experts), self._number, seed)  # type: ignore[arg-type]
+    def _options(self, seed: int, sparse: bool = False) -> StreamOptions:
+        sets = sets_for(self.experts, sparse)
+        return StreamOptions(memory_of(self.memory), sets, self._number, seed)  # type: ignore[arg-type]
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _make_learner(self, n_features: int, outputs: int) -> Driver:
-        return stream_learner(self._options(self._seed()), n_features, outputs)
+    def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
+        return stream_learner(self._options(self._seed(), sparse), n_features, outputs)
+
+    def _make_learner_for(self, x: Any, outputs: int) -> Driver:
+        return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
-        stream_learner(self._options(0), 1, 1)
+        stream_learner(self._options(0, sparse=True), 1, 1)
 
     def _largest(self) -> float:
         return StreamLearner.largest
@@ -196,10 +201,10 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     def _make_centre(self) -> Centre:
         return Uncentred(linear=False)
 
-    def _make_learner(self, n_features: int, outputs: int) -> Driver:
+    def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
         if outputs == 1:
-            return super()._make_learner(n_features, outputs)
-        return targets_learner(self._options(self._seed()), n_features, outputs)
+            return super()._make_learner(n_features, outputs, sparse)
+        return targets_learner(self._options(self._seed(), sparse), n_features, outputs)
 
     def _accepts(self, learner: Driver) -> bool:
         return isinstance(learner, StreamLearner | TargetsLearner)

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nolana.experts import Cells, ExpertSet, Landmarks, Neighbours
+from nolana.experts import Cells, ExpertSet, Landmarks, Linear, Neighbours
 from nolana.reference.combiners import Stack
+from nolana.reference.feature_table import WAYS
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.vote import Vote
@@ -18,6 +20,7 @@ from nolana.reference.learner import Expert, Learner
 from nolana.reference.losses import Logistic, Squared, SquaredHinge
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.neighbour_map import WIDEST, NeighbourMap
 from nolana.reference.policies import Policy
 from nolana.specs import Spec, labels
@@ -27,6 +30,8 @@ MEGABYTE = KB * KB
 SMALL, LARGE = 200 * KB, MEGABYTE  # memory below and from which the default sizes differ
 SHARES = {Landmarks: (0.5, 0.25), Neighbours: (0.2, 0.1)}  # of the memory, and of a small one
 LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
+LINEAR_SHARE, COUNTERS_SHARE = 0.6, 0.1  # of the memory; counters have a byte each
+SKETCH = 64  # sums that stand for a wide sparse row; neighbours store no more
 FEWEST_GRIDS = 8
 FRACTIONS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)  # of the first sizes, until they fit
 SLOTS = 64  # the table is a multiple of this, so that it can be halved
@@ -69,6 +74,21 @@ def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
     return 8 * (rows * per_row + (1 + each.slow) * rows * (rows + 8) // 2)
 
 
+def linear_bytes(outputs: int) -> int:
+    """Of a slot: a feature, its scale, a variance and its weights."""
+    return 4 * (3 + outputs)
+
+
+def counters_of(memory: int, features: int) -> int:
+    """Counters of the frequencies of features."""
+    return min(features, int(COUNTERS_SHARE * memory))
+
+
+def dense_features(sets: Sequence[ExpertSet], features: int) -> int:
+    """Features of the rows that all sets but the linear one learn on."""
+    return SKETCH if any(isinstance(each, Linear) for each in sets) else features
+
+
 def row_bytes(features: int) -> int:
     """Of a stored row, and of its target in about 1.5 windows."""
     return 8 * ((min(features, WIDEST) + 7) // 8) + 6
@@ -86,6 +106,13 @@ def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fra
     A fraction below 1 makes all but the table smaller, where the features alone take much of the memory.
     """
     sizes, grids = [0] * len(sets), [0] * len(sets)
+    all_features, features = features, dense_features(sets, features)
+    for i, each in enumerate(sets):
+        if isinstance(each, Linear):
+            share = LINEAR_SHARE if each.share is None else each.share
+            left = fraction * share * memory - counters_of(memory, all_features)
+            sizes[i] = min(all_features, WAYS * max(1, int(left) // (WAYS * linear_bytes(outputs))))
+            memory -= sizes[i] * linear_bytes(outputs) + counters_of(memory, all_features)
     for i, each in enumerate(sets):
         if isinstance(each, Landmarks):
             m = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
@@ -114,6 +141,9 @@ def entries_of(each: ExpertSet, size: int, grids: int, number: bool, first: int)
         fast = {"loss": logistic, "gain": 6.4 / grids, "offset": first}
         diagonal = Entry(Spec(DiagonalCells, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
         return [diagonal] + [Entry(Spec(ConstantCells, fast), 0.5, 10.0, "fast")] * each.fast
+    if isinstance(each, Linear):
+        linear = Spec(DiagonalLinear, {"loss": logistic, "variance": 6.0, "bias": 1.0, "floor": 6e-3})
+        return [Entry(linear, 0.5, 10.0, "slow")]
     if not isinstance(each, Neighbours):
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = range(len(windows_of(size)))
@@ -130,6 +160,8 @@ def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> 
         return Spec(LandmarkMap, arguments)
     if isinstance(each, Cells):
         return Spec(CellMap, {"features": features, "table": size, "grids": grids, "seed": seed, "relevance": None})
+    if isinstance(each, Linear):
+        return Spec(LinearMap, {"table": size})
     if not isinstance(each, Neighbours):
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = np.array(windows_of(size))
@@ -153,6 +185,7 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
     maps: list[Spec] = []
     experts: list[Spec] = []
     entries: list[Entry] = []
+    features = dense_features(sets, features)
     for i, each in enumerate(sets):
         size, grids = sizes.sizes[i], sizes.grids[i]
         maps.append(map_of(each, size, grids, features, seed + i))

@@ -11,12 +11,15 @@ import numpy as np
 from nolana import reference
 from nolana.learners.budget import SLOTS, Sizes
 from nolana.learners.driver import Array, State, part_of
+from nolana.learners.feature_slots import shrink_features
 from nolana.learners.layout import argument_of, experts_on, head_of, maps_of, update_part, with_argument
 from nolana.maps.remap import relocate
+from nolana.reference.feature_table import WAYS
 from nolana.reference.heads.cells import FOLD, DiagonalCells
 from nolana.reference.kernels import Kernel
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.specs import Spec
 
@@ -55,6 +58,8 @@ def smallest(spec: Spec, sizes: Sizes) -> Spec:
         spec = with_argument(spec, i, capacity=min(sizes.sizes[i], argument_of(spec, i, "capacity")))
     for i in maps_of(spec, NeighbourMap):
         spec = with_argument(spec, i, windows=shorter_windows(spec, i, sizes.sizes[i]))
+    for i in maps_of(spec, LinearMap):
+        spec = with_argument(spec, i, table=min(WAYS, argument_of(spec, i, "table")))
     return with_tables(spec, SMALLEST_TABLE)
 
 
@@ -67,6 +72,9 @@ def shrunk(spec: Spec, state: State, smaller: Iterable[Sizes], measure: Measure,
         for i in maps_of(spec, NeighbourMap):
             if sizes.sizes[i] < argument_of(spec, i, "windows")[-1]:
                 spec = shorten_windows(spec, state, i, sizes.sizes[i])
+        for i in maps_of(spec, LinearMap):
+            if sizes.sizes[i] < argument_of(spec, i, "table"):
+                spec = shrink_features(spec, state, i, sizes.sizes[i])
         while (excess := measure(spec) - memory) > 0 and can_fold(spec):
             spec = fold_tables(spec, state)
         if excess <= 0:

@@ -49,6 +49,7 @@ class Driver:
 
     options_class: ClassVar[type]
     largest = LARGEST_VALUE  # features beyond this overflow
+    sparse = False  # whether rows are `SparseRows`
     output_weights: ClassVar[tuple[str, ...]] = ("weights", "fourier_weights")  # fields with one row for each output
 
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
@@ -60,6 +61,11 @@ class Driver:
         self._engine = spec.build(self._module)
         self._engine.clear(outputs)
         self.diverged = False  # whether a score was not finite
+
+    @classmethod
+    def engine_features(cls, options: Any, features: int) -> int:
+        """Features of the dense rows that the engine takes, for rows of so many features."""
+        return features
 
     @classmethod
     def check(cls, spec: Spec, options: Any) -> None:
@@ -80,7 +86,7 @@ class Driver:
         """State and scratch."""
         return int(self._engine.memory_bytes)
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
+    def learn(self, x: Any, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
         """What each row scored before it was learned."""
         return self._warn_if_diverged(self._learn(x, y, weight))
 
@@ -88,7 +94,7 @@ class Driver:
         """Scores of rows that are not learned."""
         return self._warn_if_diverged(np.asarray(self._engine.scores(x)))
 
-    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
+    def _learn(self, x: Any, y: Array, weight: Array | None) -> Array:
         raise NotImplementedError
 
     def _warn_if_diverged(self, scores: Array) -> Array:

@@ -8,9 +8,11 @@ import numpy as np
 from nolana.learners.driver import State, part_of
 from nolana.learners.layout import experts_on
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.vote import Vote
+from nolana.reference.maps.linear_map import LinearMap
 from nolana.specs import Spec
 
 NAMES = {
@@ -18,6 +20,7 @@ NAMES = {
     LMS: "landmarks, fast",
     DiagonalCells: "cells",
     ConstantCells: "cells, fast",
+    DiagonalLinear: "linear",
 }
 SIZES = {"capacity": "landmarks", "table": "slots", "grids": "grids"}  # arguments of maps
 
@@ -56,6 +59,9 @@ def sizes_of(spec: Spec) -> dict[str, int]:
     """What the memory bought."""
     bought: dict[str, int] = {}
     for map in spec.arguments["maps"]:
+        if map.kind is LinearMap:
+            bought["features with a slot"] = int(map.arguments["table"])
+            continue
         for argument, name in SIZES.items():
             if argument in map.arguments:
                 bought[name] = bought.get(name, 0) + int(map.arguments[argument])

@@ -42,7 +42,7 @@ def bytes_needed(spec: Spec, features: int, outputs: int) -> int:
             draws = len(arguments["projections"]) + 8
             numbers += 4 * draws * wide + 4 * draws * draws * covariances
         if "table" in arguments:
-            numbers += arguments["table"] * (outputs + 1) + arguments["grids"] * (2 * min(features, 64) + 16)
+            numbers += arguments["table"] * (outputs + 3) + arguments.get("grids", 0) * (2 * min(features, 64) + 16)
         if "windows" in arguments:
             numbers += arguments["windows"][-1] * (features + 16) / 8
     return int(8 * numbers)

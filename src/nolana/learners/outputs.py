@@ -7,6 +7,7 @@ import numpy as np
 from nolana.learners.driver import State
 from nolana.learners.layout import experts_on, experts_with, maps_of
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.vote import Vote
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.state import unpack
@@ -31,6 +32,11 @@ def rearrange(spec: Spec, state: State, old: int, sources: list[int], signs: lis
         linear = logit[:, None] * state[f"expert{e}/linear"][sources]
         linear[new, -1] = -math.log(int(state["rows"]) + 1)
         state[f"expert{e}/linear"] = np.ascontiguousarray(linear)
+    for e in experts_with(spec, DiagonalLinear):
+        weights = state[f"expert{e}/slots"][:, sources] * logit.astype(np.float32)
+        state[f"expert{e}/slots"] = np.ascontiguousarray(weights)
+        bias = logit * state[f"expert{e}/bias"][sources]
+        state[f"expert{e}/bias"] = np.where(new, -math.log(int(state["rows"]) + 1), bias)
     for e in experts_with(spec, Vote):
         counts = state[f"expert{e}/counts"]
         state[f"expert{e}/counts"] = np.where(new, 0.0, counts[sources] if old > 1 else 0.0)

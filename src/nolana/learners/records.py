@@ -16,6 +16,7 @@ from nolana.learners.driver import Driver
 from nolana.learners.landmark import LandmarkLearner
 from nolana.learners.memory import bytes_needed, bytes_of, check_room, room_for
 from nolana.learners.scaled import ScaledLearner
+from nolana.learners.sketched import SKETCH, SketchedLearner
 from nolana.learners.stream import StreamLearner
 from nolana.learners.targets import TargetsLearner
 from nolana.learners.warmup import WarmupLearner
@@ -29,7 +30,7 @@ DRIVERS: dict[str, type[Driver]] = {"landmark": LandmarkLearner, "stream": Strea
 MOST_FEATURES = 1 << 40
 
 
-def record_of(learner: Driver) -> Tree:
+def record_of(learner: Driver | SketchedLearner) -> Tree:
     """Everything about a learner; the caller holds the lock."""
     if isinstance(learner, TargetsLearner):
         return {"targets": [record_of(part) for part in learner.parts]}
@@ -40,8 +41,8 @@ def record_of(learner: Driver) -> Tree:
                 f"the model has diverged ({name} holds numbers that are not finite) and was not written. Remedies: "
                 + "; ".join(learner.remedies())
             )
-    scaled = isinstance(learner, ScaledLearner)
-    inner = learner.inner if isinstance(learner, ScaledLearner) else learner
+    scaled, sketched = isinstance(learner, ScaledLearner), isinstance(learner, SketchedLearner)
+    inner = learner.inner if isinstance(learner, ScaledLearner | SketchedLearner) else learner
     driver = next(name for name, kind in DRIVERS.items() if type(inner) is kind)
     record: dict[str, Tree] = {
         "driver": driver,
@@ -51,28 +52,33 @@ def record_of(learner: Driver) -> Tree:
         "outputs": learner.outputs,
         "learned": learned,
     }
-    if scaled:
-        record["scaled"] = True
-    return record | room_for(bytes_needed(learner.spec, learner.n_features, learner.outputs), bytes_of(record))
+    record |= {name: True for name, value in {"scaled": scaled, "sketched": sketched}.items() if value}
+    width = inner.engine_features(learner.options, inner.n_features)
+    return record | room_for(bytes_needed(learner.spec, width, learner.outputs), bytes_of(record))
 
 
-def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver:
+def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearner:
     """The learner of a record; `objects` has what a file cannot hold."""
     if "targets" in node.entries():
         return _targets_of(node.fields("targets")["targets"], objects)
     if "kind" in node.entries():
         node = version1.upgraded(node)
-    fields = node.fields("driver", "spec", "options", "features", "outputs", "learned", optional=("room", "scaled"))
+    optional = ("room", "scaled", "sketched")
+    fields = node.fields("driver", "spec", "options", "features", "outputs", "learned", optional=optional)
     kind = DRIVERS[fields["driver"].text(DRIVERS)]
-    features, outputs = fields["features"].integer(1, MOST_FEATURES), fields["outputs"].integer(0)
-    spec = specs.spec_of(fields["spec"], Online, features, objects)
-    options = specs.arguments_of(kind.options_class, fields["options"], features, objects)
-    check_room(fields["spec"].place, bytes_needed(spec, features, outputs), bytes_of(node.value))
+    all_features, outputs = fields["features"].integer(1, MOST_FEATURES), fields["outputs"].integer(0)
+    sketched = kind is LandmarkLearner and "sketched" in fields and fields["sketched"].flag()
+    features = SKETCH if sketched else all_features
+    options = kind.options_class(**specs.arguments_of(kind.options_class, fields["options"], features, objects))
+    width = kind.engine_features(options, features)
+    spec = specs.spec_of(fields["spec"], Online, width, objects)
+    check_room(fields["spec"].place, bytes_needed(spec, width, outputs), bytes_of(node.value))
     learned = _learned(fields["learned"], outputs, kind is StreamLearner)
     try:
-        learner = kind(spec, kind.options_class(**options), features, outputs)
+        inner = kind(spec, options, features, outputs)
         if "scaled" in fields and fields["scaled"].flag():
-            learner = ScaledLearner(learner)
+            inner = ScaledLearner(inner)
+        learner = SketchedLearner(inner, all_features) if sketched else inner
         learner.restore(learned)
         unknown = learned.keys() ^ learner.state().keys()
     except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError, MemoryError) as error:

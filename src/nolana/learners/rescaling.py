@@ -13,6 +13,7 @@ from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
 from nolana.maps.remap import remap
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
 from nolana.reference.kernels import Kernel
 from nolana.reference.maps.landmark_map import LandmarkMap
@@ -94,6 +95,9 @@ def rescale_targets(spec: Spec, state: State, g: float, shift: float) -> None:
     for e in experts_with(spec, DiagonalCells):
         state[f"expert{e}/linear"] *= g
         state[f"expert{e}/linear"][:, -1] += shift
+    for e in experts_with(spec, DiagonalLinear):
+        state[f"expert{e}/slots"] *= np.float32(g)
+        state[f"expert{e}/bias"] = g * state[f"expert{e}/bias"] + shift
     for e in experts_with(spec, Vote):
         targets = np.clip(g * state[f"expert{e}/targets"] + shift, -LARGEST_NUMBER, LARGEST_NUMBER)
         state[f"expert{e}/targets"] = targets.astype(np.float32)

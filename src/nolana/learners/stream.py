@@ -9,20 +9,25 @@ block may be split anywhere; `rescaling`, `relevance`, `outputs` and `capacity` 
 - at 2048 4^k rows, once, if few features matter: rows are scaled by the relevance of the features, the grids are drawn
   again, the cells cleared and the landmarks re-mapped;
 - a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer.
+
+Wide sparse rows go through a `FeatureTable`: the linear expert learns on the non-zeros, all others on the sketch of a
+row, as if its 64 sums were the features.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet
-from nolana.learners.budget import FRACTIONS, buy, spec_of
+from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, spec_of
 from nolana.learners.capacity import empty_table, fitted, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
+from nolana.learners.feature_slots import KEYS, SCALES, slots_of
 from nolana.learners.layout import argument_of, maps_of, probing, with_argument
 from nolana.learners.outputs import rearrange
 from nolana.learners.relevance import FIRST_REDRAW, is_concentrated, metric_of, next_redraw, relevance_of
@@ -34,11 +39,13 @@ from nolana.learners.rescaling import (
     remap_landmarks,
     rescale_targets,
 )
+from nolana.learners.rows import SparseRows
 from nolana.learners.weights import relative
 from nolana.reference.bounds import Count, Seed
 from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.robust_scaling import LAST_ANCHOR, unscaled
 from nolana.reference.state import Field, export
 from nolana.reference.state import check as check_field
@@ -73,8 +80,12 @@ class StreamLearner(Driver):
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
         super().__init__(spec, options, features, outputs)
-        self._scaling: Any = self._module.RobustScaling(features)
+        self.width = self.engine_features(options, features)  # of the rows that all maps but the linear one take
+        self._scaling: Any = self._module.RobustScaling(self.width)
         self._parts: dict[str, Any] = {"scaling": self._scaling}
+        self.sparse = bool(maps_of(spec, LinearMap))
+        if self.sparse:
+            self._parts["features"] = self._feature_table(spec)
         if options.number:
             self._target_scaling: Any = self._module.RobustScaling(1)
             self._interval: Any = self._module.IntervalWidth(LEVELS)
@@ -90,12 +101,25 @@ class StreamLearner(Driver):
         if spec.kind is not Learner or spec.arguments["combiner"] is None:
             raise ValueError("this driver runs a learner with a combiner")
 
+    @classmethod
+    def engine_features(cls, options: StreamOptions, features: int) -> int:
+        return dense_features(options.sets, features)
+
+    def _feature_table(self, spec: Spec) -> Any:
+        """An empty table with a slot for each place of the linear map."""
+        table = argument_of(spec, maps_of(spec, LinearMap)[0], "table")
+        return self._module.FeatureTable(self.n_features, table, counters_of(self.options.memory, self.n_features))
+
+    def _sketch(self, starts: NDArray[np.int64], indices: NDArray[np.int32], values: Array) -> Array:
+        sketch: Array = self._module.sketch_rows(starts, indices, values, self.width, self.options.seed)
+        return sketch
+
     def _prepare(self) -> None:
         """What follows from the state of the engine and of the scaling."""
         self._maps: list[Any] = list(self._engine.maps)
         for i in maps_of(self.spec, LandmarkMap):
             if not self._maps[i].size:
-                self._maps[i].gamma = 1 / (2 * self.n_features)  # about right for standardised features
+                self._maps[i].gamma = 1 / (2 * self.width)  # about right for standardised features
                 self._maps[i].ridge = RIDGE
         self._can_redraw = bool(probing(self.spec))
         self._target_center, self._target_factor = 0.0, 0.0
@@ -114,8 +138,14 @@ class StreamLearner(Driver):
     def memory_bytes(self) -> int:
         return super().memory_bytes + sum(int(part.memory_bytes) for part in self._parts.values())
 
-    def scores(self, x: Array) -> Array:
-        return self._from_engine(super().scores(self._scaling.apply(x)))
+    def scores(self, x: Array | SparseRows) -> Array:
+        if not self.sparse:
+            return self._from_engine(super().scores(self._scaling.apply(x)))
+        starts, indices, values = SparseRows.of(x).parts
+        slots, z = self._parts["features"].apply(starts, indices, values)
+        dense = self._scaling.apply(self._sketch(starts, indices, z))
+        scores: Array = self._engine.scores_sparse(dense, starts, slots, z)
+        return self._from_engine(self._warn_if_diverged(scores))
 
     def half_width(self, level: float) -> float:
         """Of the interval that covers this share of the targets, in their units."""
@@ -160,12 +190,15 @@ class StreamLearner(Driver):
 
     # Learning
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None, class_weight: Array | None = None) -> Array:
+    def learn(
+        self, x: Array | SparseRows, y: Array, weight: Array | None = None, class_weight: Array | None = None
+    ) -> Array:
         """What each row scored before it was learned; (n,) weights of the rows and of their classes, mean 1."""
         weight, self.mean_weight = relative(weight, class_weight, len(x), self.rows, self.mean_weight)
         return super().learn(x, y, weight)
 
-    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
+    def _learn(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
+        x = SparseRows.of(x) if self.sparse else x
         scores = np.empty(y.shape)
         start = 0
         while start < len(x):
@@ -177,10 +210,16 @@ class StreamLearner(Driver):
             start = stop
         return scores
 
-    def _learn_part(self, x: Array, y: Array, weight: Array | None) -> Array:
+    def _learn_part(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
         """Rows between two events."""
         targets = self._to_engine(y)
-        scores: Array = self._engine.learn(self._scaling.advance(x, weight), targets, weight)
+        if isinstance(x, SparseRows):
+            starts, indices, values = x.parts
+            slots, z = self._parts["features"].advance(starts, indices, values, weight)
+            dense = self._scaling.advance(self._sketch(starts, indices, z), weight)
+            scores: Array = self._engine.learn_sparse(dense, starts, slots, z, targets, weight)
+        else:
+            scores = self._engine.learn(self._scaling.advance(x, weight), targets, weight)
         if self.options.number:
             learned = slice(None) if weight is None else weight > 0
             self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
@@ -300,9 +339,15 @@ class StreamLearner(Driver):
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         state, outputs, memory = self._engine.state(), len(signs), self.options.memory
         rearrange(self.spec, state, self.outputs, sources, signs)
+        features = self._parts["features"].state() if self.sparse else {}
+        if self.sparse:
+            state |= slots_of(self.n_features, features)
         smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
         spec = shrunk(self.spec, state, smaller, lambda spec: self.bytes_with(spec, outputs), memory)
         self._rebuild(spec, state, outputs)
+        if self.sparse:
+            self._parts["features"] = self._feature_table(spec)
+            self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
 
     def check_outputs(self, outputs: int) -> None:
         """ValueError where so many outputs do not fit into the memory, however small the maps become."""
@@ -318,7 +363,10 @@ class StreamLearner(Driver):
         """Bytes of a learner of this spec with so many outputs; None: as many as now."""
         engine = spec.build(self._module)
         engine.clear(self.outputs if outputs is None else outputs)
-        return int(engine.memory_bytes) + self.memory_bytes - int(self._engine.memory_bytes)
+        other = self.memory_bytes - int(self._engine.memory_bytes)
+        if self.sparse:
+            other += int(self._feature_table(spec).memory_bytes) - int(self._parts["features"].memory_bytes)
+        return int(engine.memory_bytes) + other
 
     def _fit_tables(self) -> None:
         """Tables as large as the memory allows, while they are empty."""

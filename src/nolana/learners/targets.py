@@ -18,7 +18,7 @@ class TargetsLearner(Driver):
             raise ValueError("expected at least two learners of the same rows")
         if not all(part.options.number for part in parts):
             raise ValueError("expected learners of numbers")
-        self.parts, self.lock = parts, FairLock()
+        self.parts, self.lock, self.sparse = parts, FairLock(), parts[0].sparse
         self.n_features, self.runs_user_code, self.diverged = parts[0].n_features, False, False
 
     @property

@@ -9,8 +9,10 @@ from nolana.reference.checks import add_moments, first_beyond
 from nolana.reference.combiners import Combiner, Mean, Stack
 from nolana.reference.csv import csv_cells, csv_fields
 from nolana.reference.drift_alarm import DriftAlarm
+from nolana.reference.feature_table import FeatureTable
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.head import Head
+from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.sgd import SGD
@@ -23,6 +25,7 @@ from nolana.reference.losses import EpsilonInsensitive, Hinge, Logistic, Loss, S
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.fourier_map import FourierMap
 from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.map import Map
 from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.online import Online
@@ -30,6 +33,7 @@ from nolana.reference.policies import Expiring, Fixed, KMeans, Policy, Weighted,
 from nolana.reference.residual_variance import NoiseLevel
 from nolana.reference.rivals.rival import Rival
 from nolana.reference.robust_scaling import RobustScaling
+from nolana.reference.sketch import sketch_rows
 from nolana.reference.state import Stateful
 from nolana.reference.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
@@ -43,10 +47,12 @@ __all__ = [
     "ConstantCells",
     "Cosine",
     "DiagonalCells",
+    "DiagonalLinear",
     "DriftAlarm",
     "EpsilonInsensitive",
     "Expert",
     "Expiring",
+    "FeatureTable",
     "Fixed",
     "FourierMap",
     "Head",
@@ -58,6 +64,7 @@ __all__ = [
     "Laplacian",
     "Learner",
     "Linear",
+    "LinearMap",
     "Logistic",
     "Loss",
     "Map",
@@ -86,4 +93,5 @@ __all__ = [
     "libsvm_extent",
     "libsvm_rows",
     "number_fields",
+    "sketch_rows",
 ]

@@ -5,7 +5,11 @@ may grow, the experts learn, and the maps may move. Experts on one map share its
 experts learn with the variance of the residuals: of the combiner, or `noise` where there is none.
 """
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from nolana.reference.bounds import Index
 from nolana.reference.combiners import Combiner
@@ -21,6 +25,14 @@ class Expert:
 
     def __init__(self, map: Index, head: Head) -> None:
         self.map, self.head = map, head
+
+
+class SparseRow(NamedTuple):
+    """A row of which some maps read the non-zeros, others the dense part (d,)."""
+
+    dense: Array
+    places: NDArray[np.int32]
+    values: Array
 
 
 class Learner(Online):
@@ -39,9 +51,11 @@ class Learner(Online):
             raise ValueError("several experts need a combiner")
         if combiner is not None and noise is not None:
             raise ValueError("a combiner estimates the noise itself")
-        if len({m.features for m in maps}) > 1:
+        widths = [{m.features for m in maps if m.takes_sparse_rows == sparse} for sparse in (False, True)]
+        if max(map(len, widths)) > 1:
             raise ValueError("the maps differ in their number of features")
-        super().__init__(maps[0].features)
+        dense, self.sparse_features = (min(width, default=0) for width in widths)
+        super().__init__(dense)
         self.maps, self.experts, self.combiner, self.noise = maps, experts, combiner, noise
         for expert in experts:
             if expert.map >= len(maps):
@@ -66,13 +80,32 @@ class Learner(Online):
         if self.noise is not None:
             self.noise.clear()
 
-    def score(self, x: Array) -> Array:
+    def learn_sparse(
+        self,
+        x: Array,
+        starts: NDArray[np.int64],
+        places: NDArray[np.int32],
+        values: Array,
+        y: Array,
+        weight: Array | None = None,
+    ) -> Array:
+        """`learn` for rows whose non-zeros are places and values from starts[i] up to starts[i + 1]."""
+        return self.learn(sparse_rows(x, starts, places, values), y, weight)  # type: ignore[arg-type]
+
+    def scores_sparse(self, x: Array, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array) -> Array:
+        """The scores of such rows that are not learned."""
+        return self.scores(sparse_rows(x, starts, places, values))  # type: ignore[arg-type]
+
+    def score(self, x: Array | SparseRow) -> Array:
         for map in self.maps:
-            map.evaluate(x)
+            if isinstance(x, SparseRow) and map.takes_sparse_rows:
+                map.evaluate_sparse(x.places, x.values)
+            else:
+                map.evaluate(x.dense if isinstance(x, SparseRow) else x)
         self.expert_scores = np.array([expert.head.scores() for expert in self.experts])
         return self.expert_scores[0] if self.combiner is None else self.combiner.combine(self.expert_scores)
 
-    def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
+    def update(self, x: Array | SparseRow, y: Array, weight: float, f: Array) -> None:
         for map in self.maps:
             map.before(self.rows)
         noise = 1.0 if self.noise is None else self.noise.noise
@@ -104,3 +137,9 @@ class Learner(Online):
             map.restored()
         for expert in self.experts:
             expert.head.restored()
+
+
+def sparse_rows(x: Array, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array) -> list[SparseRow]:
+    """The rows of a block."""
+    own = [slice(int(a), int(b)) for a, b in pairwise(starts)]
+    return [SparseRow(dense, places[at], values[at]) for dense, at in zip(x, own, strict=True)]

@@ -8,6 +8,7 @@ A LIBSVM line is ``label [qid:n] index:value ... [# comment]`` with ascending in
 """
 
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Problem = tuple[str, int, int, int, int]
-Rows = tuple[Array, Integers, int, int, Problem | None]
+Rows = tuple[Any, Integers, int, int, Problem | None]
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 UNBOUNDED = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
@@ -74,8 +75,20 @@ def number_fields(text: bytes, spans: Integers) -> tuple[Array, int]:
     return values, -1
 
 
-def _gather(rows: list[Array], features: int) -> Array:
-    return np.array(rows, dtype=np.float64).reshape(len(rows), features)
+Entries = dict[int, float]  # values of a row by their places
+CSR = tuple[Integers, NDArray[np.int32], Array]
+
+
+def _gather(rows: list[Entries], features: int, sparse: bool) -> Array | CSR:
+    """X (n, features), or starts (n + 1,), places and values of the entries."""
+    if sparse:
+        starts = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
+        places = np.array([place for row in rows for place in row], dtype=np.int32)
+        return starts, places, np.array([value for row in rows for value in row.values()], dtype=np.float64)
+    x = np.zeros((len(rows), features))
+    for r, row in enumerate(rows):
+        x[r, list(row)] = list(row.values())
+    return x
 
 
 def spans(labels: list[tuple[int, int, int]]) -> Integers:
@@ -103,13 +116,23 @@ def _pair(token: bytes) -> tuple[int, bytes] | None:
 
 
 def libsvm_rows(
-    text: bytes, start: int, final: bool, limit: int, places: Integers, features: int, base: int, labelled: bool
+    text: bytes,
+    start: int,
+    final: bool,
+    limit: int,
+    places: Integers,
+    features: int,
+    base: int,
+    labelled: bool,
+    sparse: bool = False,
 ) -> Rows:
     """Rows of LIBSVM text: X (n, features), labels (n, 3): begin, end, line.
 
+    X of `sparse` rows is CSR: starts (n + 1,), places and values.
+
     places has for each index (counted from base, 0 or 1) its place among the features, or -1.
     """
-    rows: list[Array] = []
+    rows: list[Entries] = []
     labels: list[tuple[int, int, int]] = []
     at, lines = start, 0
     while len(rows) < limit and (line := _line(text, at, final)):
@@ -119,8 +142,8 @@ def libsvm_rows(
             has_label = b":" not in first
             if labelled and not has_label:
                 problem = ("label", lines, 1, begin, begin + len(first))
-                return _gather(rows, features), spans(labels), at, lines, problem
-            x = np.zeros(features)
+                return _gather(rows, features, sparse), spans(labels), at, lines, problem
+            x: Entries = {}
             past = int(has_label)
             past += past < len(tokens) and tokens[past][1].startswith(b"qid:")
             smallest = 0
@@ -128,14 +151,14 @@ def libsvm_rows(
                 kind, index, value = _check_pair(token, base, len(places), smallest)
                 if kind:
                     problem = (kind, lines, column, place, place + len(token))
-                    return _gather(rows, features), spans(labels), at, lines, problem
+                    return _gather(rows, features, sparse), spans(labels), at, lines, problem
                 smallest = index + 1
                 if places[index - base] >= 0:
-                    x[places[index - base]] = value
+                    x[int(places[index - base])] = value
             rows.append(x)
             labels.append((begin, begin + len(first), lines))
         at, lines = following, lines + 1
-    return _gather(rows, features), spans(labels), at, lines, None
+    return _gather(rows, features, sparse), spans(labels), at, lines, None
 
 
 def _check_pair(token: bytes, base: int, width: int, smallest: int) -> tuple[str | None, int, float]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Block", "Position"]
+__all__ = ["Block", "Position", "dense_rows", "joined"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,21 @@ class Position:
 class Block:
     """Some rows of a stream: n rows, d features."""
 
-    X: NDArray[np.float64]  # (n, d), C-contiguous
+    X: Any  # (n, d): an array, C-contiguous; LIBSVM text of more than 256 features: a CSR matrix of SciPy
     y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None where the stream has no target
     position: Position  # after these rows
     lines: NDArray[np.int64]  # (n,): the line where each row begins, from 1; the row of a Parquet or Arrow table
+
+
+def dense_rows(x: Any) -> NDArray[np.float64]:
+    """Rows as an array, which a block may have as a CSR matrix."""
+    return x if isinstance(x, np.ndarray) else np.asarray(x.toarray())
+
+
+def joined(arrays: list[Any]) -> Any:
+    """Arrays, or CSR matrices, as one."""
+    if isinstance(arrays[0], np.ndarray):
+        return np.concatenate(arrays)
+    from scipy.sparse import vstack
+
+    return vstack(arrays, format="csr")

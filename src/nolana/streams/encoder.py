@@ -80,7 +80,8 @@ class Encoder:
     def invalid(self, cells: Cells) -> dict[int, InvalidCell]:
         """The first invalid cell of each row that has one."""
         first: dict[int, InvalidCell] = {}
-        invalid = cells.codes != self._wanted
+        # Cells without codes are numbers all of them.
+        invalid = cells.codes != (self._wanted if cells.codes.shape[1] else self._wanted[:0])
         if self._tolerant and invalid.any():
             invalid &= (cells.codes != ABSENT) & (cells.codes != UNKNOWN)
         if invalid.any():

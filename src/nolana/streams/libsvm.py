@@ -11,6 +11,7 @@ import numpy as np
 
 from nolana._backend import engine
 from nolana.errors import StreamError
+from nolana.learners.rows import WIDE
 from nolana.streams.cells import NUMBER, Cells, TextCells, decode_csv
 from nolana.streams.columns import Columns
 from nolana.streams.options import Column, ColumnNumber, Encoding, SourceOptions, Target
@@ -35,7 +36,10 @@ class LibsvmCells(TextCells):
 
 
 class LibsvmReader(TextReader):
-    """The rows of a LIBSVM text, dense; the columns are the chosen features, the label is not a column."""
+    """The rows of a LIBSVM text; the columns are the chosen features, the label is not a column.
+
+    Rows of more than 256 features are sparse: X is a CSR matrix.
+    """
 
     format = "libsvm"
     title = "LIBSVM"
@@ -98,12 +102,18 @@ class LibsvmReader(TextReader):
 
     def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
         text, d = self.text, self.columns.width
+        sparse = d > WIDE
         x, labels, end, lines, problem = engine().libsvm_rows(
-            text.data, start, text.final, limit, self._index_places, d, self._base, self._labelled
+            text.data, start, text.final, limit, self._index_places, d, self._base, self._labelled, sparse
         )
-        n, t = len(x), int(self.has_target)
+        n, t = len(labels), int(self.has_target)
         spans = np.ascontiguousarray(labels[:, None, :2][:, :t])
-        codes = np.broadcast_to(np.uint8(NUMBER), (n, d))
+        if sparse:
+            from scipy.sparse import csr_matrix
+
+            starts, places, values = x
+            x = csr_matrix((values, places, starts), (n, d))
+        codes = np.broadcast_to(np.uint8(NUMBER), (n, 0 if sparse else d))  # whatever is not a number is malformed
         text_codes = np.full((n, t), NUMBER, dtype=np.uint8)  # the type of a label is inferred from its letters
         lines_of = labels[:, 2] + text.line
         cells = LibsvmCells(x, codes, spans, text_codes, labels[:, :2], lines_of, text.data, type(self).decode)

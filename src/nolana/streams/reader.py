@@ -8,7 +8,7 @@ import numpy as np
 
 from nolana.errors import StreamError
 from nolana.streams.bad_rows import BadRow
-from nolana.streams.blocks import Position
+from nolana.streams.blocks import Position, joined
 from nolana.streams.cells import ABSENT, Cells, TextCells
 from nolana.streams.columns import Columns
 from nolana.streams.growing import infer_growth
@@ -346,7 +346,7 @@ def _join(parts: list[TextCells]) -> TextCells:
         return parts[0]
     first = parts[0]
     arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
+        name: joined([getattr(part, name) for part in parts])
         for name in ("values", "codes", "spans", "text_codes", "rows", "lines")
     }
     return TextCells(**arrays, data=first.data, decode=first.decode)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.streams.bad_rows import BadRow, BadRows
-from nolana.streams.blocks import Block, Position
+from nolana.streams.blocks import Block, Position, dense_rows, joined
 from nolana.streams.cells import ABSENT, Cells
 from nolana.streams.encoder import Encoder
 from nolana.streams.labels import Labels
@@ -145,7 +145,7 @@ class Stream:
         blocks = list(self)
         if not blocks:
             return np.zeros((0, self.n_features)), None if self._target is None else self._labels.none()
-        x = np.concatenate([block.X for block in blocks])
+        x = np.concatenate([dense_rows(block.X) for block in blocks])
         return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
 
     @property
@@ -252,5 +252,5 @@ def _narrow(y: NDArray[Any]) -> NDArray[Any]:
 def _joined(arrays: list[Any]) -> Any:
     if arrays[0] is None:
         return None
-    full = [array for array in arrays if len(array)] or arrays[:1]
-    return full[0] if len(full) == 1 else np.concatenate(full)
+    full = [array for array in arrays if array.shape[0]] or arrays[:1]
+    return full[0] if len(full) == 1 else joined(full)

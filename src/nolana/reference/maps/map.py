@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Map(ABC):
     """Features of one row at a time, in `phi`, until the next `evaluate`."""
 
     remaps = False  # whether its changes are events of kind Remap, which only first-order heads can follow
+    takes_sparse_rows: ClassVar[bool] = False  # whether it reads the non-zeros of a row, by `evaluate_sparse`
     phi: Array
     self_value: float  # k(x, x) of the row
 
@@ -67,6 +68,10 @@ class Map(ABC):
     @abstractmethod
     def evaluate(self, x: Array) -> None:  # (d,)
         """The features of a row."""
+
+    def evaluate_sparse(self, places: NDArray[np.int32], values: Array) -> None:
+        """The features of a row whose non-zeros have these places."""
+        raise ValueError("this map takes dense rows")
 
     @abstractmethod
     def prior(self) -> Array:

@@ -1,0 +1,46 @@
+"""Rows as their non-zeros, on the way from the estimators to the engine."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+WIDE = 256  # features from which on sparse rows stay sparse
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """CSR: row i has the entries from starts[i] up to starts[i + 1]; a slice shares indices and values."""
+
+    starts: NDArray[np.int64]  # (n + 1,)
+    indices: NDArray[np.int32]
+    values: Array
+
+    @classmethod
+    def of(cls, x: Any) -> "SparseRows":
+        """The rows of a matrix, dense (n, d) or a CSR matrix of SciPy."""
+        if isinstance(x, SparseRows):
+            return x
+        if isinstance(x, np.ndarray):
+            rows, columns = np.nonzero(x)
+            starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(x)))])
+            return cls(starts.astype(np.int64), columns.astype(np.int32), np.ascontiguousarray(x[rows, columns]))
+        values = np.ascontiguousarray(x.data, dtype=np.float64)
+        return cls(np.ascontiguousarray(x.indptr, dtype=np.int64), x.indices.astype(np.int32, copy=False), values)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, rows: slice) -> "SparseRows":
+        start, stop, step = rows.indices(len(self))
+        assert step == 1
+        return SparseRows(self.starts[start : max(start, stop) + 1], self.indices, self.values)
+
+    @property
+    def parts(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+        """What the engine takes: starts from 0, indices and values of these rows alone."""
+        first, last = int(self.starts[0]), int(self.starts[-1])
+        return self.starts - first, self.indices[first:last], self.values[first:last]
