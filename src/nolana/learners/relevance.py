@@ -1,19 +1,32 @@
 """The relevance of the features, and when distances are measured by it.
 
-Heads that probe measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if few features
-matter, each feature is multiplied by relevance^(1/4), within [0.1, 2].
+Two measures. The *slopes* are those of the landmarks' slow head f = sum_i alpha_i k(z, u_i) at the landmarks:
+
+    a_j = mean over landmarks, sum over outputs, of (df/dz_j)^2,   over their geometric mean
+
+The landmarks see interactions of features long before the cells do, and a feature that does not matter has a small slope
+after a few hundred rows. At 512 and 1,024 rows each feature is multiplied by sqrt(a_j), within [0.1, 2], over the root
+of the mean square, so that distances in a grid stay what its pitch was made for. Measured again with such distances, the
+slopes tell the features apart better (Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature learning in
+neural networks and backpropagation-free machine learning models", Science 2024).
+
+*Probes* of the cells measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if few
+features matter by them, the geometric mean of both measures takes the place of a_j.
 """
 
 import numpy as np
 
+from nolana import reference
 from nolana.learners.driver import Array, State
-from nolana.learners.layout import probing
+from nolana.learners.layout import argument_of, experts_with, probing
+from nolana.reference.heads.newton import Newton
 from nolana.specs import Spec
 
 FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
 CONCENTRATED = 0.3  # share of the features that effectively matter, below which the grids are drawn again
 LEAST_RELEVANCE = 0.1
-METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.25, 0.1, 2.0
+SLOPES_AT = 512, 1024
+METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.5, 0.1, 2.0
 
 
 def relevance_of(spec: Spec, state: State, features: int) -> Array:  # (d,)
@@ -33,8 +46,29 @@ def is_concentrated(relevance: Array) -> bool:
 
 
 def metric_of(relevance: Array) -> Array:
-    """By what each feature is multiplied."""
-    return np.clip(relevance**METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC)
+    """By what each feature is multiplied; 1 in root mean square."""
+    metric = np.clip(relevance**METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC)
+    return np.asarray(metric / np.sqrt(np.mean(metric**2)))
+
+
+def slopes_of(spec: Spec, state: State, metric: Array) -> Array | None:  # (d,)
+    """Mean squared slopes over their geometric mean, before the metric; 1 for a constant feature; None: no landmarks."""
+    heads = experts_with(spec, Newton)
+    if not heads:
+        return None
+    i = spec.arguments["experts"][heads[0]].arguments["map"]
+    places, gamma = state[f"map{i}/landmarks"], state[f"map{i}/gamma"]
+    kernel = argument_of(spec, i, "kernel").build(reference).gram(places, places, gamma)
+    squares = np.zeros(places.shape[1])
+    for alpha in state[f"expert{heads[0]}/weights"]:
+        terms = kernel * alpha
+        slope = terms.sum(axis=1)[:, None] * places - terms @ places  # over -2 gamma
+        squares += (slope**2).sum(axis=0)
+    squares *= metric**2
+    varies = squares > 0
+    if not varies.any():
+        return None
+    return np.where(varies, squares / np.exp(np.log(squares[varies]).mean()), 1.0)
 
 
 def next_redraw(t: int) -> int:
