@@ -26,6 +26,8 @@ FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
 CONCENTRATED = 0.3  # share of the features that effectively matter, below which the grids are drawn again
 LEAST_RELEVANCE = 0.1
 SLOPES_AT = 512, 1024
+SMALLEST_SLOPE = 1e-6  # squared, of the largest
+AWAY = 3.0  # standard deviations of the landmarks
 METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.5, 0.1, 2.0
 
 
@@ -51,8 +53,12 @@ def metric_of(relevance: Array) -> Array:
     return np.asarray(metric / np.sqrt(np.mean(metric**2)))
 
 
-def slopes_of(spec: Spec, state: State, metric: Array) -> Array | None:  # (d,)
-    """Mean squared slopes over their geometric mean, before the metric; 1 for a constant feature; None: no landmarks."""
+def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array | None:  # (d,)
+    """Mean squared slopes over their geometric mean, before the metric; 1 for a constant feature; None: no landmarks.
+
+    middle (d,): the mean of recent rows. A feature whose recent rows are away from all landmarks tells the time, and its
+    slope says how the kernel decays: it gets the smallest slope.
+    """
     heads = experts_with(spec, Newton)
     if not heads:
         return None
@@ -68,6 +74,9 @@ def slopes_of(spec: Spec, state: State, metric: Array) -> Array | None:  # (d,)
     varies = squares > 0
     if not varies.any():
         return None
+    squares = np.where(varies, np.maximum(squares, SMALLEST_SLOPE * squares.max()), 0.0)
+    away = varies & (np.abs(middle - places.mean(axis=0)) > AWAY * places.std(axis=0))
+    squares = np.where(away, squares[varies].min(), squares)
     return np.where(varies, squares / np.exp(np.log(squares[varies]).mean()), 1.0)
 
 

@@ -290,7 +290,9 @@ class StreamLearner(Driver):
             self.widened[i] = float(self._is_full(i))
 
     def _slopes(self) -> Array | None:
-        return slopes_of(self.spec, self._engine.state(), self._scaling.state()["metric"])
+        scaling = self._scaling.state()
+        middle = self._scaling.apply(scaling["mean"][None])[0]
+        return slopes_of(self.spec, self._engine.state(), scaling["metric"], middle)
 
     def _redraw_by_probes(self) -> None:
         """Once, where few features matter."""
