@@ -169,22 +169,13 @@ def test_missing_values_written_as_a_number():
     assert accuracy(x, y) >= clean_accuracy() - POINT
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        pytest.param(
-            0.0, marks=pytest.mark.xfail(strict=True, reason="a counter from 0 costs 2.8 points: .878, clean .905")
-        ),
-        1.7e9,
-    ],
-)
+@pytest.mark.parametrize("start", [0.0, 1.7e9])
 def test_a_counter_or_time_column(start):
     x, y = clean()
     assert accuracy(np.column_stack([x, start + np.arange(len(x))]), y) >= clean_accuracy() - POINT
 
 
-@pytest.mark.xfail(strict=True, reason="a feature times 1,000 costs 2.7 and 3.4 points: .879 and .871, clean .905")
-@pytest.mark.parametrize("feature", [0, 2])
+@pytest.mark.parametrize("feature", [0, 1, 2])
 def test_a_feature_that_changes_its_unit(feature):
     x, y = clean()
     x = x.copy()
@@ -199,7 +190,6 @@ def test_twenty_rows_of_a_million():
     assert accuracy(x, y, weight=weight) >= clean_accuracy() - POINT
 
 
-@pytest.mark.xfail(strict=True, reason="10 noise features beside 6 cost 6.7 points: .839, clean .905")
 def test_ten_noise_features():
     x, y = clean()
     noise = np.random.default_rng(1).normal(size=(len(x), 10))
@@ -255,7 +245,6 @@ def test_a_linear_target_under_heavy_noise():
     assert np.mean(found) >= 0
 
 
-@pytest.mark.xfail(strict=True, reason="R2 is .006: the range of predictions stays 8 deviations of the first targets")
 def test_a_target_that_changes_its_unit():
     """R2 of the second half, whose targets are 1,000 times those of the first."""
     x, y = numbers()
@@ -311,14 +300,7 @@ def calibration_error(x, y, first=1000, bins=15):
     )
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        0.0,
-        pytest.param(0.1, marks=pytest.mark.xfail(strict=True, reason="5.8 %, confidence is below accuracy")),
-        pytest.param(0.3, marks=pytest.mark.xfail(strict=True, reason="3.7 %, confidence is below accuracy")),
-    ],
-)
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.3])
 def test_probabilities_are_calibrated(noise):
     rng = np.random.default_rng(2)
     x = rng.normal(size=(ROWS, 4))

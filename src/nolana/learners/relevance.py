@@ -4,14 +4,16 @@ Two measures. The *slopes* are those of the landmarks' slow head f = sum_i alpha
 
     a_j = mean over landmarks, sum over outputs, of (df/dz_j)^2,   over their geometric mean
 
-The landmarks see interactions of features long before the cells do, and a feature that does not matter has a small slope
-after a few hundred rows. At 512 and 1,024 rows each feature is multiplied by sqrt(a_j), within [0.1, 2], over the root
-of the mean square, so that distances in a grid stay what its pitch was made for. Measured again with such distances, the
-slopes tell the features apart better (Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature learning in
-neural networks and backpropagation-free machine learning models", Science 2024).
+The landmarks see interactions of features long before the cells do, and the slope of a feature that does not matter is
+small after a few hundred rows. At 512, 1,024 and 2,048 rows each feature is multiplied by sqrt(a_j), in [0.1, 2], over
+the root of the mean square, so that distances in a grid stay what its pitch was made for. Measured again with such
+distances, the slopes tell the features apart better (Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature
+learning in neural networks and backpropagation-free machine learning models", Science 2024).
 
-*Probes* of the cells measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if few
-features matter by them, the geometric mean of both measures takes the place of a_j.
+Where stored rows are sketches, which a redraw forgets, only at 512.
+
+*Probes* of the cells measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if each
+feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j.
 """
 
 import numpy as np
@@ -20,13 +22,15 @@ from nolana import reference
 from nolana.learners.driver import Array, State
 from nolana.learners.layout import argument_of, experts_with, probing
 from nolana.reference.heads.newton import Newton
+from nolana.reference.maps.neighbour_map import WIDEST
 from nolana.specs import Spec
 
 FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
 CONCENTRATED = 0.3  # share of the features that effectively matter, below which the grids are drawn again
 LEAST_RELEVANCE = 0.1
-SLOPES_AT = 512, 1024
+SLOPES_AT = 512, 1024, 2048
 SMALLEST_SLOPE = 1e-6  # squared, of the largest
+FEWEST_PROBES = 100.0  # of each feature
 AWAY = 3.0  # standard deviations of the landmarks
 METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.5, 0.1, 2.0
 
@@ -39,6 +43,16 @@ def relevance_of(spec: Spec, state: State, features: int) -> Array:  # (d,)
     if total <= 0:
         return np.ones(features)
     return np.asarray(LEAST_RELEVANCE + (1 - LEAST_RELEVANCE) * features * increase / total)
+
+
+def is_probed(spec: Spec, state: State) -> bool:
+    """Whether probes are enough to tell the relevance of each feature."""
+    return all(bool((state[f"expert{e}/probed"] >= FEWEST_PROBES).all()) for e in probing(spec))
+
+
+def slope_rows(features: int) -> tuple[int, ...]:
+    """After which rows slopes are measured."""
+    return SLOPES_AT if features <= WIDEST else SLOPES_AT[:1]
 
 
 def is_concentrated(relevance: Array) -> bool:
@@ -56,8 +70,8 @@ def metric_of(relevance: Array) -> Array:
 def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array | None:  # (d,)
     """Mean squared slopes over their geometric mean, before the metric; 1 for a constant feature; None: no landmarks.
 
-    middle (d,): the mean of recent rows. A feature whose recent rows are away from all landmarks tells the time, and its
-    slope says how the kernel decays: it gets the smallest slope.
+    middle (d,): the mean of recent rows. A feature whose recent rows are away from all landmarks tells the time, and
+    its slope says how the kernel decays: it gets the smallest slope.
     """
     heads = experts_with(spec, Newton)
     if not heads:

@@ -6,7 +6,7 @@ block may be split anywhere; `rescaling`, `relevance`, `outputs` and `capacity` 
 - rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows scaled
   again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
 - the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and once they are full;
-- at 512 and 1024 rows, and at 2048 4^k rows once if few features matter: rows are scaled by the relevance of the
+- at 512, 1024 and 2048 rows, and at 2048 4^k rows once if few features matter: rows are scaled by the relevance of the
   features, the grids are drawn again, the cells cleared and the landmarks re-mapped;
 - a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer.
 """
@@ -28,11 +28,12 @@ from nolana.learners.outputs import rearrange
 from nolana.learners.relevance import (
     FIRST_REDRAW,
     LEAST_RELEVANCE,
-    SLOPES_AT,
     is_concentrated,
+    is_probed,
     metric_of,
     next_redraw,
     relevance_of,
+    slope_rows,
     slopes_of,
 )
 from nolana.learners.rescaling import (
@@ -227,7 +228,7 @@ class StreamLearner(Driver):
         else:
             due = 1 << 62
         if self._can_redraw and not self.redrawn:
-            due = min([due, next_redraw(t) - t, *(row - t for row in SLOPES_AT if row > t)])
+            due = min([due, next_redraw(t) - t, *(row - t for row in slope_rows(self.n_features) if row > t)])
         if not self.widened.all():
             due = min(due, CHECK_FULL - t % CHECK_FULL)
         return due
@@ -245,7 +246,7 @@ class StreamLearner(Driver):
                     self._follow_anchors(t, anchors)
         elif t % CHECK_FULL == 0:
             self._widen_full_maps()
-        if self._can_redraw and t in SLOPES_AT:
+        if self._can_redraw and not self.redrawn and t in slope_rows(self.n_features):
             with one_blas_thread():
                 self._redraw(self._slopes())
         if self.options.number and (t <= LAST_ANCHOR or t % CHECK_TARGETS == 0) and self._target_scaling.anchor().any():
@@ -297,7 +298,7 @@ class StreamLearner(Driver):
     def _redraw_by_probes(self) -> None:
         """Once, where few features matter."""
         relevance = self.relevance()
-        if is_concentrated(relevance):
+        if is_probed(self.spec, self._engine.state()) and is_concentrated(relevance):
             self.redrawn = 1.0
             slopes = self._slopes()
             self._redraw(relevance if slopes is None else np.sqrt(relevance * slopes))

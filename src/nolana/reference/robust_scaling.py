@@ -174,8 +174,7 @@ class RobustScaling(Stateful):
         self.z_variance = np.where(due, 1.0, self.z_variance)
 
     def fields(self) -> list[Field]:
-        own = ("mean", "variance", "center", "factor", "z_mean", "z_variance", "differs", "late")
-        own += ("counted", "far", "moved")
-        arrays = [Field(self, name, (self.features,)) for name in own]
+        moments, recent = ("mean", "variance", "center", "factor"), ("z_mean", "z_variance", "differs", "late")
+        arrays = [Field(self, name, (self.features,)) for name in (*moments, *recent, "counted", "far", "moved")]
         arrays.append(Field(self, "metric", (self.features,), low=POSITIVE))
         return [count(self, "rows"), *arrays, Field(self, "first", (Size("first", FIRST_ROWS), self.features))]
