@@ -196,6 +196,28 @@ def test_ten_noise_features():
     assert accuracy(np.column_stack([x, noise]), y) >= clean_accuracy() - 3 * POINT
 
 
+def test_noise_features_beside_an_interaction():
+    """XOR of two features among 14, another function than that of `clean`."""
+    rng = np.random.default_rng(100)
+    x = rng.normal(size=(8000, 14))
+    y = ((x[:, 0] * x[:, 1] > 0) ^ (x[:, 2] > 0.8)).astype(int)
+    assert accuracy(x, y) >= 0.84  # .868; .681 by probes of the cells alone
+
+
+def test_calibration_changes_no_prediction():
+    """Under random labels the correction is large; the best class stays the best."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4000, 3))
+    y = np.where(rng.random(4000) < 0.3, rng.integers(0, 3, 4000), np.abs(x).argmax(axis=1))
+    model = StreamClassifier(random_state=0)
+    model.learn(x, y)
+    state = model._learner.state()
+    assert np.abs(state["calibration"]).max() > 0.2
+    scores = model._learner.scores(x[:500])
+    model._learner.restore(state | {"calibration": np.zeros(8)})
+    assert np.array_equal(scores.argmax(axis=1), model._learner.scores(x[:500]).argmax(axis=1))
+
+
 def test_flipped_labels():
     x, y = clean()
     rng = np.random.default_rng(1)
@@ -233,7 +255,7 @@ def test_one_wild_target(value, row):
     assert r2(x, wild, truth=y) >= r2(x, y) - 0.02
 
 
-@pytest.mark.xfail(strict=True, reason="R2 is -.020 on average over five streams, from -.065 to .019")
+@pytest.mark.xfail(strict=True, reason="R2 is -.010 on average over five streams, from -.080 to .029")
 def test_a_linear_target_under_heavy_noise():
     """500 rows, a tenth of the variance to be explained: not worse than the mean, on average over five streams."""
     found = []
@@ -249,7 +271,12 @@ def test_a_target_that_changes_its_unit():
     """R2 of the second half, whose targets are 1,000 times those of the first."""
     x, y = numbers()
     y = y * np.where(np.arange(len(y)) < 4000, 1.0, 1000.0)
-    assert r2(x, y, first=5000) >= 0.85
+    assert r2(x, y, first=5000) >= 0.85  # .935
+
+
+def test_a_target_that_changes_its_level():
+    x, y = numbers()
+    assert r2(x, y + np.where(np.arange(len(y)) < 4000, 0.0, 1000.0), first=5000) >= 0.85  # .896
 
 
 # Drift alarms
