@@ -10,10 +10,11 @@ namespace nolana {
 
 class ResidualVariance {
   public:
-    static constexpr double start = 0.1, smallest = 1e-3;
+    static constexpr double usual_start = 0.1, smallest = 1e-3;
+    explicit ResidualVariance(double start = usual_start) : start_(start), value_(start) {}
 
     double noise() const { return std::max(value_, smallest); }
-    void clear() { value_ = start; }
+    void clear() { value_ = start_; }
     // The squared residual of a row.
     void observe(double square, double t) {
         value_ += (std::min(square, 10 * value_ + 0.01) - value_) * std::max(slowest, 1 / (t + 10));
@@ -22,7 +23,7 @@ class ResidualVariance {
 
   private:
     static constexpr double slowest = 0.002;
-    double value_ = start;
+    double start_, value_;
 };
 
 // The same, and the level in use, which the driver sets: nolana/reference/residual_variance.py says why.
@@ -31,7 +32,7 @@ class NoiseLevel {
     double noise() const { return level_; }
     void clear() {
         variance_.clear();
-        level_ = ResidualVariance::start;
+        level_ = ResidualVariance::usual_start;
     }
     void observe(double square, double t) { variance_.observe(square, t); }
     void describe(Description& d) {
@@ -41,7 +42,7 @@ class NoiseLevel {
 
   private:
     ResidualVariance variance_;
-    double level_ = ResidualVariance::start;
+    double level_ = ResidualVariance::usual_start;
 };
 
 }  // namespace nolana

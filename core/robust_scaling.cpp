@@ -11,8 +11,8 @@ class RobustScaling final : public Stateful {
   public:
     explicit RobustScaling(std::size_t features)
         : d_(features), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
-          z_variance_(features), differs_(features), late_(features), metric_(features),
-          first_(first_rows * features) {
+          z_variance_(features), differs_(features), late_(features), counted_(features), far_(features),
+          moved_(features), metric_(features), first_(first_rows * features) {
         std::fill_n(metric_.data(), features, 1.0);
     }
 
@@ -42,13 +42,15 @@ class RobustScaling final : public Stateful {
     void observe(const double* x, double* z) {
         for (std::size_t j = 0; j < d_; ++j) z[j] = scaled(x[j], j);
         rows += 1;
-        const double a = std::max(1 / rows, 1 / memory), reach = (rows <= first_rows ? 3 : 1) * clip;
         double *mean = mean_.data(), *variance = variance_.data(), *z_mean = z_mean_.data(), *z_variance = z_variance_.data(),
-               *differs = differs_.data();
+               *differs = differs_.data(), *counted = counted_.data();
         const double* center = center_.data();
         for (std::size_t j = 0; j < d_; ++j) {
+            count_far(x[j], j);
+            const double n = counted[j] = std::min(counted[j] + 1, memory), a = n < memory ? 1 / n : 1 / memory;
+            const double reach = (n <= first_rows ? 3 : 1) * clip;
             double e = x[j] - mean[j];
-            if (rows > 4 && e * e > reach * reach * variance[j]) e = clipped(e, reach, j);
+            if (n > 4 && e * e > reach * reach * variance[j]) e = clipped(e, reach, j);
             mean[j] += a * e;
             variance[j] += a * ((1 - a) * e * e - variance[j]);
             const double off = z[j] - z_mean[j];
@@ -83,6 +85,7 @@ class RobustScaling final : public Stateful {
         for (std::size_t j = 0; j < d_; ++j) {
             const bool constant = factor_[j] == 0;
             bool due = regular;
+            double way = 0;
             if (late && late_[j] < late_anchors) {
                 const bool shrunk = !constant && z_variance_[j] < smallest_spread * smallest_spread && varies(j);
                 if (shrunk || (constant && differs_[j] > 0.5)) {
@@ -90,11 +93,17 @@ class RobustScaling final : public Stateful {
                     due = true;
                 }
             }
+            if (late && far_[j] > moved && counted_[j] >= fewest && varies(j)) {
+                if (moved_[j] > 0) way = std::fabs(mean_[j] - center_[j]);
+                moved_[j] += 1;
+                due = true;
+            }
             if (!due) continue;
             if (new_anchors) new_anchors[j] = 1;
             if (regular || !constant) center_[j] = mean_[j];  // a feature that wakes up keeps its old value as centre
             factor_[j] = varies(j) ? 1 / std::sqrt(variance_[j]) : 0;
-            differs_[j] = z_mean_[j] = 0;
+            if (way * factor_[j] > 1) factor_[j] = 1 / way;
+            differs_[j] = far_[j] = z_mean_[j] = 0;
             z_variance_[j] = 1;
         }
     }
@@ -109,6 +118,9 @@ class RobustScaling final : public Stateful {
         d.vector("z_variance", z_variance_, d_);
         d.vector("differs", differs_, d_);
         d.vector("late", late_, d_);
+        d.vector("counted", counted_, d_);
+        d.vector("far", far_, d_);
+        d.vector("moved", moved_, d_);
         d.vector("metric", metric_, d_);
         d.fields.back().low = Description::positive;
         d.matrix("first", first_, Side("first", stored_, first_rows), d_, d_);
@@ -120,6 +132,7 @@ class RobustScaling final : public Stateful {
 
   private:
     static constexpr double memory = 256, clip = 6, outlier = 1e4, late_anchors = 2, smallest_spread = 0.05, largest = 13;
+    static constexpr double far = 8, far_memory = 32, begins_again = 0.5, moved = 0.75, fewest = 32;
     static constexpr std::size_t first_rows = 16, last_anchor = 512, check_every = 64;
 
     double scaled(double x, std::size_t j) const {
@@ -129,6 +142,13 @@ class RobustScaling final : public Stateful {
     double clipped(double e, double reach, std::size_t j) const {
         const double limit = reach * std::max(std::sqrt(variance_[j]), factor_[j] > 0 ? 1 / factor_[j] : 0.0);
         return limit > 0 ? std::min(limit, std::max(-limit, e)) : e;
+    }
+    // The moments of a feature begin again when most of its recent rows are far.
+    void count_far(double x, std::size_t j) {
+        const double before = far_[j], distant = std::fabs((x - center_[j]) * factor_[j]) > far ? 1 : 0;
+        far_[j] += (distant - before) * (1 / far_memory);
+        if (before <= begins_again && far_[j] > begins_again && rows > last_anchor)
+            mean_[j] = variance_[j] = counted_[j] = 0;
     }
     bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > 1e-7 * std::fabs(mean_[j]) + 1e-30; }
 
@@ -149,7 +169,7 @@ class RobustScaling final : public Stateful {
     }
 
     std::size_t d_, stored_ = 0;
-    Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, metric_, first_;
+    Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, counted_, far_, moved_, metric_, first_;
 };
 
 NOLANA_BINDING(robust_scaling) {

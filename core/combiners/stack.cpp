@@ -41,6 +41,8 @@ class Stack final : public Combiner {
         alarm_count_ = 0;
         stacked_ = lowest_ = highest_ = 0;
         variance_.clear();
+        calibration_.clear();
+        std::fill_n(calibration_information_.data(), knots, knot_prior);
     }
     double noise() const override { return number_ ? variance_.noise() : 1; }
 
@@ -50,11 +52,16 @@ class Stack final : public Combiner {
         see(scores);
         if (number_) {
             f[0] = std::min(highest_, std::max(lowest_, column_score(0)));
-        } else if (outputs_ == 1) {
-            f[0] = column_score(1);
-        } else {
-            for (std::size_t k = 0; k < columns_; ++k) f[k] = column_score(k);
+            return;
         }
+        for (std::size_t k = 0; k < columns_; ++k) p_[k] = column_score(k);
+        const Standing now = standing();
+        const double change = now.gap > 0 ? correction(place(now.odds)) : 0;
+        p_[now.best] += std::max(change, (least_gap - 1) * now.gap);
+        if (outputs_ == 1)
+            f[0] = (p_[1] - p_[0]) / 2;
+        else
+            std::copy_n(p_.data(), columns_, f);
     }
 
     void learn(const double* scores, const double* y, const double* f, double weight) override {
@@ -93,6 +100,11 @@ class Stack final : public Combiner {
             d.number("lowest", lowest_, -std::numeric_limits<double>::infinity());
             d.number("highest", highest_, -std::numeric_limits<double>::infinity());
         }
+        if (!number_) {
+            d.vector("calibration", calibration_, knots);
+            d.vector("calibration_information", calibration_information_, knots);
+            d.fields.back().low = 0;
+        }
         d.scratch(factors_, limits_, start_, factor_, gradient_, seen_, p_);
         d.bytes += sizeof(*this);
     }
@@ -101,8 +113,51 @@ class Stack final : public Combiner {
 
   private:
     static constexpr std::size_t most_alarms = 100;
-    static constexpr double rare = 1e-4, largest_target = 8, margin = 0.1;
+    static constexpr double rare = 1e-4, start_noise = 1, largest_target = 8, margin = 0.1;
     static constexpr double recent = 1000, clip = 3, unusual = 2;
+    static constexpr std::size_t knots = 8;
+    static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
+
+    // The best class, its distance to the second best, and its log-odds.
+    struct Standing {
+        std::size_t best;
+        double gap, odds;
+    };
+    Standing standing() const {  // of the scores in p_
+        const std::size_t best = static_cast<std::size_t>(std::max_element(p_.data(), p_.data() + columns_) - p_.data());
+        double second = -std::numeric_limits<double>::infinity(), sum = 0;
+        for (std::size_t c = 0; c < columns_; ++c)
+            if (c != best) second = std::max(second, p_[c]);
+        for (std::size_t c = 0; c < columns_; ++c)
+            if (c != best) sum += std::exp(p_[c] - second);
+        return {best, p_[best] - second, p_[best] - second - std::log(sum)};
+    }
+    // The knot below, and the share of the next one.
+    struct Place {
+        std::size_t below;
+        double share;
+    };
+    static Place place(double odds) {
+        std::size_t k = 0;
+        while (k + 2 < knots && knot[k + 1] <= odds) ++k;
+        return {k, std::min(1.0, std::max(0.0, (odds - knot[k]) / (knot[k + 1] - knot[k])))};
+    }
+    double correction(const Place& at) const {
+        return (1 - at.share) * calibration_[at.below] + at.share * calibration_[at.below + 1];
+    }
+    // One step of the calibration at the two knots beside the log-odds of the scores in p_.
+    void calibrate(std::size_t own, double weight) {
+        const Standing now = standing();
+        if (!(now.gap > 0)) return;
+        const Place at = place(now.odds);
+        const double q = 1 / (1 + std::exp(-(now.odds + correction(at)))), back = (1 - forgetting_) * knot_prior;
+        for (std::size_t i = 0; i < 2; ++i) {
+            const double share = i == 0 ? 1 - at.share : at.share;
+            double &information = calibration_information_[at.below + i], &value = calibration_[at.below + i];
+            information = forgetting_ * information + back + weight * share * q * (1 - q);
+            value += (weight * share * ((now.best == own ? 1 : 0) - q) - back * value) / information;
+        }
+    }
 
     // The inputs (size, columns) of these scores.
     void see(const double* scores) const {
@@ -136,6 +191,7 @@ class Stack final : public Combiner {
             outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : static_cast<std::size_t>(std::max_element(y, y + k) - y);
         double top = -std::numeric_limits<double>::infinity(), sum = 0;
         for (std::size_t c = 0; c < k; ++c) top = std::max(top, p_[c] = column_score(c));
+        calibrate(own, weight);
         for (std::size_t c = 0; c < k; ++c) sum += p_[c] = std::exp(p_[c] - top);
         for (std::size_t c = 0; c < k; ++c) p_[c] /= sum;
         watch(own);
@@ -218,12 +274,13 @@ class Stack final : public Combiner {
     double forgetting_, prior_;
     Buffer weights_, information_, errors_;
     double stacked_ = 0, lowest_ = 0, highest_ = 0;
-    ResidualVariance variance_;
+    ResidualVariance variance_{start_noise};
     DriftAlarm alarm_;
     std::size_t alarm_count_ = 0;
     double alarms_[most_alarms] = {};
-    Buffer factor_, gradient_, p_{0};
-    mutable Buffer seen_{0};
+    Buffer calibration_{knots}, calibration_information_{knots};
+    Buffer factor_, gradient_;
+    mutable Buffer seen_{0}, p_{0};
 };
 
 NOLANA_BINDING(stack) {

@@ -71,7 +71,7 @@ def test_numpy_is_close_to_the_core(name, monkeypatch):
         assert np.allclose(core, mine, rtol=1e-4, atol=1e-4, equal_nan=True), (i, j)
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [2, 5])
 def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bit(seed):
     """Full landmarks are noticed at the next multiple of 64 rows; a copy made before that must not miss it.
 

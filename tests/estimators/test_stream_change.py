@@ -169,22 +169,13 @@ def test_missing_values_written_as_a_number():
     assert accuracy(x, y) >= clean_accuracy() - POINT
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        pytest.param(
-            0.0, marks=pytest.mark.xfail(strict=True, reason="a counter from 0 costs 2.8 points: .878, clean .905")
-        ),
-        1.7e9,
-    ],
-)
+@pytest.mark.parametrize("start", [0.0, 1.7e9])
 def test_a_counter_or_time_column(start):
     x, y = clean()
     assert accuracy(np.column_stack([x, start + np.arange(len(x))]), y) >= clean_accuracy() - POINT
 
 
-@pytest.mark.xfail(strict=True, reason="a feature times 1,000 costs 2.7 and 3.4 points: .879 and .871, clean .905")
-@pytest.mark.parametrize("feature", [0, 2])
+@pytest.mark.parametrize("feature", [0, 1, 2])
 def test_a_feature_that_changes_its_unit(feature):
     x, y = clean()
     x = x.copy()
@@ -199,11 +190,32 @@ def test_twenty_rows_of_a_million():
     assert accuracy(x, y, weight=weight) >= clean_accuracy() - POINT
 
 
-@pytest.mark.xfail(strict=True, reason="10 noise features beside 6 cost 6.7 points: .839, clean .905")
 def test_ten_noise_features():
     x, y = clean()
     noise = np.random.default_rng(1).normal(size=(len(x), 10))
     assert accuracy(np.column_stack([x, noise]), y) >= clean_accuracy() - 3 * POINT
+
+
+def test_noise_features_beside_an_interaction():
+    """XOR of two features among 14, another function than that of `clean`."""
+    rng = np.random.default_rng(100)
+    x = rng.normal(size=(8000, 14))
+    y = ((x[:, 0] * x[:, 1] > 0) ^ (x[:, 2] > 0.8)).astype(int)
+    assert accuracy(x, y) >= 0.84  # .868; .681 by probes of the cells alone
+
+
+def test_calibration_changes_no_prediction():
+    """Under random labels the correction is large; the best class stays the best."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4000, 3))
+    y = np.where(rng.random(4000) < 0.3, rng.integers(0, 3, 4000), np.abs(x).argmax(axis=1))
+    model = StreamClassifier(random_state=0)
+    model.learn(x, y)
+    state = model._learner.state()
+    assert np.abs(state["calibration"]).max() > 0.2
+    scores = model._learner.scores(x[:500])
+    model._learner.restore(state | {"calibration": np.zeros(8)})
+    assert np.array_equal(scores.argmax(axis=1), model._learner.scores(x[:500]).argmax(axis=1))
 
 
 def test_flipped_labels():
@@ -243,7 +255,7 @@ def test_one_wild_target(value, row):
     assert r2(x, wild, truth=y) >= r2(x, y) - 0.02
 
 
-@pytest.mark.xfail(strict=True, reason="R2 is -.020 on average over five streams, from -.065 to .019")
+@pytest.mark.xfail(strict=True, reason="R2 is -.010 on average over five streams, from -.080 to .029")
 def test_a_linear_target_under_heavy_noise():
     """500 rows, a tenth of the variance to be explained: not worse than the mean, on average over five streams."""
     found = []
@@ -255,12 +267,16 @@ def test_a_linear_target_under_heavy_noise():
     assert np.mean(found) >= 0
 
 
-@pytest.mark.xfail(strict=True, reason="R2 is .006: the range of predictions stays 8 deviations of the first targets")
 def test_a_target_that_changes_its_unit():
     """R2 of the second half, whose targets are 1,000 times those of the first."""
     x, y = numbers()
     y = y * np.where(np.arange(len(y)) < 4000, 1.0, 1000.0)
-    assert r2(x, y, first=5000) >= 0.85
+    assert r2(x, y, first=5000) >= 0.85  # .935
+
+
+def test_a_target_that_changes_its_level():
+    x, y = numbers()
+    assert r2(x, y + np.where(np.arange(len(y)) < 4000, 0.0, 1000.0), first=5000) >= 0.85  # .896
 
 
 # Drift alarms
@@ -311,14 +327,7 @@ def calibration_error(x, y, first=1000, bins=15):
     )
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        0.0,
-        pytest.param(0.1, marks=pytest.mark.xfail(strict=True, reason="5.8 %, confidence is below accuracy")),
-        pytest.param(0.3, marks=pytest.mark.xfail(strict=True, reason="3.7 %, confidence is below accuracy")),
-    ],
-)
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.3])
 def test_probabilities_are_calibrated(noise):
     rng = np.random.default_rng(2)
     x = rng.normal(size=(ROWS, 4))

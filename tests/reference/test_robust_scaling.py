@@ -129,3 +129,22 @@ def test_states_out_of_range_are_refused(engine):
         with pytest.raises(ValueError, match=f"state: {next(iter(each))}"):
             scaling.restore(state | each)
         assert same_state(scaling.state(), state)
+
+
+@engines
+@pytest.mark.parametrize("change", [lambda x: 1000 * x, lambda x: x + 5000], ids=["unit", "level"])
+def test_a_feature_that_leaves_its_range_has_a_new_anchor(engine, change):
+    x = 10 * np.random.default_rng(4).normal(size=(1200, 1)) + 100
+    x[700:] = change(x[700:])
+    scaling = engine.RobustScaling(1)
+    follow(scaling, x[:840])
+    z = scaling.apply(x[840:])
+    assert abs(z.mean()) < 0.5
+    assert 0.5 < z.std() < 1.5
+
+
+@engines
+def test_a_counter_has_few_new_anchors(engine):
+    scaling = engine.RobustScaling(1)
+    follow(scaling, np.arange(40_000.0)[:, None])
+    assert 1 <= scaling.state()["moved"][0] <= 8  # 6

@@ -12,13 +12,13 @@ from nolana import reference
 from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
 from nolana.maps.remap import remap
+from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
 from nolana.reference.kernels import Kernel
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
-from nolana.reference.residual_variance import START as START_NOISE
 from nolana.reference.state import unpack
 from nolana.specs import Spec
 

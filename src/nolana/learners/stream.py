@@ -6,8 +6,8 @@ block may be split anywhere; `rescaling`, `relevance`, `outputs` and `capacity` 
 - rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows scaled
   again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
 - the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and once they are full;
-- at 2048 4^k rows, once, if few features matter: rows are scaled by the relevance of the features, the grids are drawn
-  again, the cells cleared and the landmarks re-mapped;
+- at 512, 1024 and 2048 rows, and at 2048 4^k rows once if few features matter: rows are scaled by the relevance of the
+  features, the grids are drawn again, the cells cleared and the landmarks re-mapped;
 - a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer.
 
 Wide sparse rows go through a `FeatureTable`: the linear expert learns on the non-zeros, all others on the sketch of a
@@ -30,7 +30,17 @@ from nolana.learners.expert_summary import expert_records, sizes_of
 from nolana.learners.feature_slots import KEYS, SCALES, slots_of
 from nolana.learners.layout import argument_of, maps_of, probing, with_argument
 from nolana.learners.outputs import rearrange
-from nolana.learners.relevance import FIRST_REDRAW, is_concentrated, metric_of, next_redraw, relevance_of
+from nolana.learners.relevance import (
+    FIRST_REDRAW,
+    LEAST_RELEVANCE,
+    is_concentrated,
+    is_probed,
+    metric_of,
+    next_redraw,
+    relevance_of,
+    slope_rows,
+    slopes_of,
+)
 from nolana.learners.rescaling import (
     RIDGE,
     clear_cells,
@@ -42,6 +52,7 @@ from nolana.learners.rescaling import (
 from nolana.learners.rows import SparseRows
 from nolana.learners.weights import relative
 from nolana.reference.bounds import Count, Seed
+from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
@@ -51,7 +62,7 @@ from nolana.reference.state import Field, export
 from nolana.reference.state import check as check_field
 from nolana.specs import Spec
 
-CHECK_TARGETS = 1024  # rows between late checks of the scale of the targets
+CHECK_TARGETS = 64  # rows between late checks of the scale of the targets
 CHECK_FULL = 64  # rows between checks whether the landmarks have become full
 LAST_CLEARING = 256  # rows up to which an anchor clears the cells
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
@@ -126,6 +137,7 @@ class StreamLearner(Driver):
         if self.options.number:
             state = self._target_scaling.state()
             self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
+            self._target_moves = float(state["moved"][0])
         self._next_event = self.rows + self._rows_to_event()  # the row after which something may be re-estimated
 
     # Reading
@@ -240,7 +252,7 @@ class StreamLearner(Driver):
         else:
             due = 1 << 62
         if self._can_redraw and not self.redrawn:
-            due = min(due, next_redraw(t) - t)
+            due = min([due, next_redraw(t) - t, *(row - t for row in slope_rows(self.n_features) if row > t)])
         if not self.widened.all():
             due = min(due, CHECK_FULL - t % CHECK_FULL)
         return due
@@ -250,7 +262,7 @@ class StreamLearner(Driver):
         t = self.rows
         if self._can_redraw and not self.redrawn and t >= FIRST_REDRAW and next_redraw(t - 1) == t:
             with one_blas_thread():
-                self._redraw()
+                self._redraw_by_probes()
         if t <= LAST_ANCHOR and t & (t - 1) == 0:
             anchors = self._scaling.state()
             if self._scaling.anchor().any():
@@ -258,6 +270,9 @@ class StreamLearner(Driver):
                     self._follow_anchors(t, anchors)
         elif t % CHECK_FULL == 0:
             self._widen_full_maps()
+        if self._can_redraw and not self.redrawn and t in slope_rows(self.n_features):
+            with one_blas_thread():
+                self._redraw(self._slopes())
         if self.options.number and (t <= LAST_ANCHOR or t % CHECK_TARGETS == 0) and self._target_scaling.anchor().any():
             self._follow_target_anchor()
 
@@ -299,16 +314,28 @@ class StreamLearner(Driver):
         for i in maps_of(self.spec, LandmarkMap):
             self.widened[i] = float(self._is_full(i))
 
-    def _redraw(self) -> None:
-        """Once, where few features matter: measure distances by relevance and draw the grids again."""
+    def _slopes(self) -> Array | None:
+        scaling = self._scaling.state()
+        middle = self._scaling.apply(scaling["mean"][None])[0]
+        return slopes_of(self.spec, self._engine.state(), scaling["metric"], middle)
+
+    def _redraw_by_probes(self) -> None:
+        """Once, where few features matter."""
         relevance = self.relevance()
-        if not is_concentrated(relevance):
+        if is_probed(self.spec, self._engine.state()) and is_concentrated(relevance):
+            self.redrawn = 1.0
+            slopes = self._slopes()
+            self._redraw(relevance if slopes is None else np.sqrt(relevance * slopes))
+
+    def _redraw(self, relevance: Array | None) -> None:
+        """Measure distances by relevance and draw the grids again; None: it is not known."""
+        if relevance is None:
             return
-        self.redrawn = 1.0
+        before = self._scaling.state()["metric"]
         metric, state, spec = metric_of(relevance), self._engine.state(), self.spec
-        multiply_features(spec, state, metric)
+        multiply_features(spec, state, metric / before)
         for i in maps_of(spec, CellMap):
-            spec = with_argument(spec, i, relevance=relevance)
+            spec = with_argument(spec, i, relevance=np.maximum(LEAST_RELEVANCE, np.sqrt(relevance)))
         self._rebuild(spec, state, self.outputs)
         self._note_widths()
         self._scaling.restore(self._scaling.state() | {"metric": metric})
@@ -321,10 +348,14 @@ class StreamLearner(Driver):
         self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
 
     def _follow_target_anchor(self) -> None:
-        """Targets have another unit: y' = g y + shift in the engine."""
+        """Targets have another scale: y' = g y + shift in the engine."""
         center, factor = self._target_center, self._target_factor
         anchors = self._target_scaling.state()
         self._target_center, self._target_factor = float(anchors["center"][0]), float(anchors["factor"][0])
+        if anchors["moved"][0] > self._target_moves:  # another unit or level: what was learned holds in terms of it
+            self._target_moves = float(anchors["moved"][0])
+            self._engine.restore(self._engine.state() | {"residual_variance": START_NOISE})
+            return
         g = self._target_factor / factor if factor > 0 else 0.0
         g = g if g <= LARGEST_RESCALING else 0.0
         if g > 0:

@@ -16,12 +16,13 @@ SLOWEST = 0.002  # gain
 class ResidualVariance:
     """nu."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: float = START) -> None:
+        self._start = start
         self.clear()
 
     def clear(self) -> None:
         """Back to before the first row."""
-        self.residual_variance = START
+        self.residual_variance = self._start
 
     @property
     def noise(self) -> float:

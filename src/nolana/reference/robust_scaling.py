@@ -1,7 +1,7 @@
 """Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors that follow clipped running moments.
 
-Row t (from 1), a = max(1/t, 1/256), e = x - mu, from t > 4 clipped at +-6 max(sqrt v, 1/i0), three times that while
-t <= 16:
+Row t (from 1), a = 1/n, n = min(t, 256) the rows that the moments stand for, e = x - mu, from n > 4 clipped at
++-6 max(sqrt v, 1/i0), three times that while n <= 16:
 
     mu += a e,   v += a ((1 - a) e^2 - v)
 
@@ -12,8 +12,14 @@ Anchors m0 = mu, i0 = 1/sqrt v (0 for a constant feature) are set at t = 2, 4, 8
 
 The metric is 1 until the relevance of the features is known.
 
-After 512 rows, every 64 rows and at most twice for each feature: a new anchor where the spread of z (over about 256
-rows) fell below .05; a feature that was constant wakes up when more than half of the recent rows differ from it.
+After 512 rows, every 64 rows, a feature has a new anchor
+
+- at most twice: where the spread of z (over about 256 rows) fell below .05; a feature that was constant wakes up when
+  more than half of the recent rows differ from it;
+- where more than 3/4 of the recent rows (about 32) have |q| > 8: its unit or its level changed, and the logarithmic
+  tail can no longer tell its values apart. The moments begin again when it is more than half of the rows, so that they
+  are those of the new rows alone. If that happens to a feature again, 1/i0 is at least the way from the old centre to
+  the new one: a counter, or a feature with several far levels, has few new anchors.
 """
 
 import numpy as np
@@ -30,6 +36,9 @@ LAST_ANCHOR = 512
 CHECK_EVERY = 64
 LATE_ANCHORS = 2  # for each feature
 SMALLEST_SPREAD = 0.05
+FAR, FAR_MEMORY = 8.0, 32  # |q| that no unit explains, rows
+BEGINS_AGAIN, MOVED = 0.5, 0.75  # shares of far rows
+FEWEST = 32  # rows for an anchor
 LARGEST = 13.0  # |z|
 
 
@@ -54,6 +63,9 @@ class RobustScaling(Stateful):
         self.z_mean, self.z_variance = zeros.copy(), zeros.copy()
         self.differs = zeros.copy()  # how often recent rows differ from a constant feature
         self.late = zeros.copy()  # anchors after the last regular one
+        self.counted = zeros.copy()  # rows that the moments stand for
+        self.far = zeros.copy()  # how often recent rows are far from the centre
+        self.moved = zeros.copy()  # anchors because they were
         self.metric = np.ones(features)
         self.first: Array = np.zeros((0, features))
 
@@ -88,13 +100,14 @@ class RobustScaling(Stateful):
 
     def observe_row(self, x: Array) -> None:
         self.rows += 1
-        t, a = self.rows, max(1 / self.rows, 1 / MEMORY)
+        self.count_far(x)
+        self.counted = np.minimum(self.counted + 1, MEMORY)
+        t, n, a = self.rows, self.counted, 1 / self.counted
         e = x - self.mean
-        if t > 4:
-            deviation = np.sqrt(self.variance)
-            anchored = np.divide(1.0, self.factor, out=np.zeros_like(self.factor), where=self.factor > 0)
-            limit = (3 if t <= FIRST_ROWS else 1) * CLIP * np.maximum(deviation, anchored)
-            e = np.where(limit > 0, np.clip(e, -limit, limit), e)
+        deviation = np.sqrt(self.variance)
+        anchored = np.divide(1.0, self.factor, out=np.zeros_like(self.factor), where=self.factor > 0)
+        limit = np.where(n <= FIRST_ROWS, 3, 1) * CLIP * np.maximum(deviation, anchored)
+        e = np.where((n > 4) & (limit > 0), np.clip(e, -limit, limit), e)
         self.mean = self.mean + a * e
         self.variance = self.variance + a * ((1 - a) * e * e - self.variance)
         off = self.squash(x) - self.z_mean
@@ -106,6 +119,15 @@ class RobustScaling(Stateful):
         if t == FIRST_ROWS:
             self.drop_outliers()
             self.first = np.zeros((0, self.features))
+
+    def count_far(self, x: Array) -> None:
+        """The moments of a feature begin again when most of its recent rows are far."""
+        before = self.far
+        self.far = before + ((np.abs((x - self.center) * self.factor) > FAR) - before) / FAR_MEMORY
+        again = (before <= BEGINS_AGAIN) & (self.far > BEGINS_AGAIN) & (self.rows > LAST_ANCHOR)
+        self.mean, self.variance, self.counted = (
+            np.where(again, 0.0, moment) for moment in (self.mean, self.variance, self.counted)
+        )
 
     def drop_outliers(self) -> None:
         """One wild value among the first rows must not set the scale."""
@@ -142,11 +164,13 @@ class RobustScaling(Stateful):
             shrunk = ~constant & (self.z_variance < SMALLEST_SPREAD**2) & self.varies
             due = (self.late < LATE_ANCHORS) & (shrunk | (constant & (self.differs > 0.5)))
             self.late = self.late + due
-            waking = due & constant
-            self.set_anchors(due & ~constant)
-            center = self.center.copy()
-            self.set_anchors(waking)
-            self.center = np.where(waking, center, self.center)  # its old value stays the centre
+            far = (self.far > MOVED) & (self.counted >= FEWEST) & self.varies
+            center, way = self.center.copy(), np.where(far & (self.moved > 0), np.abs(self.mean - self.center), 0.0)
+            self.moved = self.moved + far
+            due = due | far
+            self.set_anchors(due)
+            self.center = np.where(due & constant, center, self.center)  # its old value stays the centre
+            self.factor = np.where(way * self.factor > 1, 1 / np.maximum(way, 1e-300), self.factor)
             return np.asarray(due)
         self.set_anchors(due)
         return due
@@ -157,11 +181,12 @@ class RobustScaling(Stateful):
         self.center = np.where(due, self.mean, self.center)
         self.factor = np.where(due, factor, self.factor)
         self.differs = np.where(due, 0.0, self.differs)
+        self.far = np.where(due, 0.0, self.far)
         self.z_mean = np.where(due, 0.0, self.z_mean)
         self.z_variance = np.where(due, 1.0, self.z_variance)
 
     def fields(self) -> list[Field]:
-        own = ("mean", "variance", "center", "factor", "z_mean", "z_variance", "differs", "late")
-        arrays = [Field(self, name, (self.features,)) for name in own]
+        moments, recent = ("mean", "variance", "center", "factor"), ("z_mean", "z_variance", "differs", "late")
+        arrays = [Field(self, name, (self.features,)) for name in (*moments, *recent, "counted", "far", "moved")]
         arrays.append(Field(self, "metric", (self.features,), low=POSITIVE))
         return [count(self, "rows"), *arrays, Field(self, "first", (Size("first", FIRST_ROWS), self.features))]

@@ -11,6 +11,15 @@ Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits
                theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta0)],  r = y - f clipped at 3 sqrt(nu)
                nu: running variance of the residuals
 
+Calibration: log-odds are linear in the inputs, probabilities need not be (random labels bound them: 10 % of them leave
+nobody more than 95 % sure). The log-odds u of the best class become u + c(u), c linear between KNOTS, by a logistic
+regression on whether the best class was right, with the same forgetting:
+
+               h_k <- lambda h_k + (1 - lambda) 5 + w a_k q (1 - q),  q = sigmoid(u + c(u)),  a_k shares of the 2 knots
+               c_k += [w a_k (right - q) - (1 - lambda) 5 c_k]/h_k
+
+The best class stays the best; the odds between the others stay.
+
 A drift alarm watches the experts with the weights theta0 they began with (the stack itself may turn around after a
 few rows), for numbers the residuals beyond 2 sqrt(nu).
 
@@ -26,13 +35,17 @@ from nolana.reference.bounds import Memory, Numbers, Positive
 from nolana.reference.combiners.combiner import Array, Combiner
 from nolana.reference.drift_alarm import DriftAlarm
 from nolana.reference.heads.implicit import CLIP, softmax
-from nolana.reference.losses import Loss
+from nolana.reference.losses import Loss, sigmoid
 from nolana.reference.residual_variance import ResidualVariance
 from nolana.reference.state import Field, Size, count
 
 RARE = 1e-4  # a class below this probability adds nothing to H
+START_NOISE = 1.0  # of standardised targets: nothing is explained at first
 LARGEST_TARGET, MARGIN = 8.0, 0.1  # how far targets extend the range of predictions
 RECENT = 1000  # rows that the errors of the experts stand for
+KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
+KNOT_PRIOR = 5.0  # about 20 undecided rows
+LEAST_GAP = 0.01  # of the distance between the two best classes that calibration leaves
 UNUSUAL = 2.0  # deviations of a residual, for the alarm
 MOST_ALARMS = 100
 
@@ -58,8 +71,10 @@ class Stack(Combiner):
         self.stacked = 0
         self.alarm = DriftAlarm()
         self.alarm_rows: Array = np.zeros(0)
-        self.variance = ResidualVariance()
+        self.variance = ResidualVariance(START_NOISE)
         self.lowest = self.highest = 0.0
+        self.calibration: Array = np.zeros(len(KNOTS))
+        self.calibration_information: Array = np.full(len(KNOTS), KNOT_PRIOR)
 
     @property
     def alarms(self) -> list[float]:
@@ -85,7 +100,14 @@ class Stack(Combiner):
         z = self.stack_weights @ self.inputs(scores)
         if self.loss.linear:
             return np.clip(z, self.lowest, self.highest)
-        return np.asarray(z[1:] if scores.shape[1] == 1 else z)
+        best, gap, u = standing(z)
+        change = self.correction(u) if gap > 0 else 0.0
+        z[best] += max(change, (LEAST_GAP - 1) * gap)
+        return np.asarray((z[1:] - z[:1]) / 2 if scores.shape[1] == 1 else z)
+
+    def correction(self, u: float) -> float:
+        k, a = place(u)
+        return float((1 - a) * self.calibration[k] + a * self.calibration[k + 1])
 
     def learn(self, scores: Array, y: Array, f: Array, weight: float) -> None:
         self.stacked += 1
@@ -99,11 +121,26 @@ class Stack(Combiner):
         own = int(np.argmax(y)) if len(y) > 1 else int(y[0] > 0)
         self.watch(int(np.argmax(self.start @ seen)) != own)
         self.count_errors((seen.argmax(axis=1) != own).astype(np.float64))
-        p = softmax(self.stack_weights @ seen)
+        z = self.stack_weights @ seen
+        self.calibrate(z, own, weight)
+        p = softmax(z)
         middle = seen @ p
         away = seen - middle[:, None]
         common = p > RARE
         self.step(weight * away[:, own], (weight * p[common] * away[:, common]) @ away[:, common].T)
+
+    def calibrate(self, z: Array, own: int, weight: float) -> None:
+        """One step of the calibration at the two knots beside the log-odds."""
+        best, gap, u = standing(z)
+        if not gap > 0:
+            return
+        (k, a), back = place(u), (1 - self.forgetting) * KNOT_PRIOR
+        q = sigmoid(u + self.correction(u))
+        for knot, share in ((k, 1 - a), (k + 1, a)):
+            information = self.forgetting * self.calibration_information[knot] + back + weight * share * q * (1 - q)
+            self.calibration_information[knot] = information
+            pull = weight * share * ((best == own) - q) - back * self.calibration[knot]
+            self.calibration[knot] += pull / information
 
     def learn_number(self, seen: Array, y: float, f: float, weight: float) -> None:
         nu, residual = self.noise, y - f
@@ -138,4 +175,22 @@ class Stack(Combiner):
             Field(self, "alarm_rows", (Size("alarms", MOST_ALARMS),), name="alarms", whole=True, low=0.0),
         ]
         numbers = [Field(self, name) for name in ("lowest", "highest")]
-        return [*own, *self.variance.fields(), *numbers] if self.loss.linear else own
+        if self.loss.linear:
+            return [*own, *self.variance.fields(), *numbers]
+        knots = (len(KNOTS),)
+        information = Field(self, "calibration_information", knots, low=0.0)
+        return [*own, Field(self, "calibration", knots), information]
+
+
+def standing(z: Array) -> tuple[int, float, float]:
+    """The best class of scores (c,), its distance to the second best, and its log-odds."""
+    best = int(np.argmax(z))
+    others = np.delete(z, best)
+    second = float(others.max())
+    return best, float(z[best]) - second, float(z[best]) - second - math.log(np.exp(others - second).sum())
+
+
+def place(u: float) -> tuple[int, float]:
+    """The knot below u, and the share of the next one."""
+    k = int(np.clip(np.searchsorted(KNOTS, u, side="right") - 1, 0, len(KNOTS) - 2))
+    return k, min(1.0, max(0.0, (u - float(KNOTS[k])) / float(KNOTS[k + 1] - KNOTS[k])))
