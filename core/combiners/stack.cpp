@@ -194,6 +194,13 @@ class Stack final : public Combiner {
         calibrate(own, weight);
         for (std::size_t c = 0; c < k; ++c) sum += p_[c] = std::exp(p_[c] - top);
         for (std::size_t c = 0; c < k; ++c) p_[c] /= sum;
+        // Among the rows that are remembered one may contradict: the second best class has at least that probability in H,
+        // or a single row outweighs all rows that were certain.
+        const double least = 1 - forgetting_;
+        const std::size_t best = static_cast<std::size_t>(std::max_element(p_.data(), p_.data() + k) - p_.data());
+        std::size_t second = best == 0 ? 1 : 0;
+        for (std::size_t c = 0; c < k; ++c)
+            if (c != best && p_[c] > p_[second]) second = c;
         watch(own);
         for (std::size_t e = 0; e < experts_; ++e) {
             double *seen = seen_.data() + e * k, middle = 0;
@@ -204,9 +211,10 @@ class Stack final : public Combiner {
             gradient_[e] = weight * seen[own];
         }
         for (std::size_t c = 0; c < k; ++c) {
-            if (!(p_[c] > rare)) continue;
+            const double likely = c == second ? std::max(p_[c], least) : p_[c];
+            if (!(likely > rare)) continue;
             for (std::size_t a = 0; a < experts_; ++a) {
-                const double scaled = weight * p_[c] * seen_[a * k + c];
+                const double scaled = weight * likely * seen_[a * k + c];
                 for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += scaled * seen_[b * k + c];
             }
         }

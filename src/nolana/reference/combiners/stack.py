@@ -126,6 +126,10 @@ class Stack(Combiner):
         p = softmax(z)
         middle = seen @ p
         away = seen - middle[:, None]
+        # Among the rows that are remembered one may contradict: the second best class has at least that probability in
+        # H, or a single row outweighs all rows that were certain.
+        second = int(np.argmax(np.where(np.arange(len(p)) == np.argmax(p), -1.0, p)))
+        p[second] = max(p[second], 1 - self.forgetting)
         common = p > RARE
         self.step(weight * away[:, own], (weight * p[common] * away[:, common]) @ away[:, common].T)
 
