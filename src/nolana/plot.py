@@ -47,22 +47,21 @@ def running_scores(
 ) -> None:
     """Draw a metric over all rows so far against the rows learned, one curve for each name.
 
-        Parameters
-        ----------
-        curves : for each name the history of a run of ``nolana.evaluate.progressive``.
-        metric : which metric of the history; accuracy is drawn in per cent.
-        path : the file, .png, .svg or .pdf; an existing file is replaced.
-        title : above the plot.
+    Parameters
+    ----------
+    curves : for each name the history of a run of ``nolana.evaluate.progressive``.
+    metric : which metric of the history; accuracy is drawn in per cent.
+    path : the file, .png, .svg or .pdf; an existing file is replaced.
+    title : above the plot.
 
-        Examples
-        --------
-        >>> import tempfile
-        >>> from nolana.evaluate import Point
-    from nolana.metrics import IN_PER_CENT
-        >>> from nolana.plot import running_scores
-        >>> history = [Point(100, {"accuracy": 0.7}, {}), Point(200, {"accuracy": 0.8}, {})]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     running_scores({"mine": history}, "accuracy", f"{folder}/mine.png", "Two points")
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nolana.evaluate import Point
+    >>> from nolana.plot import running_scores
+    >>> history = [Point(100, {"accuracy": 0.7}, {}), Point(200, {"accuracy": 0.8}, {})]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     running_scores({"mine": history}, "accuracy", f"{folder}/mine.png", "Two points")
     """
     check(path)
     if not curves:

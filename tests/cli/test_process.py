@@ -149,8 +149,12 @@ def test_a_prediction_is_the_same_without_the_modules_that_it_does_not_load(tmp_
 
 def test_a_prediction_without_scikit_learn_reports_the_same_errors(folder):
     (folder / "wide.csv").write_text("x,y\n1,2\n")
-    for words in (["predict", "s.csv", "--model", "m", "--proba"], ["predict", "wide.csv", "--model", "m"]):
-        expected = call(*(folder / w if w in ("s.csv", "wide.csv", "m") else w for w in words), folder=folder)
+    files = ("s.csv", "n.csv", "wide.csv", "m", "n")
+    numbers = (folder / "s.csv").read_text().replace("even", "1.5").replace("odd", "-2")
+    (folder / "n.csv").write_text(numbers)
+    assert call("learn", folder / "n.csv", "--model", folder / "n", "--task", "regression", folder=folder).code == 0
+    for words in (["predict", "n.csv", "--model", "n", "--proba"], ["predict", "wide.csv", "--model", "m"]):
+        expected = call(*(folder / w if w in files else w for w in words), folder=folder)
         command = [sys.executable, "-c", COMMAND, *words]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120)
         assert done.returncode == expected.code > 0

@@ -240,15 +240,20 @@ def test_pickle_and_copy_continue_bit_for_bit(parameters, stream):
         assert same_state(twin._learner.state(), model._learner.state())
 
 
-def test_parameters_set_between_calls_wait_for_the_next_fit(stream):
-    """A learner goes on as it began, also through a pickle; the new parameters count from the next fit."""
+def test_parameters_set_between_calls_are_refused_until_the_next_fit(stream):
+    """A changed learner predicts as before, also through a pickle; it learns again once it is fitted."""
     x, y = stream
     model = NolanaClassifier(n_landmarks=12).partial_fit(x[:301], y[:301])
     before = model.decision_function(x)
     model.set_params(n_landmarks=5, kernel="linear")
     twin = pickle.loads(pickle.dumps(model))
     assert np.array_equal(twin.decision_function(x), before)
-    assert np.array_equal(twin.learn(x[301:], y[301:]), model.learn(x[301:], y[301:]))
+    for each in (model, twin):
+        with pytest.raises(ValueError, match="cannot change while it learns"):
+            each.learn(x[301:], y[301:])
+    twin.set_params(n_landmarks=12, kernel="rbf")
+    assert np.array_equal(twin.decision_function(x), before)
+    assert len(twin.learn(x[301:], y[301:])) == len(x) - 301
     assert len(model.fit(x, y).landmarks_) <= 5
 
 

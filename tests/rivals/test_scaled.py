@@ -46,7 +46,8 @@ def test_splitting_copying_and_saving_change_no_bit(name, tmp_path):
     ])  # fmt: skip
     for i, j in itertools.pairwise([0, 1, 2, 7, 63, 64, 200, 510, 513, 640, ROWS]):
         scores = parts.learn(X[i:j], y[i:j])
-        assert np.array_equal(scores, expected[i:j, : scores.shape[1]], equal_nan=True)
+        columns = np.searchsorted(whole.classes_, parts.classes_)
+        assert np.array_equal(scores, expected[i:j, columns], equal_nan=True)
         parts = next(copies)(parts)
     assert same_state(whole._learner.state(), parts._learner.state())
     assert whole.memory_bytes_ == parts.memory_bytes_

@@ -21,7 +21,7 @@ class Multiplied:
     """weight times a loss."""
 
     def __init__(self, loss):
-        self.loss, self.weight = loss, 1.0
+        self.loss, self.weight, self.linear = loss, 1.0, loss.linear
 
     def slope(self, y, f):
         return self.weight * self.loss.slope(y, f)

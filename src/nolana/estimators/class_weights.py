@@ -9,6 +9,7 @@ Rows before a class appeared are left out: after 15,000 rows of other classes it
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,12 @@ def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
     }
 
 
+@dataclass
 class ClassCounts:
-    """Rows of each class so far; rows of weight 0 do not count."""
+    """Rows of each class so far, and rows before the first one of the class; rows of weight 0 do not count."""
 
-    def __init__(self) -> None:
-        self.rows: dict[Any, int] = {}
-        self.before: dict[Any, int] = {}  # rows before the first one of the class
+    rows: dict[Any, int] = field(default_factory=dict)
+    before: dict[Any, int] = field(default_factory=dict)
 
     def weights(
         self, class_weight: Any, distinct: list[Any], codes: NDArray[np.intp], weight: Array | None

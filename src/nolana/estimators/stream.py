@@ -12,8 +12,9 @@ from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.edge import is_wide_and_sparse
-from nolana.estimators.parameters import integer, number, sets_for
+from nolana.estimators.parameters import integer, number, sets_for, sets_of
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.experts import Linear
 from nolana.learners.driver import Driver
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
 from nolana.learners.targets import TargetsLearner, targets_learner
@@ -66,7 +67,9 @@ class StreamModel(OnlineEstimator):
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
-        stream_learner(self._options(0, sparse=True), 1, 1)
+        # With other sets the linear one is for sparse rows: dense rows need less memory.
+        only_linear = self.experts is not None and all(each.kind is Linear for each in sets_of(self.experts))
+        stream_learner(self._options(0, sparse=only_linear), 1, 1)
 
     def _largest(self) -> float:
         return StreamLearner.largest
