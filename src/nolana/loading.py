@@ -69,6 +69,7 @@ def _estimator(sections: dict[str, Tree], objects: Mapping[str, Any]) -> Any:
     if SECTION not in sections:
         raise ModelFileError(f"there is no estimator in it, only {', '.join(sections) or 'nothing'}")
     node = Node(sections[SECTION], SECTION)
-    own = own_classes()
-    known = own if node["class"].value in list(own) else classes()
+    name, known = node["class"].text(), own_classes()
+    if name not in known:
+        known = classes()
     return estimator_of(known[node["class"].text(known)], node, objects)

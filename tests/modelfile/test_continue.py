@@ -327,7 +327,7 @@ def test_saving_while_another_thread_learns(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(20000, 3))
     y = x[:, 0] + 5
-    model = NolanaRegressor(n_landmarks=10)
+    model = NolanaRegressor(n_landmarks=10, regularization=0.01)
     model.learn(x[:10], y[:10])
     thread = threading.Thread(target=lambda: [model.learn(x[i : i + 1], y[i : i + 1]) for i in range(10, 20000)])
     thread.start()

@@ -89,6 +89,7 @@ def test_cost_is_that_of_the_classifier(stream, best, threshold):
     """The learner that is measured is the one that NolanaClassifier holds."""
     X, y, start = stream
     model = NolanaClassifier(
+        scale=False,
         n_landmarks=len(start),
         gamma=GAMMA,
         threshold=threshold,
@@ -129,7 +130,7 @@ def test_segments_and_their_spectral_errors(stream):
         assert np.allclose(image.kernel, rbf(X, image.landmarks, GAMMA), atol=1e-12)  # kept current move by move
         assert found == pytest.approx(np.linalg.norm(off, 2), rel=1e-3)
         served.append(rows)
-    moves = OnlineNystroem(n_landmarks=len(start), gamma=GAMMA, threshold=2.0, initial_landmarks=start)
+    moves = OnlineNystroem(n_landmarks=len(start), gamma=GAMMA, threshold=2.0, initial_landmarks=start, scale=False)
     moves = moves.partial_fit(X).n_moves_
     assert sum(served) == len(X)
     assert 1 < moves <= len(served) <= moves + 1
@@ -139,7 +140,7 @@ def test_threshold_for_a_number_of_moves(stream):
     X, _, start = stream
     for wanted in (0, 12, len(X)):
         found = threshold_for(X, start, GAMMA, wanted)
-        map = OnlineNystroem(n_landmarks=len(start), gamma=GAMMA, threshold=found, initial_landmarks=start)
+        map = OnlineNystroem(n_landmarks=len(start), gamma=GAMMA, threshold=found, initial_landmarks=start, scale=False)
         assert abs(map.partial_fit(X).n_moves_ - wanted) <= 1
 
 

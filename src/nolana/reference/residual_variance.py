@@ -41,6 +41,9 @@ class ResidualVariance:
 class NoiseLevel(ResidualVariance):
     """nu, and the level in use."""
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def clear(self) -> None:
         super().clear()
         self.noise_level = START
