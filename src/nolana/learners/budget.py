@@ -33,7 +33,8 @@ LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
 LINEAR_SHARE, COUNTERS_SHARE = 0.6, 0.1  # of the memory; counters have a byte each
 SKETCH = 64  # sums that stand for a wide sparse row; neighbours store no more
 FEWEST_GRIDS = 8
-FRACTIONS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)  # of the first sizes, until they fit
+# Of the first sizes, until they fit; small steps, because a new class may need one.
+FRACTIONS = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)
 SLOTS = 64  # the table is a multiple of this, so that it can be halved
 SLOW, FAST = 0.9, 0.1  # first weights in the stack, shared by the slow and by the fast experts
 

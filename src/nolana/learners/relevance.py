@@ -13,7 +13,8 @@ learning in neural networks and backpropagation-free machine learning models", S
 Where stored rows are sketches, which a redraw forgets, only at 512.
 
 *Probes* of the cells measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if each
-feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j.
+feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j. Fewer
+landmarks than features have no slopes that mean anything: then the root of what the probes say does.
 """
 
 import numpy as np
@@ -68,7 +69,9 @@ def metric_of(relevance: Array) -> Array:
 
 
 def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array | None:  # (d,)
-    """Mean squared slopes over their geometric mean, before the metric; 1 for a constant feature; None: no landmarks.
+    """Mean squared slopes over their geometric mean, before the metric; 1 for a constant feature.
+
+    None where there are fewer landmarks than features: their slopes are noise.
 
     middle (d,): the mean of recent rows. A feature whose recent rows are away from all landmarks tells the time, and
     its slope says how the kernel decays: it gets the smallest slope.
@@ -78,6 +81,8 @@ def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array |
         return None
     i = spec.arguments["experts"][heads[0]].arguments["map"]
     places, gamma = state[f"map{i}/landmarks"], state[f"map{i}/gamma"]
+    if len(places) < places.shape[1]:
+        return None
     kernel = argument_of(spec, i, "kernel").build(reference).gram(places, places, gamma)
     squares = np.zeros(places.shape[1])
     for alpha in state[f"expert{heads[0]}/weights"]:

@@ -325,7 +325,7 @@ class StreamLearner(Driver):
         if is_probed(self.spec, self._engine.state()) and is_concentrated(relevance):
             self.redrawn = 1.0
             slopes = self._slopes()
-            self._redraw(relevance if slopes is None else np.sqrt(relevance * slopes))
+            self._redraw(np.sqrt(relevance) if slopes is None else np.sqrt(relevance * slopes))
 
     def _redraw(self, relevance: Array | None) -> None:
         """Measure distances by relevance and draw the grids again; None: it is not known."""
