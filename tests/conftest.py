@@ -1,6 +1,7 @@
 """Engines to compare, and learners built alike on each of them."""
 
 import importlib
+import signal
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from nolana.reference.state import pack
 
 settings.register_profile("nolana", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("nolana")
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # commands inherit it, and nohup has it ignored
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -216,7 +216,7 @@ def _print(scores: list[Score], streams: list[Stream], title: str, out: Path) ->
         time = np.average([first.microseconds_per_row, second.microseconds_per_row], weights=rows)
         accuracies = [100 * each for each in (first.accuracy, first.after_change, second.accuracy)]
         grid.add_row(
-            name, *(f"{each:.1f}" for each in accuracies), f"{time:.0f}", f"{max(first.bytes, second.bytes):,}"
+            name, *(f"{each:.1f}" for each in accuracies), f"{time:,.0f}", f"{max(first.bytes, second.bytes):,}"
         )
     console = Console()
     console.print()
