@@ -49,8 +49,8 @@ class CellMap final : public SparseMap {
         salt_ = BufferOf<std::uint32_t>(bundles_.size() * lanes_);
         inverse_pitch_ = BufferOf<std::int16_t>(entries);
         offset_ = BufferOf<std::uint8_t>(entries);
-        index_ = BufferOf<std::uint32_t>(named);
-        chosen_ = BufferOf<std::int16_t>(padded(named, 32));
+        if (features > widest) index_ = BufferOf<std::uint32_t>(named);
+        chosen_ = BufferOf<std::int16_t>(features > widest ? named : padded(named, 32));
         if (features <= widest) bytes_ = BufferOf<std::uint8_t>(padded(named, 32));
         for (std::size_t b = 0; b < bundles_.size(); ++b)
             for (std::size_t l = 0; l < lanes_; ++l) {
@@ -62,8 +62,10 @@ class CellMap final : public SparseMap {
                     offset_[at] = static_cast<std::uint8_t>(offset(b, j, l));
                     if (!bundle.names) continue;
                     const std::size_t name = bundle.named + j * lanes_ + l;
-                    index_[name] = static_cast<std::uint32_t>(index(b, j, l));
-                    if (bytes_.size()) bytes_[name] = static_cast<std::uint8_t>(index_[name]);
+                    if (bytes_.size())
+                        bytes_[name] = static_cast<std::uint8_t>(index(b, j, l));
+                    else
+                        index_[name] = static_cast<std::uint32_t>(index(b, j, l));
                 }
             }
     }
@@ -151,18 +153,20 @@ class CellMap final : public SparseMap {
         }
 #endif
         for (std::size_t i = 0; i < end; ++i)
-            if (index_[bundle.named + i] == feature) visit_used(bundle, i / lanes_, i % lanes_, visit);
+            if (named_feature(bundle.named + i) == feature) visit_used(bundle, i / lanes_, i % lanes_, visit);
     }
     template <class Visit> static void visit_used(const Bundle& bundle, std::size_t j, std::size_t lane, Visit visit) {
         if (lane < bundle.used) visit(j, lane);
     }
+
+    std::size_t named_feature(std::size_t i) const { return bytes_.size() ? bytes_[i] : index_[i]; }
 
     // The steps of the features that grids name.
     void choose(const std::int16_t* steps) {
 #ifdef NOLANA_AVX2
         if (bytes_.size()) return choose_in_registers(steps);
 #endif
-        for (std::size_t i = 0; i < index_.size(); ++i) chosen_[i] = steps[index_[i]];
+        for (std::size_t i = 0; i < chosen_.size(); ++i) chosen_[i] = steps[named_feature(i)];
     }
 #ifdef NOLANA_AVX2
     // 32 at a time. The low or the high bytes of 16 features are the table of a shuffle, which gives 0 for the features of
@@ -179,7 +183,7 @@ class CellMap final : public SparseMap {
             low[t] = _mm256_broadcastsi128_si256(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)));
             high[t] = _mm256_broadcastsi128_si256(_mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
         }
-        for (std::size_t i = 0; i < index_.size(); i += 32) {
+        for (std::size_t i = 0; i < chosen_.size(); i += 32) {
             const __m256i at = _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes_.data() + i));
             __m256i lows = _mm256_setzero_si256(), highs = lows;
             for (std::size_t t = 0; t < tables; ++t) {
@@ -238,9 +242,9 @@ class CellMap final : public SparseMap {
     std::int16_t multipliers_[2][widest];
     BufferOf<std::uint32_t> keys_;
     BufferOf<std::int16_t> steps_;  // of the rows of the group
-    BufferOf<std::uint32_t> salt_{0}, index_{0};
+    BufferOf<std::uint32_t> salt_{0}, index_{0};  // index: of named features, in bytes_ where there are 64 or fewer
     BufferOf<std::int16_t> inverse_pitch_{0}, chosen_{0};
-    BufferOf<std::uint8_t> offset_{0}, bytes_{0};  // bytes: the index in bytes, for 64 features or fewer
+    BufferOf<std::uint8_t> offset_{0}, bytes_{0};
 };
 
 NOLANA_BINDING(cell_map) {
