@@ -342,3 +342,18 @@ def test_probabilities_of_three_classes_are_calibrated():
 @pytest.mark.parametrize("name", CHANGING)
 def test_probabilities_are_calibrated_under_change(name):
     assert calibration_error(*CHANGING[name][0]()) <= 0.05
+
+
+# Surprises
+
+
+@pytest.mark.parametrize("label", [1, 2], ids=["a wrong label", "a new class"])
+def test_one_row_that_contradicts_does_not_turn_predictions_around(label):
+    """Rows that were certain for long count more than one that is not."""
+    rng = np.random.default_rng(0)
+    t = rng.integers(0, 2, 6000)
+    x = np.array([[-3.0, 0.0], [3.0, 0.0]])[t] + 0.3 * rng.normal(size=(6000, 2))
+    model = StreamClassifier(random_state=0).partial_fit(x[:5000], t[:5000])
+    model.partial_fit(np.array([[-3.0, 0.0]]), [label])
+    far = np.abs(x[5000:] - [-3.0, 0.0]).max(axis=1) > 0.3  # what is beside the row itself may change
+    assert np.mean(model.predict(x[5000:][far]) == t[5000:][far]) >= 0.99

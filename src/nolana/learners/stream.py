@@ -69,6 +69,9 @@ LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
+OF_THE_STACK = ("stack_weights", "information", "calibration", "calibration_information")
+
+
 @dataclass(frozen=True)
 class StreamOptions:
     """memory: bytes that state and scratch never exceed; experts: specs of expert sets; number: targets are numbers."""
@@ -88,6 +91,7 @@ class StreamLearner(Driver):
 
     options_class = StreamOptions
     options: StreamOptions
+    _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
         super().__init__(spec, options, features, outputs)
@@ -216,9 +220,15 @@ class StreamLearner(Driver):
         while start < len(x):
             # At least one row: a user may have interrupted an event.
             stop = min(len(x), start + max(1, self._next_event - self.rows))
+            before = None
+            if self._new_class:
+                stop, before = start + 1, {name: self._engine.state()[name] for name in OF_THE_STACK}
             scores[start:stop] = self._learn_part(
                 x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
             )
+            if before is not None:
+                self._engine.restore(self._engine.state() | before)
+                self._new_class = False
             start = stop
         return scores
 
@@ -376,6 +386,7 @@ class StreamLearner(Driver):
         smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
         spec = shrunk(self.spec, state, smaller, lambda spec: self.bytes_with(spec, outputs), memory)
         self._rebuild(spec, state, outputs)
+        self._new_class = True
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
             self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
