@@ -13,8 +13,9 @@ learning in neural networks and backpropagation-free machine learning models", S
 Where stored rows are sketches, which a redraw forgets, only at 512.
 
 *Probes* of the cells measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if each
-feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j. Fewer
-landmarks than features have no slopes that mean anything: then the root of what the probes say does.
+feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j. Few
+landmarks have no slopes that mean anything (elec2 in 64 KB: 87 instead of 93 %): then the root of what the probes say
+does.
 """
 
 import numpy as np
@@ -32,6 +33,7 @@ LEAST_RELEVANCE = 0.1
 SLOPES_AT = 512, 1024, 2048
 SMALLEST_SLOPE = 1e-6  # squared, of the largest
 FEWEST_PROBES = 100.0  # of each feature
+FEWEST_LANDMARKS = 50  # that the memory allows
 AWAY = 3.0  # standard deviations of the landmarks
 METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.5, 0.1, 2.0
 
@@ -71,7 +73,7 @@ def metric_of(relevance: Array) -> Array:
 def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array | None:  # (d,)
     """Mean squared slopes over their geometric mean, before the metric; 1 for a constant feature.
 
-    None where there are fewer landmarks than features: their slopes are noise.
+    None where there are fewer landmarks than features, or room for few: their slopes are noise.
 
     middle (d,): the mean of recent rows. A feature whose recent rows are away from all landmarks tells the time, and
     its slope says how the kernel decays: it gets the smallest slope.
@@ -81,7 +83,7 @@ def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array |
         return None
     i = spec.arguments["experts"][heads[0]].arguments["map"]
     places, gamma = state[f"map{i}/landmarks"], state[f"map{i}/gamma"]
-    if len(places) < places.shape[1]:
+    if len(places) < places.shape[1] or argument_of(spec, i, "capacity") < FEWEST_LANDMARKS:
         return None
     kernel = argument_of(spec, i, "kernel").build(reference).gram(places, places, gamma)
     squares = np.zeros(places.shape[1])
