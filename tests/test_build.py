@@ -149,7 +149,7 @@ def test_a_clean_environment_runs_the_demo(source, tmp_path):
         timeout=120,
     )
     assert shown.returncode == 0, shown.stderr
-    assert "NOLANA with Newton" in shown.stdout
+    assert "StreamClassifier()" in shown.stdout
     assert picture.stat().st_size > 10_000
 
 
