@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 
 from nolana import streams
 from nolana.errors import StreamError
@@ -93,8 +94,8 @@ def attempt(data, format, chosen):
         with streams.open(io.BytesIO(data), format=format, **chosen) as stream:
             for block in stream:
                 assert block.X.shape == (len(block.lines), stream.n_features)
-                assert len(block.y) == len(block.X) > 0
-                assert np.isfinite(block.X).all()
+                assert len(block.y) == block.X.shape[0] > 0
+                assert np.isfinite(block.X.data if issparse(block.X) else block.X).all()
                 assert (np.diff(block.lines) >= 0).all()
             return None
     except StreamError as error:
