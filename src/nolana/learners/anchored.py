@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from nolana.learners.driver import Array, State, part_of
+from nolana.learners.driver import Array, State
+from nolana.learners.engine_scaling import EngineScaling
 from nolana.reference.robust_scaling import unscaled
 
-PREFIX = "scaling/"
 Change = Callable[[Array], Array]  # of places (m, d) that the kernel sees
 
 
-class AnchoredScaling:
-    """`RobustScaling` of the engine, and its state at the last anchor."""
+class AnchoredScaling(EngineScaling):
+    """Knows the state at the last anchor."""
+
+    prefix = "scaling/"
 
     def __init__(self, features: int, module: Any) -> None:
-        self._engine: Any = module.RobustScaling(features)
+        super().__init__(features, module)
         self._anchors: State | None = None
 
     def apply(self, x: Array) -> Array:  # (n, d) -> (n, d)
@@ -47,17 +49,5 @@ class AnchoredScaling:
         before, self._anchors = self._anchors, self._engine.state()
         return lambda z: np.asarray(self._engine.apply(z if before is None else unscaled(z, before)))
 
-    @property
-    def memory_bytes(self) -> int:
-        return int(self._engine.memory_bytes)
-
-    def state(self) -> State:
-        return {PREFIX + name: value for name, value in self._engine.state().items()}
-
-    def restore(self, state: State) -> None:
-        """ValueError for a state that does not fit; then nothing changes."""
-        own = part_of(state, PREFIX)
-        if own.get("rows") != state["rows"]:
-            raise ValueError(f"state: {PREFIX}rows differs from rows")
-        self._engine.restore(own)
-        self._anchors = self._engine.state() if own["rows"] >= 2 else None
+    def _read(self) -> None:
+        self._anchors = self._engine.state() if self._engine.rows >= 2 else None

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nolana.learners.driver import Array, State, part_of
+from nolana.learners.driver import Array
+from nolana.learners.engine_scaling import EngineScaling
 
-PREFIX = "target_scaling/"
 LARGEST_RESCALING = 100.0  # beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
@@ -21,11 +21,13 @@ class Rescaling(NamedTuple):
     shift: Array
 
 
-class TargetScaling:
-    """`RobustScaling` of the engine for c targets; before the first anchor all predictions are the mean."""
+class TargetScaling(EngineScaling):
+    """c targets; before the first anchor all predictions are the mean."""
+
+    prefix = "target_scaling/"
 
     def __init__(self, targets: int, module: Any) -> None:
-        self._engine: Any = module.RobustScaling(targets)
+        super().__init__(targets, module)
         self.center, self.factor = np.zeros(targets), np.zeros(targets)
 
     def apply(self, y: Array) -> Array:  # (n, c) -> (n, c)
@@ -58,18 +60,3 @@ class TargetScaling:
         g = np.divide(self.factor, factor, out=np.zeros_like(factor), where=factor > 0)
         g = np.where(g <= LARGEST_RESCALING, g, 0.0)
         return Rescaling(g, np.where(g > 0, (center - self.center) * self.factor, 0.0))
-
-    @property
-    def memory_bytes(self) -> int:
-        return int(self._engine.memory_bytes)
-
-    def state(self) -> State:
-        return {PREFIX + name: value for name, value in self._engine.state().items()}
-
-    def restore(self, state: State) -> None:
-        """ValueError for a state that does not fit; then nothing changes."""
-        own = part_of(state, PREFIX)
-        if own.get("rows") != state["rows"]:
-            raise ValueError(f"state: {PREFIX}rows differs from rows")
-        self._engine.restore(own)
-        self._read()

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from nolana.reference.bounds import Count, Numbers, Seed
 from nolana.reference.maps.grids import FRACTION, LARGEST, SCALE, draw
 from nolana.reference.maps.map import Array, Map
-from nolana.reference.state import Field
 
 MOST_SLOTS = 2**31
 
@@ -60,18 +59,6 @@ class CellMap(SparseMap):
     @property
     def side(self) -> int:
         return self.table
-
-    def clear(self) -> None:
-        """The grids stay."""
-
-    def fields(self) -> list[Field]:
-        return []
-
-    def prior(self) -> Array:
-        raise ValueError("cells have no prior matrix")
-
-    def prior_product(self) -> Array:
-        raise ValueError("cells have no prior matrix")
 
     def evaluate(self, x: Array) -> None:
         self.dense = np.append(x.astype(np.float32), np.float32(1)).astype(np.float64)

@@ -34,9 +34,6 @@ class FourierMap(Map):
     def side(self) -> int:
         return 2 * len(self.projections)
 
-    def clear(self) -> None:
-        """The draws stay."""
-
     def fields(self) -> list[Field]:
         return [Field(self, "gamma", low=POSITIVE)]
 

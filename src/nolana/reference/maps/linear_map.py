@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from nolana.reference.bounds import Count
 from nolana.reference.maps.map import Array, Map
-from nolana.reference.state import Field
 
 
 class LinearMap(Map):
@@ -21,18 +20,6 @@ class LinearMap(Map):
     @property
     def side(self) -> int:
         return self.table
-
-    def clear(self) -> None:
-        """Nothing is learned here."""
-
-    def fields(self) -> list[Field]:
-        return []
-
-    def prior(self) -> Array:
-        raise ValueError("sparse rows have no prior matrix")
-
-    def prior_product(self) -> Array:
-        raise ValueError("sparse rows have no prior matrix")
 
     def evaluate(self, x: Array) -> None:
         raise ValueError("this map takes sparse rows")

@@ -61,9 +61,8 @@ class Map(ABC):
     def side(self) -> Size | int:
         """How many features: a size of the state, or a fixed number."""
 
-    @abstractmethod
     def clear(self) -> None:
-        """Forget what was learned."""
+        """Forget what was learned: nothing, unless the map learns."""
 
     @abstractmethod
     def evaluate(self, x: Array) -> None:  # (d,)
@@ -73,17 +72,17 @@ class Map(ABC):
         """The features of a row whose non-zeros have these places."""
         raise ValueError("this map takes dense rows")
 
-    @abstractmethod
     def prior(self) -> Array:
         """P (m, m), the prior covariance of the weights up to a factor."""
+        raise ValueError(f"{type(self).__name__} has no prior matrix")
 
-    @abstractmethod
     def prior_product(self) -> Array:
         """P phi of the row."""
+        raise ValueError(f"{type(self).__name__} has no prior matrix")
 
-    @abstractmethod
     def fields(self) -> list[Field]:
-        """The state."""
+        """The state: empty, unless the map learns."""
+        return []
 
     def restored(self) -> None:
         """The fields have been set."""

@@ -57,12 +57,6 @@ class NeighbourMap(Map):
         rows = Size("recent", self.windows[-1])
         return [Field(self, "recent", (rows, self.width), dtype=np.float32, whole=True, low=-LARGEST, high=LARGEST)]
 
-    def prior(self) -> Array:
-        raise ValueError("neighbours have no prior matrix")
-
-    def prior_product(self) -> Array:
-        raise ValueError("neighbours have no prior matrix")
-
     def evaluate(self, x: Array) -> None:
         sums = np.zeros(self.width)
         np.add.at(sums, self.places, x * self.factors)
