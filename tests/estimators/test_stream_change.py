@@ -255,11 +255,13 @@ def test_one_wild_target(value, row):
     assert r2(x, wild, truth=y) >= r2(x, y) - 0.02
 
 
-@pytest.mark.xfail(strict=True, reason="R2 is -.010 on average over five streams, from -.080 to .029")
 def test_a_linear_target_under_heavy_noise():
-    """500 rows, a tenth of the variance to be explained: not worse than the mean, on average over five streams."""
+    """500 rows, a tenth of the variance to be explained: not worse than the mean, on average over streams.
+
+    One stream says little: R2 is from -.080 to .058, with a deviation of .029. Hence 30 of them: .014 +- .005.
+    """
     found = []
-    for seed in range(5):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(500, 5))
         y = x @ rng.normal(size=5)
