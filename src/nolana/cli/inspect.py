@@ -76,11 +76,9 @@ def _draw(inspection: Inspection, facts: dict[str, Any], plot: Path) -> None:
     if facts["landmarks"] is None:
         _draw_score(inspection, facts, metric, plot)
         return
-    model = inspection.estimator
-    predicted = model.predict(model.landmarks_) if hasattr(model, "predict") else None
     title = f"{facts['file']}: {facts['rows']:,} rows, {facts['landmarks']:,} landmarks, {facts['moves']:,} moves"
     with blame_option("--plot"):
-        pictures.portrait(plot, title, inspection.plane(), predicted, model.counts_, inspection.history, metric)
+        pictures.landmarks(inspection.estimator, plot, title=title, history=inspection.history, metric=metric)
 
 
 def _draw_score(inspection: Inspection, facts: dict[str, Any], metric: str | None, plot: Path) -> None:

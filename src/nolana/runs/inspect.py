@@ -3,9 +3,6 @@
 import os
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nolana.errors import ModelFileError
 from nolana.estimators.stream import StreamModel, memory_of
 from nolana.evaluate import Evaluation, Point
@@ -36,18 +33,6 @@ class Inspection:
     def history(self) -> list[Point]:
         """The score over time; empty where the model was saved without a run."""
         return [] if self.evaluation is None else self.evaluation.history
-
-    def plane(self) -> NDArray[np.float64]:
-        """The landmarks (m, 2) along their two principal axes; standardised first where the model standardises."""
-        places = np.asarray(self.estimator.landmarks_, dtype=np.float64)
-        centred = places - places.mean(axis=0)
-        if getattr(self.estimator, "scale", False):
-            deviation = centred.std(axis=0)
-            centred = centred / np.where(deviation > 0, deviation, 1.0)
-        axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
-        axes *= np.where(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)] < 0, -1.0, 1.0)[:, None]
-        flat = centred @ axes.T
-        return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
 
     def facts(self) -> dict[str, Any]:
         """All that fits in JSON, by name."""
