@@ -8,7 +8,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Many tests start Python: they load the package faster from bytecode, even where somebody has switched it off.
 PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help dev demo test lint soak coverage bench accuracy compare paper sanitize clean
+.PHONY: help dev demo test lint soak coverage bench accuracy compare paper docs sanitize clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -55,6 +55,10 @@ compare: $(VENV)/bench-tools ## the default learners beside other libraries (tak
 paper: $(VENV)/core ## the report in docs/paper, resumed if it was interrupted; set NOLANA_DATA
 	$(ONE_THREAD) $(BIN)/nolana paper all --out docs/paper
 
+docs: $(VENV)/docs-tools ## the documentation as pages in build/docs; warnings are errors
+	$(ONE_THREAD) $(BIN)/python -m sphinx -q -n -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
+
 clean: ## delete everything that the other targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .coverage demo.png src/nolana/_core*.so
 
@@ -75,6 +79,10 @@ $(VENV)/core: $(VENV)/build-tools $(CORE)
 
 $(VENV)/test-tools: $(VENV)/core
 	$(PIP) "nolana[test]"
+	touch $@
+
+$(VENV)/docs-tools: $(VENV)/core
+	$(PIP) "nolana[docs]"
 	touch $@
 
 $(VENV)/dev-tools: $(VENV)/core

@@ -150,7 +150,7 @@ class StreamClassifier(WeightedClassifier, StreamModel):
 
     Attributes
     ----------
-    experts_, drift_, on_drift, relevance_, sizes_, memory_bytes_, n_rows_, classes_
+    ``experts_``, ``drift_``, ``on_drift``, ``relevance_``, ``sizes_``, ``memory_bytes_``, ``n_rows_``, ``classes_``
 
     Examples
     --------

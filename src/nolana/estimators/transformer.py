@@ -127,7 +127,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         return spectrum, inverse_roots(spectrum.values, self._delta * self._learner.mean_diagonal())
 
     def approximation_error(self, X: Any) -> float:
-        """|G - Phi Phi'|_F / |G|_F for the kernel matrix G of these rows; O(n^2) time, O(n) memory at a time."""
+        """``|G - Phi Phi'|_F / |G|_F`` for the kernel matrix G of these rows; O(n^2) time, O(n) memory at a time."""
         phi = self.transform(X)
         x = check_features(self, X, self._largest(), reset=False)
         learner = self._learner
