@@ -8,7 +8,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Many tests start Python: they load the package faster from bytecode, even where somebody has switched it off.
 PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help dev demo test lint soak coverage bench accuracy compare paper docs sanitize clean
+.PHONY: help dev demo test lint soak coverage bench accuracy compare paper docs dist sanitize clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -27,7 +27,7 @@ lint: $(VENV)/test-tools ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-soak: $(VENV)/test-tools ## the long tests
+soak: $(VENV)/soak-tools ## the long tests
 	$(PYTEST) -v -n 2 --dist worksteal -m soak
 
 coverage: $(VENV)/dev-tools ## line coverage of the Python code and of the C++ core
@@ -59,6 +59,9 @@ docs: $(VENV)/docs-tools ## the documentation as pages in build/docs; warnings a
 	$(ONE_THREAD) $(BIN)/python -m sphinx -q -n -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
+dist: $(VENV)/soak-tools ## source distribution and wheel in dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m build --no-isolation --outdir dist
+
 clean: ## delete everything that the other targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .coverage demo.png src/nolana/_core*.so
 
@@ -79,6 +82,10 @@ $(VENV)/core: $(VENV)/build-tools $(CORE)
 
 $(VENV)/test-tools: $(VENV)/core
 	$(PIP) "nolana[test]"
+	touch $@
+
+$(VENV)/soak-tools: $(VENV)/test-tools
+	$(PIP) "nolana[soak]"
 	touch $@
 
 $(VENV)/docs-tools: $(VENV)/core

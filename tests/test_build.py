@@ -135,10 +135,16 @@ def test_an_editable_install_uses_the_source_and_compiles_what_changed(source, t
     assert tried(source / "src") == ["reference", "1"]
 
 
-def test_a_clean_environment_runs_the_demo(source, tmp_path):
+@pytest.mark.parametrize("kind", ["sdist", "wheel"])
+def test_a_clean_environment_runs_the_demo(source, tmp_path, kind):
+    """What `make dist` builds, installed where nothing else is."""
+    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", str(tmp_path / "dist")]
+    built = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False, timeout=900)
+    assert built.returncode == 0, built.stderr
+    (package,) = (tmp_path / "dist").iterdir()
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True, timeout=120)
     binaries = tmp_path / "env" / "bin"
-    subprocess.run([binaries / "python", "-m", "pip", "install", "-q", f"{source}[cli]"], check=True, timeout=900)
+    subprocess.run([binaries / "python", "-m", "pip", "install", "-q", f"{package}[cli]"], check=True, timeout=900)
     picture = tmp_path / "demo.png"
     shown = subprocess.run(
         [binaries / "nolana", "demo", "--out", str(picture)],
@@ -151,6 +157,18 @@ def test_a_clean_environment_runs_the_demo(source, tmp_path):
     assert shown.returncode == 0, shown.stderr
     assert "StreamClassifier()" in shown.stdout
     assert picture.stat().st_size > 10_000
+
+
+def test_the_public_api_is_typed_for_pyright():
+    """mypy checks the same file in `make lint`."""
+    checked = subprocess.run(
+        [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(REPO / "tests/typing/public_api.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_sanitizers_find_nothing():
