@@ -73,8 +73,8 @@ with streams.open("rows.csv", target="label") as stream:
         count: int = block.X.shape[0]
 try:
     data, target = datasets.load("elec2")
-except DataError:
-    pass
+except DataError as missing:
+    print(missing)
 fogd = rivals.at_equal_budget("FOGD", n_landmarks=50, n_features=3)
 citation: str = rivals.catalogue()["FOGD"].citation
 trivial = baselines.MajorityClass()
