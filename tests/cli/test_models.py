@@ -230,9 +230,9 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         ),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "rmse"], 2, "'rmse' is for numbers"),
         (
-            ["learn", "{mail}", "--model", "{folder}/m", "--method", "nolana", "--metrics", "log_loss"],
+            ["learn", "{mail}", "--model", "{folder}/m", "--task", "regression", "--metrics", "log_loss"],
             2,
-            "needs probabilities",
+            "for classes",
         ),
         (
             ["learn", "{mail}", "--model", "{folder}/m", "--task", "clustering"],
@@ -312,6 +312,15 @@ def test_probabilities_of_every_classifier_and_of_no_regressor(mail, tmp_path):
     done = call("predict", mail, "--model", tmp_path / "m", "--proba", folder=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "a StreamRegressor predicts numbers, which have no probabilities; leave out --proba" in done.err
+
+
+def test_log_loss_of_a_learner_whose_loss_makes_no_probabilities(mail, tmp_path):
+    words = (mail, "--method", "nolana", "--metrics", "accuracy,log_loss", "--json")
+    scored = json.loads(call("evaluate", *words, folder=tmp_path).out)["score"]
+    assert 0 < scored["log_loss"] < 0.7
+    done = call("learn", *words, "--each", "--model", tmp_path / "m", folder=tmp_path)
+    assert json.loads(done.out.splitlines()[-1])["summary"]["score"] == scored
+    assert len(done.out.splitlines()) == 2501
 
 
 def test_labels_of_one_value_are_one_class(tmp_path):
