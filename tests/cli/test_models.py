@@ -323,10 +323,10 @@ def test_probabilities_of_every_classifier_and_of_no_regressor(mail, tmp_path):
 
 def test_log_loss_of_a_learner_whose_loss_makes_no_probabilities(mail, tmp_path):
     words = (mail, "--method", "nolana", "--metrics", "accuracy,log_loss", "--json")
-    scored = json.loads(call("evaluate", *words, folder=tmp_path).out)["score"]
+    scored = json.loads(call("evaluate", *words, folder=tmp_path).out)["metrics"]
     assert 0 < scored["log_loss"] < 0.7
     done = call("learn", *words, "--each", "--model", tmp_path / "m", folder=tmp_path)
-    assert json.loads(done.out.splitlines()[-1])["summary"]["score"] == scored
+    assert json.loads(done.out.splitlines()[-1])["summary"]["metrics"] == scored
     assert len(done.out.splitlines()) == 2501
 
 
