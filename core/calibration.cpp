@@ -143,10 +143,14 @@ NOLANA_BINDING(calibration) {
                     weights = nb::cast<Vector>(weight);
                     expect(weights.shape(0) == n, "weight is not (rows,)");
                 }
+                Fresh before = fresh({n, c});  // the logits of each row before it is observed
                 for (std::size_t i = 0; i < n; ++i) {
+                    const double* f = scores.data() + i * c;
+                    for (std::size_t o = 0; o < c; ++o) before.data[i * c + o] = self.logit(f[o]);
                     const double w = weight.is_none() ? 1.0 : weights.data()[i];
-                    if (w > 0) self.observe(scores.data() + i * c, targets.data() + i * c, c, w);
+                    if (w > 0) self.observe(f, targets.data() + i * c, c, w);
                 }
+                return before.array;
             },
             "scores"_a, "targets"_a, "weight"_a = nb::none())
         .def(

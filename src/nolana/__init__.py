@@ -3,12 +3,21 @@
 ``import nolana`` loads NumPy and nothing heavier; everything else comes when it is first used.
 """
 
-from nolana._command import IS_COMMAND  # isort: skip  (it handles Ctrl-C while the rest is loaded)
+import os as _os
+import sys as _sys
 
-import importlib
-from typing import TYPE_CHECKING, Any
+_IS_COMMAND = [_os.path.basename(name) for name in getattr(_sys, "argv", [])[:1]] == ["nolana"]
+if _IS_COMMAND:
+    # From here on Ctrl-C ends the command with code 130 and without a traceback, until nolana.cli.process handles it.
+    # Python has loaded all these modules already: another import would leave more time for a traceback.
+    import _signal  # type: ignore[import-not-found]
 
-if not IS_COMMAND:
+    _signal.signal(_signal.SIGINT, lambda *_: _os._exit(130))
+
+import importlib  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+if not _IS_COMMAND:
     import numpy as _numpy  # noqa: F401
 
 if TYPE_CHECKING:

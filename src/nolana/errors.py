@@ -11,6 +11,7 @@ NolanaError
     └── OtherSourceError    a source is not the one to resume
 ReferenceBackendWarning     the compiled core is missing; NumPy is used
 DivergenceWarning           gradient steps were too long and the model is no longer finite
+SketchWarning               wide sparse rows are learned as sketches; another estimator is more accurate
 StreamWarning               a column of a source is not learned: it grows, or the first block did not have it
 """
 
@@ -25,6 +26,7 @@ __all__ = [
     "NolanaError",
     "OtherSourceError",
     "ReferenceBackendWarning",
+    "SketchWarning",
     "StreamError",
     "StreamWarning",
 ]
@@ -84,6 +86,10 @@ class ReferenceBackendWarning(UserWarning):
 
 class DivergenceWarning(UserWarning):
     """A learner's scores are no longer finite."""
+
+
+class SketchWarning(UserWarning):
+    """Wide sparse rows are learned as sketches; another estimator is more accurate."""
 
 
 class StreamWarning(UserWarning):

@@ -15,9 +15,10 @@ from matplotlib.image import imread
 import nolana
 from commands import call, start, wait, wait_for
 from nolana import modelfile
-from nolana.cli.learner import METHODS, LearnerOptions
+from nolana.cli.learner import METHODS, METRICS, LearnerOptions
 from nolana.cli.summary import drift
 from nolana.methods import LEARNING_METHODS
+from nolana.metrics import NAMES, OF_NUMBERS
 from nolana.options import declared
 from nolana.streams import SourceOptions
 
@@ -166,6 +167,12 @@ def test_the_help_names_every_method():
     assert [method.short_name for method in LEARNING_METHODS] == METHODS.split(", ")
 
 
+def test_the_help_names_every_metric():
+    classes, numbers = METRICS.split("; for regression ")
+    assert numbers.split(", ") == list(OF_NUMBERS)
+    assert classes.split(", ") == [name for name in NAMES if name not in OF_NUMBERS]
+
+
 @pytest.mark.parametrize(
     ("kind", "labels"),
     [("int", [3, 7, 3, 7]), ("bool", [True, False, True, False]), ("text", ["x", "y,z", "x", "y,z"])],
@@ -230,9 +237,9 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         ),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "rmse"], 2, "'rmse' is for numbers"),
         (
-            ["learn", "{mail}", "--model", "{folder}/m", "--method", "nolana", "--metrics", "log_loss"],
+            ["learn", "{mail}", "--model", "{folder}/m", "--method", "nolana", "--metrics", "log_loss,r2"],
             2,
-            "needs probabilities",
+            "'r2' is for numbers",
         ),
         (
             ["learn", "{mail}", "--model", "{folder}/m", "--task", "clustering"],
@@ -312,6 +319,15 @@ def test_probabilities_of_every_classifier_and_of_no_regressor(mail, tmp_path):
     done = call("predict", mail, "--model", tmp_path / "m", "--proba", folder=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "a StreamRegressor predicts numbers, which have no probabilities; leave out --proba" in done.err
+
+
+def test_log_loss_of_a_learner_whose_loss_makes_no_probabilities(mail, tmp_path):
+    words = (mail, "--method", "nolana", "--metrics", "accuracy,log_loss", "--json")
+    scored = json.loads(call("evaluate", *words, folder=tmp_path).out)["metrics"]
+    assert 0 < scored["log_loss"] < 0.7
+    done = call("learn", *words, "--each", "--model", tmp_path / "m", folder=tmp_path)
+    assert json.loads(done.out.splitlines()[-1])["summary"]["metrics"] == scored
+    assert len(done.out.splitlines()) == 2501
 
 
 def test_labels_of_one_value_are_one_class(tmp_path):
@@ -488,6 +504,11 @@ def test_memory_is_flat_over_five_million_rows(tmp_path):
     resident = memory_over(tmp_path, 5_000_000, 10_000, 50_000)
     print(f"resident {resident[0]:,} bytes after 50,000 rows, at most {resident.max():,} after")
     assert resident.max() - resident[0] < 2 << 20
+
+
+@pytest.mark.parametrize("command", ["learn", "predict", "evaluate", "compare", "inspect", "demo"])
+def test_the_help_names_the_values_of_options_in_plain_words(tmp_path, command):
+    assert "list[" not in call(command, "--help", folder=tmp_path).out
 
 
 def test_help_tells_the_exit_codes(tmp_path):

@@ -110,6 +110,44 @@ def test_ctrl_c_while_modules_are_loaded_is_code_130_without_a_traceback(folder,
     assert not (folder / ".new.lock").exists()
 
 
+FIRST = """
+import signal
+import sys
+sys.argv[0] = "nolana"
+def hook(event, arguments):
+    if event == "import" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        print(arguments[0])
+sys.addaudithook(hook)
+import nolana.cli
+"""
+
+
+def test_ctrl_c_is_handled_before_any_other_module_is_loaded(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FIRST], stdout=subprocess.PIPE, check=True, timeout=60, cwd=tmp_path)
+    assert done.stdout.decode().split() == ["nolana.cli", "nolana"]
+
+
+@pytest.mark.soak
+def test_ctrl_c_in_the_first_moments_prints_no_traceback(folder):
+    """The interpreter's own start, before nolana is found, is not in our hands: it ends as every Python script does."""
+    script = folder / "nolana"
+    script.write_text(f"#!{sys.executable}\nfrom nolana.cli import main\nmain()\n")
+    script.chmod(0o755)
+    codes = set()
+    for milliseconds in [*range(0, 301, 10)] * 3:
+        process = subprocess.Popen([script, "inspect", "m"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        text = err.decode()
+        if "KeyboardInterrupt" in text or process.returncode == -signal.SIGINT:
+            assert os.path.dirname(nolana.__file__) not in text  # no file of nolana was running
+        else:
+            assert (process.returncode, text) in {(130, ""), (0, "")}
+            codes.add(process.returncode)
+    assert 130 in codes
+
+
 # Start-up
 
 LOADED = """

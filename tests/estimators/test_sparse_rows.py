@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 import nolana
 from conftest import same_state
 from nolana import NolanaClassifier, NolanaRegressor, StreamClassifier, StreamRegressor, experts
+from nolana.errors import SketchWarning
 from nolana.learners.sketched import sketched
 
 FEATURES = 50_000
@@ -140,6 +142,17 @@ def test_narrow_sparse_rows_are_dense_rows(kind):
     assert np.array_equal(one.learn(x, y), two.learn(x.toarray(), y), equal_nan=True)
     dense_first, sparse_later = (kind(random_state=0).partial_fit(x[:100].toarray(), y[:100]) for _ in range(2))
     assert np.array_equal(dense_first.learn(x[100:].toarray(), y[100:]), sparse_later.learn(x[100:], y[100:]))
+
+
+def test_a_landmark_learner_on_text_recommends_the_default_learner_once():
+    x, y = text(60, 2)
+    with pytest.warns(SketchWarning, match="50,000 features as sketches of 1,024 sums.*for text use StreamClassifier"):
+        model = NolanaClassifier(n_landmarks=5).partial_fit(x[:30], y[:30])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(x[30:], y[30:]).predict(x)
+        NolanaClassifier(n_landmarks=5).partial_fit(x[:30, :500], y[:30])
+        StreamClassifier().partial_fit(x, y)
 
 
 def test_landmarks_of_wide_sparse_rows_are_sketches():

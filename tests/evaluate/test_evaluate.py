@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn import metrics as oracle
 
 from nolana import NolanaClassifier, NolanaRegressor
 from nolana.baselines import LastLabel, MajorityClass, RunningMean
@@ -113,7 +114,7 @@ def delayed_by_hand(learner, x, y, delay, weight=None):
     for t in range(len(x)):
         score = learner.scores(x[t : t + 1])[0]
         # A class that appears later takes its sorted place: the scores of a row belong to the classes of its time.
-        scores.append([*zip(getattr(learner, "classes_", ()), score, strict=True)] if score.ndim else score)
+        scores.append([*zip(learner.classes_, score, strict=True)] if hasattr(learner, "classes_") else score)
         if t >= delay:
             learn(t - delay)
     for t in range(max(0, len(x) - delay), len(x)):
@@ -159,6 +160,9 @@ LATE = {
     "last": LastLabel,
     "mean": RunningMean,
 }
+
+
+CALIBRATED = ("newton", "rival", "no weights", "scaled")  # losses that make no probabilities
 
 
 def task_of(name, stream):
@@ -256,7 +260,7 @@ def through_a_file(state):
     return state
 
 
-@pytest.mark.parametrize("name", ["logistic", "regressor", "last"])
+@pytest.mark.parametrize("name", ["logistic", "regressor", "last", "rival"])
 @given(
     stop=st.integers(0, 150),
     size=st.integers(1, 60),
@@ -266,6 +270,7 @@ def through_a_file(state):
 @settings(max_examples=15)
 def test_a_run_goes_on_where_it_stopped(name, stop, size, window, delay, stream):
     x, y, names = task_of(name, stream)
+    names = [*names, "log_loss"] if name in CALIBRATED else names
     all_blocks = [b for part in ((x[:stop], y[:stop]), (x[stop:], y[stop:])) for b in blocks(*part, size)]
     first = -(-stop // size)  # blocks before the stop
     options = {"metrics": names, "window": window, "delay": delay}
@@ -388,8 +393,8 @@ def test_what_cannot_be_evaluated_is_said(stream):
         progressive(Echo(), [(x, y)], delay=-1)
     with pytest.raises(ValueError, match="a block has no y"):
         progressive(NolanaClassifier(), [(x, None)])
-    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but NolanaClassifier has none"):
-        progressive(NolanaClassifier(), [(x, y)], metrics=["log_loss"])
+    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but Echo has none; add the method"):
+        progressive(Echo(), [(x[:5], np.array(list("aabba")))], metrics=["log_loss"])
 
     class Nameless:
         def learn(self, x, _y):
@@ -410,6 +415,119 @@ def test_probabilities_of_scores_are_those_of_the_estimator(stream):
     p = twin.predict_proba(x[300:301])[0, np.flatnonzero(twin.classes_ == y[300])[0]]
     assert result.metrics["log_loss"] == pytest.approx(-np.log(p), rel=1e-12)
     assert not hasattr(NolanaClassifier(), "probabilities")
+
+
+def losses_by_hand(learner, x, y, delay, weight=None):
+    """-log of the probability that predict_proba had for the label when the row arrived."""
+    p = np.zeros(len(x))
+
+    def learn(t):
+        own = {} if weight is None else {"sample_weight": weight[t : t + 1]}
+        learner.learn(x[t : t + 1], y[t : t + 1], **own)
+
+    for t in range(len(x)):
+        if learner.__sklearn_is_fitted__():
+            now = dict(zip(learner.classes_.tolist(), learner.predict_proba(x[t : t + 1])[0], strict=True))
+            p[t] = now.get(y[t], 0.0)
+        if t >= delay:
+            learn(t - delay)
+    return -np.log(np.maximum(p, np.finfo(float).eps))
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+@pytest.mark.parametrize("delay", [0, 1, 30])
+def test_log_loss_of_calibrated_classifiers_is_of_the_probability_before_the_row(name, delay, stream):
+    x, y, _ = task_of(name, stream)
+    expected = losses_by_hand(LATE[name](), x, y, delay)
+    for size in (1, 40, 150):
+        result = progressive(LATE[name](), blocks(x, y, size), metrics=["accuracy", "log_loss"], delay=delay)
+        assert result.metrics["log_loss"] == pytest.approx(np.mean(expected), rel=1e-9)
+        alone = progressive(LATE[name](), blocks(x, y, size), metrics=["accuracy"], delay=delay)
+        assert result.metrics["accuracy"] == alone.metrics["accuracy"]
+
+
+def test_log_loss_of_weighted_rows_and_of_frames(stream):
+    x, y, _ = task_of("newton", stream)
+    weight = np.random.default_rng(0).uniform(0, 2, len(x)) * (np.arange(len(x)) % 4 > 0)
+    expected = losses_by_hand(LATE["newton"](), x, y, 0, weight)
+    result = progressive(LATE["newton"](), [(x, y, weight)], metrics=["log_loss"])
+    assert result.metrics["log_loss"] == pytest.approx(np.average(expected, weights=weight), rel=1e-9)
+    expected = losses_by_hand(LATE["newton"](), x, y, 9)
+    frames = [(pandas.DataFrame(x[i : i + 20]), y[i : i + 20]) for i in range(0, 150, 20)]
+    result = progressive(LATE["newton"](), frames, metrics=["log_loss"], delay=9)
+    assert result.metrics["log_loss"] == pytest.approx(np.mean(expected), rel=1e-9)
+    with pytest.raises(ValueError, match="RBPClassifier defines no weights"):
+        progressive(LATE["no weights"](), [(x, y, weight)], metrics=["log_loss"])
+
+
+def test_learn_proba_returns_what_learn_and_predict_proba_return(stream):
+    x, y, _ = task_of("newton", stream)
+    for loss in ("squared_hinge", "logistic"):
+        model, twin = (NolanaClassifier(n_landmarks=15, loss=loss).partial_fit(x[:50], y[:50]) for _ in range(2))
+        before = twin.predict_proba(x[50:51])
+        scores, probabilities = model.learn_proba(x[50:], y[50:])
+        assert np.array_equal(scores, twin.learn(x[50:], y[50:]))
+        assert np.allclose(probabilities[:1], before, rtol=1e-12)
+        assert np.allclose(probabilities.sum(axis=1), 1)
+        now, certain = model.scores_proba(x)
+        assert np.array_equal(now, twin.scores(x))
+        assert np.array_equal(certain, twin.predict_proba(x))
+
+
+# Several targets
+
+
+def two_targets(stream):
+    x, _ = stream
+    return x, np.column_stack([x[:, 0] * x[:, 1], 100 + 30 * x[:, 2]])
+
+
+@pytest.mark.parametrize("delay", [0, 20])
+def test_metrics_of_several_targets_are_the_means_of_scikit_learn(stream, delay):
+    x, y = two_targets(stream)
+    names = ["rmse", "mae", "r2"]
+    hand = NolanaRegressor(n_landmarks=30)
+    scores = hand.learn(x, y) if delay == 0 else np.stack(np.broadcast_arrays(*delayed_by_hand(hand, x, y, delay)))
+    expected = {
+        "rmse": oracle.root_mean_squared_error(y, scores),
+        "mae": oracle.mean_absolute_error(y, scores),
+        "r2": oracle.r2_score(y, scores),
+    }
+    results = [
+        progressive(NolanaRegressor(n_landmarks=30), blocks(x, y, size), metrics=names, delay=delay).metrics
+        for size in (1, 50, 600)
+    ]
+    assert results[0] == results[1] == results[2]
+    assert results[0] == pytest.approx(expected, rel=1e-9)
+    weight = np.random.default_rng(0).uniform(0, 2, len(x))
+    weighted = progressive(NolanaRegressor(n_landmarks=30), [(x, y, weight)], metrics=names).metrics
+    scores = NolanaRegressor(n_landmarks=30).learn(x, y, sample_weight=weight)
+    assert weighted["r2"] == pytest.approx(oracle.r2_score(y, scores, sample_weight=weight), rel=1e-9)
+    assert weighted["mae"] == pytest.approx(oracle.mean_absolute_error(y, scores, sample_weight=weight), rel=1e-9)
+
+
+@pytest.mark.parametrize("delay", [0, 20])
+def test_a_run_of_several_targets_resumes(stream, delay):
+    x, y = two_targets(stream)
+    options = {"metrics": ["rmse", "mae", "r2"], "window": 70, "delay": delay}
+    whole = progressive(NolanaRegressor(n_landmarks=15), blocks(x, y, 50), **options)
+    learner, begun, resumed = NolanaRegressor(n_landmarks=15), Evaluation(**options), Evaluation(**options)
+    with pytest.raises(StopIteration):
+        begun.run(learner, blocks(x, y, 50), lambda progress: next(iter(range(progress.rows < 300 - delay))))
+    resumed.restore(through_a_file(begun.state()))
+    result = resumed.run(learner, blocks(x[300:], y[300:], 50))
+    assert (result.metrics, repr(result.history)) == (whole.metrics, repr(whole.history))
+
+
+def test_scores_of_another_shape_than_the_targets_are_refused(stream):
+    x, y = two_targets(stream)
+
+    class One:
+        def learn(self, x, _y):
+            return np.zeros(len(x))
+
+    with pytest.raises(ValueError, match=r"scores of shape \(600,\) for targets of shape \(600, 2\)"):
+        progressive(One(), [(x, y)])
 
 
 @pytest.mark.parametrize("name", ["newton", "regressor", "no weights"])

@@ -68,3 +68,34 @@ def test_text_of_another_encoding_is_refused():
         streams.read(io.BytesIO("a,y\n1,2\n".encode("utf-16") + b"x"))
     with pytest.raises(StreamError, match="the text is not ascii"):
         streams.read(io.BytesIO("a,y\n1,é\n".encode()), encoding="ascii")
+
+
+SEMICOLONS = "a;b;y\n1,5;2,5;k\n2.5;1,5;j\n1,5;x;k\n1,5;3,5;k;4,5\n-,5;1e3;j\n"
+COMMAS = 'a,b,y\n"1,5",2,k\n"2.5",3,j\n"1,5",x,k\n"1,5","3,5",k,"4,5"\n"-,5",1000,j\n'
+
+
+@pytest.mark.parametrize(("text", "options"), [(SEMICOLONS, {}), (COMMAS, {"delimiter": ","})])
+def test_invalid_rows_with_decimal_commas_are_quarantined_as_the_source_has_them(text, options, tmp_path):
+    aside = tmp_path / "aside"
+    X, y = streams.read(io.BytesIO(text.encode()), decimal=",", on_bad_row=f"quarantine={aside}", **options)
+    assert X.tolist()[1:] == [[-0.5, 1000.0]]
+    assert y.tolist() == ["k", "j"]
+    records = [json.loads(line) for line in aside.read_text().splitlines()]
+    assert [record["text"] for record in records] == text.splitlines()[2:5]
+    assert "2.5" in records[0]["message"]
+
+
+def test_a_comma_after_a_quoted_field_is_no_decimal_comma():
+    for text, rows in ((b'y,a\n"1,5",2\n"2,5",5\n', [[2.0], [5.0]]), (b'y,a\n"k",.5\n"j",5\n', [[0.5], [5.0]])):
+        X, _ = streams.read(io.BytesIO(text), decimal=",", delimiter=",", target="y")
+        assert X.tolist() == rows
+
+
+def test_texts_with_points_and_commas_are_those_of_the_source():
+    for text in (b"a;y\n1,5;2.5\n2;1.5\n", b"a;y\n1,5;2,5\n2;1,5\n"):
+        _, y = streams.read(io.BytesIO(text), decimal=",", labels="text")
+        assert y.tolist() == [line.split(";")[1] for line in text.decode().splitlines()[1:]]
+    X, y = streams.read(io.BytesIO(b"a;y\n1,5;2,5\n2;1,5\n"), decimal=",")
+    assert (X.tolist(), y.tolist()) == ([[1.5], [2.0]], [2.5, 1.5])
+    with pytest.raises(StreamError, match=r"label '2\.5' is a number with a decimal point; decimal=\"\.\" reads it"):
+        streams.read(io.BytesIO(b"a;y\n1,5;2.5\n2;1.5\n"), decimal=",", growing="leave_out")

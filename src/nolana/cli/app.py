@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import nolana
+from nolana.cli.learner import METRICS
 from nolana.cli.models import READ, models
 from nolana.cli.options import Group, with_groups, words_of_command_line
 from nolana.cli.process import INTERRUPTED, discard_output, output_error
@@ -16,9 +17,9 @@ from nolana.errors import ModelFileError, NolanaError, StreamError
 from nolana.streams import SourceOptions
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 invalid data, an invalid model file, or a file that cannot be written; 2 an invalid command "
-    "line; 129, 130 and 143 interrupted by SIGHUP, Ctrl-C and SIGTERM, the model is saved; 141 the output pipe was "
-    "closed."
+    "Exit codes: 0 done; 1 invalid data, an invalid or locked model file, or a file that cannot be written; 2 an "
+    "invalid command line; 129, 130 and 143 interrupted by SIGHUP, Ctrl-C and SIGTERM, the model is saved; 141 the "
+    "output pipe was closed."
 )
 COMPARE_OPTIONS = ("target", "ignore", "keep_column", "categories", "missing", "encoding", "decimal", "comment")
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
@@ -103,11 +104,11 @@ def options(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("demo.png"),
-    landmarks: Annotated[int, typer.Option(min=1, max=1797, help="Landmarks of each NOLANA.")] = 100,
+    landmarks: Annotated[int, typer.Option(min=1, max=1797, help="Number of landmarks of each NOLANA.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the rows and of their order.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Watch four learners on a stream that changes half-way and on handwritten digits."""
+    """Compare four learners on a stream that changes half-way and on handwritten digits."""
     from nolana.cli.demo import execute
 
     execute(out, landmarks=landmarks, seed=seed, as_json=json)
@@ -121,27 +122,32 @@ def compare(
     task: Annotated[
         str | None, typer.Option(help="classification or regression. Default: inferred from the labels.")
     ] = None,
-    methods: Annotated[str | None, typer.Option(help="Names separated by commas, or all.")] = None,
-    landmarks: Annotated[int, typer.Option(min=1, help="The budget: the memory that NOLANA needs for so many.")] = 100,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Names separated by commas, such as stream,NOLANA,FOGD, or all."),
+    ] = None,
+    landmarks: Annotated[
+        int, typer.Option(min=1, help="Each method gets the memory that NOLANA needs for this many.")
+    ] = 100,
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Memory of the method stream, such as 2MB. Default: the bytes of NOLANA."),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="accuracy, f1, auc, rmse, ...: see docs/command.md. Default: accuracy or rmse."),
+        typer.Option(metavar="NAME", help=f"The metric: {METRICS}. Default: accuracy, or rmse."),
     ] = None,
-    shuffles: Annotated[int, typer.Option(min=1, help="Passes, each over the rows in another order.")] = 5,
+    shuffles: Annotated[int, typer.Option(min=1, help="Number of passes, each over the rows in another order.")] = 5,
     in_order: Annotated[bool, typer.Option("--in-order", help="One pass in the order of the file.")] = False,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Choose parameters by cross-validation on the first rows.")
+        bool, typer.Option("--tune", help="Tune the parameters by cross-validation on the first rows.")
     ] = False,
-    scale: Annotated[bool, typer.Option(help="Standardise the features by the rows so far.")] = True,
+    scale: Annotated[bool, typer.Option(help="Standardise the features of a file by the rows so far.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
     out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("compare.png"),
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Compare methods on your own data, at equal budget, each row predicted before it is learned."""
+    """Compare methods on your own data with equal memory: each row is predicted before it is learned."""
     from nolana.cli.compare import execute
 
     execute(
@@ -164,7 +170,7 @@ def compare(
 
 @data.callback(invoke_without_command=True)
 def data_sets(context: typer.Context) -> None:
-    """The data sets of the paper, and some that drift: list, find and download them."""
+    """List, find and download data sets: those of the paper, and three that drift."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -186,7 +192,7 @@ def where_data(
     directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
     json: Json = False,
 ) -> None:
-    """Print the paths of a data set; if it is missing, the error says where to get it."""
+    """Print the paths of the files of a data set."""
     from nolana.cli.data import show_place
 
     show_place(name, directory, as_json=json)
@@ -196,7 +202,7 @@ def where_data(
 def get_data(
     name: Name,
     directory: Annotated[
-        Path | None, typer.Option("--data", help="Where to put it. Default: your data directory.")
+        Path | None, typer.Option("--data", help="Directory to save it in. Default: your data directory.")
     ] = None,
     url: Annotated[str | None, typer.Option(help="A mirror of the LIBSVM collection.")] = None,
     json: Json = False,
@@ -209,7 +215,7 @@ def get_data(
 
 @app.command()
 def paper(
-    experiment: Annotated[str, typer.Argument(help="all, or the name of one table or figure.")] = "all",
+    experiment: Annotated[str, typer.Argument(help="The name of one table or figure, or all.")] = "all",
     directory: Annotated[Path | None, typer.Option("--data", help="A directory to search for data first.")] = None,
     out: Annotated[Path, typer.Option(help="Directory for report.html and the CSV files.")] = Path("paper"),
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and two shuffles: minutes, not hours.")] = False,

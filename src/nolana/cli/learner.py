@@ -9,9 +9,10 @@ from nolana.options import Options, at_least, option
 if TYPE_CHECKING:
     from nolana.runs import Recipe
 
-__all__ = ["METHODS", "LearnerOptions"]
+__all__ = ["METHODS", "METRICS", "LearnerOptions"]
 
 # Written here because help texts are printed before anything heavy is loaded.
+METRICS = "accuracy, auc, balanced_accuracy, f1, log_loss, precision, recall; for regression mae, r2, rmse"
 METHODS = (
     "stream, nolana, PA, NOGD, FOGD, DualSGD, RRF, KernelOGD, RBP, Forgetron, Projectron, ProjectronPlusPlus, BPA, "
     "BOGD, BSGD, DoublySGD"
@@ -76,7 +77,7 @@ class LearnerOptions(Options):
         choices=("classification", "regression"),
     )
     method: str | None = option(
-        help=f"What learns: {METHODS}. stream has nothing to tune; nolana is the landmark learner with the options "
+        help=f"The method: {METHODS}. stream has nothing to tune; nolana is the landmark learner, with the options "
         "below; the others are methods of the literature. Default: stream.",
         check=check_method,
         metavar="NAME",
@@ -87,22 +88,21 @@ class LearnerOptions(Options):
         metavar="SIZE",
     )
     n_landmarks: int | None = option(
-        help="Number of landmarks (nolana, NOGD). Default: 100.", flag="--landmarks", check=at_least(1), kind=int
+        help="nolana and NOGD: number of landmarks. Default: 100.", flag="--landmarks", check=at_least(1), kind=int
     )
-    gamma: Any = option(help="Width of the kernel (not stream): a number, or median for nolana.", parse=value)
+    gamma: Any = option(help="Not stream: width of the kernel, a number; for nolana also median.", parse=value)
     threshold: Any = option(
-        help="Squared distance from which a row moves a landmark (nolana): a number, or median. Default: median.",
+        help="nolana: squared distance from which a row moves a landmark, a number or median. Default: median.",
         parse=value,
     )
     landmarks: str | None = option(
-        help="How landmarks follow the rows (nolana): kmeans, weighted, expiring, window or fixed. Default: kmeans.",
+        help="nolana: how landmarks follow the rows: kmeans, weighted, expiring, window or fixed. Default: kmeans.",
         flag="--landmark-policy",
     )
-    optimizer: str | None = option(help="newton or sgd (nolana). Default: newton.")
+    optimizer: str | None = option(help="nolana: newton or sgd. Default: newton.")
     loss: str | None = option(
-        help="hinge, squared_hinge or logistic; squared, huber or epsilon_insensitive "
-        "for regression (not stream). Default of nolana: squared_hinge for newton, hinge for sgd, squared for "
-        "regression."
+        help="Not stream: hinge, squared_hinge or logistic; for regression squared, huber or epsilon_insensitive. "
+        "Default of nolana: squared_hinge with newton, hinge with sgd, squared for regression."
     )
     scale: bool | None = option(
         help="Scale the features online (stream always does). Default: --scale.", kind=bool, flag="--scale/--no-scale"
@@ -111,7 +111,7 @@ class LearnerOptions(Options):
         help="Seed of all random numbers. Default: 0.", flag="--seed", check=at_least(0), kind=int
     )
     settings: Any = option(
-        help="Any other parameter of the estimator; may be repeated.",
+        help="Any other parameter of the estimator. The option may be repeated.",
         flag="--set",
         metavar="NAME=VALUE",
         kind=list[str],

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from nolana._sklearn import use_stand_ins
-from nolana.cli.learner import LearnerOptions
+from nolana.cli.learner import METRICS, LearnerOptions
 from nolana.cli.options import Group, blame_option, with_groups
 from nolana.streams import SourceOptions
 from nolana.streams.compression import COMPRESSIONS
@@ -29,8 +29,11 @@ SOURCE_HELP = (
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help=SOURCE_HELP)]
 Options = Annotated[SourceOptions, Group(READ)]
 Learner = Annotated[LearnerOptions, Group("What learns")]
-Metrics = Annotated[str | None, typer.Option(help="Names separated by commas, such as accuracy,auc.")]
-Window = Annotated[int | None, typer.Option(min=1, help="Rows of the recent score. Default: 1000.")]
+Metrics = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,...", help=f"Metrics, separated by commas: {METRICS}. Default: accuracy, or rmse."),
+]
+Window = Annotated[int | None, typer.Option(min=1, help="Number of rows of the recent score. Default: 1000.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -42,25 +45,29 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 @with_groups
 def learn(
     source: Source,
-    model: Annotated[Path, typer.Option(help="The model file: created, or resumed where it exists.")],
+    model: Annotated[Path, typer.Option(help="The model file. It is created; if it exists, the run is resumed.")],
     options: Options,
     learner: Learner,
     checkpoint_every: Annotated[
-        str, typer.Option(metavar="ROWS|TIME", help="Save the model after so many rows, or 30s, 5m, 1h.")
+        str,
+        typer.Option(
+            metavar="ROWS|TIME",
+            help="Save the model after this number of rows, such as 10000, or this time, such as 30s, 5m or 1h.",
+        ),
     ] = "30s",
     fresh: Annotated[bool, typer.Option("--fresh", help="Start a new model even if the file exists.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Learn a finished source once more.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Learn all rows of a source that was learned before.")] = False,
     leave_rest: Annotated[
-        bool, typer.Option("--leave-rest", help="Leave the rest of an unfinished source for another source.")
+        bool, typer.Option("--leave-rest", help="Learn this source although the previous one is unfinished.")
     ] = False,
     each: Annotated[
-        bool, typer.Option("--each", help="Print the prediction of each row, made before it is learned.")
+        bool, typer.Option("--each", help="Print a line for each row, with its prediction from before it is learned.")
     ] = False,
     metrics: Metrics = None,
     window: Window = None,
     json: Json = False,
 ) -> None:
-    """Learn a source into a model file; the same command resumes a run that was stopped."""
+    """Learn a source into a model file; the same command resumes a run that was interrupted."""
     from nolana.cli.learn import execute
     from nolana.runs import Scoring
 
@@ -90,11 +97,13 @@ def predict(
         SourceOptions,
         Group(READ, PREDICT_OPTIONS),
     ],
-    out: Annotated[Path | None, typer.Option(help="A file, written as a whole at the end. Default: stdout.")] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes too.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Output file, written when all rows are predicted. Default: stdout.")
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Print the probabilities of the classes too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
-    """Predict the rows of a source; columns are matched by name, and labels are not needed."""
+    """Predict the rows of a source. Columns are matched by name; labels are not needed."""
     use_stand_ins()  # before the estimators are loaded
     from nolana.cli.predict import execute
 
@@ -109,11 +118,13 @@ def evaluate(
     learner: Learner,
     metrics: Metrics = None,
     window: Window = None,
-    delay: Annotated[int, typer.Option(min=0, help="Rows until the label of a row comes.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="A picture of the score over time: .png, .svg or .pdf.")] = None,
+    delay: Annotated[int, typer.Option(min=0, help="Number of rows after which the label of a row arrives.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="File of a picture of the score over time: .png, .svg or .pdf.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Score a learner on a source, each row predicted before it is learned; no model is saved."""
+    """Score a learner on a source: each row is predicted before it is learned. No model is saved."""
     from nolana.cli.evaluate import execute
     from nolana.runs import Scoring
 
@@ -125,7 +136,9 @@ def evaluate(
 @models.command()
 def inspect(
     model: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")],
-    plot: Annotated[Path | None, typer.Option(help="A picture of score and landmarks: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File of a picture of the score and the landmarks: .png, .svg or .pdf.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print the contents of a model file: method, rows, classes, memory, experts, drift alarms, scores."""

@@ -75,8 +75,9 @@ def _flag(name: str, option: Option) -> str:
 
 def _parameter(name: str, option: Option, panel: str) -> inspect.Parameter:
     text = f"{option.help} {option.listed}".strip()
-    info = typer.Option(_flag(name, option), help=text, metavar=option.metavar, rich_help_panel=panel)
     repeatable = option.kind is bool or get_origin(option.kind) is not None
+    metavar = option.metavar or (None if repeatable else "INTEGER" if option.kind is int else "TEXT")
+    info = typer.Option(_flag(name, option), help=text, metavar=metavar, rich_help_panel=panel)
     kind: Any = option.kind if repeatable else list[option.kind]  # type: ignore[name-defined]
     annotation: Any = Annotated[kind | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -236,6 +236,21 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         return copy.deepcopy(self)
 
 
+def alternate_rows(
+    X: NDArray[Any], late_X: NDArray[Any], late_y: Any, sample_weight: Any
+) -> tuple[NDArray[Any], NDArray[Any], Array]:
+    """Rows, labels and weights for `learn`: a row of `X` of weight 0, then a row of `late_X`, and so on.
+
+    A row of weight 0 is scored and changes nothing, whatever its label is.
+    """
+    if X.shape != late_X.shape:
+        raise ValueError(f"X and late_X must be equally large; got {X.shape} and {late_X.shape}")
+    rows = np.stack([X, late_X], axis=1).reshape(-1, X.shape[1])
+    weights = np.zeros((len(X), 2))
+    weights[:, 1] = 1.0 if sample_weight is None else sample_weight
+    return rows, np.repeat(late_y, 2, axis=0), weights.ravel()
+
+
 class OnlinePredictor(OnlineEstimator):
     """An estimator with a target."""
 
@@ -248,13 +263,7 @@ class OnlinePredictor(OnlineEstimator):
 
         For labels that come late: ``scores`` and ``learn`` by turns, in one call and at the speed of a block.
         """
-        if X.shape != late_X.shape:
-            raise ValueError(f"X and late_X must be equally large; got {X.shape} and {late_X.shape}")
-        # A row of weight 0 is scored and changes nothing, whatever label stands beside it.
-        rows = np.stack([X, late_X], axis=1).reshape(-1, X.shape[1])
-        weights = np.zeros((len(X), 2))
-        weights[:, 1] = 1.0 if sample_weight is None else sample_weight
-        return self._learn_weighted(rows, np.repeat(late_y, 2, axis=0), weights.ravel())[::2]
+        return self._learn_weighted(*alternate_rows(X, late_X, late_y, sample_weight))[::2]
 
     def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """`learn` with weights, also where a method defines none but 0 and 1."""

@@ -21,6 +21,12 @@ def softmax(scores: Array) -> Array:  # (n, c) -> (n, c)
     return np.where(total > 0, odds / np.where(total > 0, total, 1.0), 0.0)
 
 
+def log_odds_of(logits: Array) -> Array:  # (n, c) -> (n, c)
+    """Log-odds whose softmax are probabilities; 0 where the score was NaN. One output f stands for -f and f."""
+    known = np.where(np.isnan(logits), 0.0, logits)
+    return known / 2 if logits.shape[1] == 1 else known
+
+
 class OnlineCalibration:
     """`nolana.reference.Calibration` of the engine in use; a copy has its own."""
 
@@ -30,8 +36,7 @@ class OnlineCalibration:
 
     def log_odds(self, scores: Array) -> Array:  # (n, c) -> (n, c)
         """Scores whose softmax are probabilities; one output f stands for the columns -f and f."""
-        calibrated: Array = self._part.logits(np.ascontiguousarray(np.clip(scores, -1e300, 1e300)))
-        return calibrated / 2 if scores.shape[1] == 1 else calibrated
+        return log_odds_of(self._part.logits(np.ascontiguousarray(np.clip(scores, -1e300, 1e300))))
 
     def record(self) -> dict[str, Tree]:
         """Plain data."""

@@ -103,13 +103,13 @@ class WeightedClassifier(OnlineClassifier):
 
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
-    ) -> Array:
+    ) -> tuple[Array, Array]:
         class_weight_of(self.class_weight)  # refused before anything changes
         return super()._learn_checked(x, labels, announced, weights)
 
     def _learn_block(
         self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
-    ) -> Array:
+    ) -> tuple[Array, Array]:
         if self.class_weight is not None:
             counts = self.__dict__.setdefault("_class_counts", ClassCounts())
             weights = (*weights, counts.weights(self.class_weight, distinct, codes, *weights))

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from nolana._sklearn import ClassifierMixin, available_if, check_is_fitted
 from nolana.errors import ModelFileError
-from nolana.estimators.base import OnlinePredictor
-from nolana.estimators.calibration import OnlineCalibration, softmax
+from nolana.estimators.base import OnlinePredictor, alternate_rows
+from nolana.estimators.calibration import OnlineCalibration, log_odds_of, softmax
 from nolana.estimators.edge import (
     blocks_for,
     check_any_weight,
@@ -59,14 +59,32 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 self._after_learning()
                 return scores
         with self._all_or_nothing() as first:
-            return self._learn_many(X, y, classes, sample_weight, first)
+            return self._learn_many(X, y, classes, sample_weight, first)[0]
+
+    def learn_proba(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
+        """`learn` that also returns the probabilities (n, classes) of each row before it was learned.
+
+        0 where a class was not yet known at that row.
+        """
+        with self._all_or_nothing() as first:
+            scores, log_odds = self._learn_many(X, y, classes, sample_weight, first)
+        return scores, self._probabilities(scores, log_odds)
+
+    def learn_late_proba(
+        self, X: NDArray[Any], late_X: NDArray[Any], late_y: Any, sample_weight: Any = None
+    ) -> tuple[Array, Array]:
+        """`learn_late` that also returns the probabilities (n, classes) of each row of `X`."""
+        with self._all_or_nothing() as first:
+            rows, labels, weights = alternate_rows(X, late_X, late_y, sample_weight)
+            scores, log_odds = self._learn_many(rows, labels, None, weights, first)
+        return scores[::2], self._probabilities(scores, log_odds)[::2]
 
     def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
         with self._all_or_nothing() as first:
-            return self._learn_many(X, y, None, sample_weight, first)
+            return self._learn_many(X, y, None, sample_weight, first)[0]
 
-    def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Array:
-        """The general path: everything is checked, then everything is learned."""
+    def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> tuple[Array, Array]:
+        """The general path: everything is checked, then everything is learned; returns scores and log-odds."""
         known = Labels() if first else self._labels
         x = check_features(self, X, self._largest(), reset=first)
         announced = None
@@ -111,8 +129,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
-    ) -> Array:
-        """Checked rows; all that can be refused now is more classes than the learner can have."""
+    ) -> tuple[Array, Array]:
+        """Learn checked rows; returns scores and log-odds. Only more classes than the learner can have are refused."""
         learner, known = self._learner, self._labels
         distinct, codes = np.unique(labels, return_inverse=True)
         with learner.lock:
@@ -123,24 +141,27 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 known.announce(announced)
             known.announce(distinct)
             self._publish()
-        parts = []
+        parts, odds = [], []
         for rows, part in blocks_for(learner, x):
             weight = None if weights is None else weights[rows]
             with learner.lock:
-                scores = self._learn_block(part, distinct.tolist(), codes[rows], weight)
+                scores, log_odds = self._learn_block(part, distinct.tolist(), codes[rows], weight)
                 parts.append((self.classes_, scores))
-        return aligned(parts, np.nan)[1]
+                odds.append((self.classes_, log_odds))
+        return aligned(parts, np.nan)[1], aligned(odds, np.nan)[1]
 
     def _learn_block(
         self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
-    ) -> Array:
+    ) -> tuple[Array, Array]:
         """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
 
-        weights: (n,) each, arguments of the learner; a row that has a weight of 0 is not learned.
+        weights: (n,) each, arguments of the learner; a row that has a weight of 0 is not learned. Returns scores and
+        calibrated log-odds (n, classes), which are the scores themselves where these are log-odds.
         """
         learner, known = self._learner, self._labels
         assert known.classes is not None
         out = np.empty((len(x), len(known.classes)))
+        log_odds = out if self._calibration is None else np.empty_like(out)
         taught = codes
         for weight in weights:
             taught = taught if weight is None else np.where(weight > 0, taught, -1)
@@ -161,12 +182,14 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             own = [None if weight is None else weight[rows] for weight in weights]
             targets = known.targets(positions)
             f = learner.learn(x[rows], targets, *own)
-            if self._calibration is not None:
-                self._calibration.observe(f, targets, own[0])
             out[rows] = known.by_column(f, np.nan)
+            if self._calibration is not None:
+                before = self._calibration.observe(f, targets, own[0])
+                log_odds[rows] = known.by_column(log_odds_of(before), np.nan)
             if start in new_at:
-                out[start, known.column[new_at[start]]] = np.nan
-        return out
+                column = known.column[new_at[start]]
+                out[start, column] = log_odds[start, column] = np.nan
+        return out, log_odds
 
     def _publish(self) -> None:
         """What the fast path and the user read, made anew when a class becomes known."""
@@ -224,6 +247,11 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), np.nan)
         return self._column_scores(X, np.nan)[1]
 
+    def scores_proba(self, X: Any) -> tuple[Array, Array]:
+        """`scores`, and the probabilities (n, classes) of these rows now; 0 for classes not known."""
+        scores = self.scores(X)
+        return scores, self.predict_proba(X) if self.__sklearn_is_fitted__() else np.zeros(scores.shape)
+
     def decision_function(self, X: Any) -> Array:
         """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
         _, scores = self._column_scores(X)
@@ -255,10 +283,13 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: undecided
 
         def read(f: Array) -> tuple[NDArray[Any], Array]:
-            log_odds = self._labels.by_column(calibration.log_odds(f), -np.inf)
-            return self.classes_, np.where(np.isnan(log_odds), 0.0, log_odds)
+            return self.classes_, self._labels.by_column(calibration.log_odds(f), -np.inf)
 
         return softmax(aligned(self._read_blocks(X, read), -np.inf)[1])
+
+    def _probabilities(self, scores: Array, log_odds: Array) -> Array:  # each (n, classes)
+        """Of what `_learn_many` returns."""
+        return np.asarray(self.probabilities(scores)) if self._calibration is None else softmax(log_odds)
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of ``predict_proba``."""

@@ -13,6 +13,9 @@ class NolanaClassifier(WeightedClassifier, NolanaModel):
     f_o(x) = sum_i alpha_oi k(x, u_i) over m landmarks u_i, learned row by row; two classes share one output,
     more have one each over the same landmarks.
 
+    Sparse rows of more than 1,024 features are learned as sketches of 1,024 sums. m landmarks cannot represent the many
+    rare features of text: use `StreamClassifier` for text.
+
     Parameters
     ----------
     n_landmarks : m; memory is about 8 (m d + m (m + 1)) bytes for ``newton``.

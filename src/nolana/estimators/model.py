@@ -1,11 +1,13 @@
 """What the three estimators of the paper share: landmarks to read, and parameters."""
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana import reference
+from nolana.errors import SketchWarning
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.parameters import initial_of, kernel_of, spec_of, width_of
 from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
@@ -133,3 +135,14 @@ class NolanaModel(LandmarkEstimator):
 
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
         return spec_of(self, n_features, self._task)
+
+    def _make_learner_for(self, x: Any, outputs: int) -> Any:
+        learner = super()._make_learner_for(x, outputs)
+        if isinstance(learner, SketchedLearner):
+            warnings.warn(
+                f"{type(self).__name__} learns sparse rows of {x.shape[1]:,} features as sketches of {SKETCH:,} sums, "
+                "and is less accurate on text than a linear model; for text use StreamClassifier or StreamRegressor",
+                SketchWarning,
+                stacklevel=2,
+            )
+        return learner

@@ -16,6 +16,8 @@ class NolanaRegressor(OnlineRegressor, NolanaModel):
     f(x) = mu + sum_i alpha_i k(x, u_i) over m landmarks u_i, mu the running mean of the targets. Several targets, y of
     shape (n, k), have weights of their own over the same landmarks.
 
+    For text use `StreamRegressor`; the reason is that of `NolanaClassifier`.
+
     Parameters are those of `NolanaClassifier`, but for
 
     loss : "squared", "huber" (targets with outliers), or (sgd only) "epsilon_insensitive".

@@ -28,11 +28,14 @@ def progressive(
     Parameters
     ----------
     learner : anything with ``learn(X, y) -> scores``; with a delay also ``scores(X)``, the current scores of rows.
-        Scores are (n,), or (n, classes) if the learner has ``classes_``.
+        Scores are (n,), (n, targets), or (n, classes) if the learner has ``classes_``. For log_loss a classifier has
+        ``probabilities(scores)``, or ``learn_proba(X, y) -> (scores, probabilities)``; with a delay also
+        ``scores_proba(X)``.
     blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and optionally ``.sample_weight``.
         Weights are passed to `learn` and used in the metrics.
-    metrics : names ("accuracy", "f1", "auc", ...; "rmse", "mae", "r2") or objects, see
-        `nolana.metrics`; by default accuracy if the learner has ``classes_``, otherwise rmse.
+    metrics : names ("accuracy", "f1", "auc", "log_loss", ...; "rmse", "mae", "r2") or objects, see
+        `nolana.metrics`; by default accuracy if the learner has ``classes_``, otherwise rmse. For several targets
+        rmse, mae and r2 are the mean over the targets.
     window : rows between two points of the history, each with the metrics of its own rows and of all rows so far; by
         default one point for each block. The history is bounded: at 1,024 points every second one is dropped, and
         from then on every second new one. The last point is always included.

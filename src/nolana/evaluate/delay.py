@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "Scores", "learn_scores"]
+__all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "Scores", "WithProbabilities", "learn_scores"]
 
 Array = NDArray[np.float64]
 WORTH_A_CALL = 8  # rows; for fewer, the checks of a block are more expensive than single rows
@@ -33,38 +33,77 @@ class LateLearner(Protocol):
         ...
 
 
+class WithProbabilities:
+    """A learner whose methods return probabilities beside the scores."""
+
+    def __init__(self, learner: Any) -> None:
+        self._learner = learner
+        self.learn = learner.learn_proba
+        for name in ("scores", "learn_late"):
+            if hasattr(learner, f"{name}_proba"):
+                setattr(self, name, getattr(learner, f"{name}_proba"))
+
+    @property
+    def classes_(self) -> Any:
+        """Those of the learner now."""
+        return self._learner.classes_
+
+
 @dataclass(frozen=True)
 class Scores:
-    """Scores (n,), or (n, classes) with the classes of the columns, which a new class may change."""
+    """Scores (n,), (n, targets), or (n, classes) with the classes of the columns, which a new class may change.
+
+    `probabilities` (n, classes) belong to the same columns; None where they are not needed.
+    """
 
     values: Array
     classes: NDArray[Any] | None = None
+    probabilities: Array | None = None
 
     @classmethod
-    def of(cls, learner: Any, values: Any) -> "Scores":
-        """Scores that this learner has just returned."""
-        values = np.asarray(values)
-        if values.ndim == 1:
+    def of(cls, learner: Any, returned: Any) -> "Scores":
+        """What this learner has just returned: scores, or a tuple of scores and probabilities."""
+        scores, probabilities = returned if isinstance(returned, tuple) else (returned, None)
+        values = np.asarray(scores)
+        classes = np.asarray(getattr(learner, "classes_", ()))
+        if values.ndim == 1 or len(classes) < values.shape[1]:
             return cls(values)
-        return cls(values, np.asarray(getattr(learner, "classes_", ()))[: values.shape[1]])
+        return cls(values, classes[: values.shape[1]], probabilities)
 
     def part(self, start: int, stop: int) -> "Scores":
         """Rows from `start` up to `stop`."""
-        return Scores(self.values[start:stop], self.classes)
+        probabilities = None if self.probabilities is None else self.probabilities[start:stop]
+        return Scores(self.values[start:stop], self.classes, probabilities)
 
-    def by(self, classes: NDArray[Any] | None) -> Array:
-        """Scores (n, c) with a column for each of these classes; NaN where it was not known."""
+    def copy(self) -> "Scores":
+        """The same in its own memory."""
+        probabilities = None if self.probabilities is None else self.probabilities.copy()
+        return Scores(self.values.copy(), self.classes, probabilities)
+
+    def for_targets(self, y: NDArray[Any]) -> "Scores":
+        """A column for each target; before its first row a learner does not know that there are several."""
+        if y.ndim == 1 or self.values.ndim == 2:
+            return self
+        return Scores(np.tile(self.values[:, None], y.shape[1]))
+
+    def by(self, classes: NDArray[Any] | None) -> "Scores":
+        """The same with a column for each of these classes; NaN and probability 0 where it was not known."""
         if classes is None or self.classes is None or np.array_equal(classes, self.classes):
-            return self.values
+            return self
         column = {label: i for i, label in enumerate(classes.tolist())}
-        wide = np.full((len(self.values), len(classes)), np.nan)
-        wide[:, [column[label] for label in self.classes.tolist()]] = self.values
-        return wide
+        columns = [column[label] for label in self.classes.tolist()]
+        values = np.full((len(self.values), len(classes)), np.nan)
+        values[:, columns] = self.values
+        if self.probabilities is None:
+            return Scores(values, classes)
+        probabilities = np.zeros(values.shape)
+        probabilities[:, columns] = self.probabilities
+        return Scores(values, classes, probabilities)
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Rows whose labels have arrived: truth (n,), their scores, weight (n,) or None."""
+    """Rows whose labels have arrived: truth (n,) or (n, targets), their scores, weight (n,) or None."""
 
     truth: NDArray[Any]
     scores: Scores
@@ -88,8 +127,7 @@ class Rows:
         weight = None if self.weight is None else self.weight[start:stop].copy()
         x = some_rows(self.x, start, stop)
         x = x.copy() if hasattr(x, "copy") else x
-        scores = Scores(self.scores.values[start:stop].copy(), self.scores.classes)
-        return Rows(x, self.y[start:stop].copy(), weight, scores)
+        return Rows(x, self.y[start:stop].copy(), weight, self.scores.part(start, stop).copy())
 
 
 def some_rows(x: Any, start: int, stop: int) -> Any:
@@ -127,7 +165,7 @@ class DelayedLabels:
             at_once = at_once and all(type(rows) is np.ndarray for rows in (x, *(xs for xs, _, _ in late)))
             alternate = _in_one_call if at_once else _row_by_row
             parts += alternate(learner, some_rows(x, count - due, count), late)
-        new = Rows(x, y, weight, stack_scores(parts))
+        new = Rows(x, y, weight, stack_scores([part.for_targets(y) for part in parts]))
         self._waiting.append(new)
         self._count += count
         taken = self._take(due)
@@ -178,6 +216,7 @@ class DelayedLabels:
             "weight": rows.weight,
             "scores": rows.scores.values,
             "classes": None if rows.scores.classes is None else rows.scores.classes.tolist(),
+            "probabilities": rows.scores.probabilities,
         }
 
     def restore(self, state: dict[str, Any] | None) -> None:
@@ -188,15 +227,20 @@ class DelayedLabels:
         x, y, scores = np.array(state["X"]), np.array(state["y"]), np.array(state["scores"], dtype=np.float64)
         classes = None if state.get("classes") is None else np.array(state["classes"])
         weight = None if state["weight"] is None else np.array(state["weight"], dtype=np.float64)
+        before = state.get("probabilities")  # files of v0.1 have none
+        probabilities = None if before is None else np.array(before, dtype=np.float64)
         lengths = {len(x), len(y), len(scores), len(y) if weight is None else len(weight)}
-        if x.ndim != 2 or y.ndim != 1 or scores.ndim not in (1, 2) or len(lengths) > 1 or len(y) > self.delay:
+        dimensions = (x.ndim, y.ndim, scores.ndim) in ((2, 1, 1), (2, 1, 2), (2, 2, 2))
+        if not dimensions or len(lengths) > 1 or len(y) > self.delay:
             raise ValueError(
                 f"late: expected up to {self.delay} rows, as many labels and scores; "
                 f"got X {x.shape}, y {y.shape}, scores {scores.shape}"
             )
-        if scores.shape[1:] != (() if classes is None else classes.shape):
+        if scores.shape[1:] != (y.shape[1:] if classes is None else classes.shape):
             raise ValueError(f"late: scores of shape {scores.shape} do not belong to the classes {classes}")
-        self._waiting, self._count = deque([Rows(x, y, weight, Scores(scores, classes))]), len(y)
+        if probabilities is not None and probabilities.shape != scores.shape:
+            raise ValueError(f"late: probabilities must be {scores.shape} as the scores, got {probabilities.shape}")
+        self._waiting, self._count = deque([Rows(x, y, weight, Scores(scores, classes, probabilities))]), len(y)
 
 
 def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[Scores]:
@@ -225,7 +269,10 @@ def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> lis
 def stack_scores(parts: list[Scores]) -> Scores:
     """Scores below each other, by the classes of the last part; a class is never forgotten."""
     classes = parts[-1].classes
-    return Scores(np.concatenate([part.by(classes) for part in parts]), classes)
+    wide = [part.by(classes) for part in parts]
+    probabilities = [part.probabilities for part in wide if part.probabilities is not None]
+    values = np.concatenate([part.values for part in wide])
+    return Scores(values, classes, np.concatenate(probabilities) if len(probabilities) == len(wide) else None)
 
 
 def _counted(parts: list[Rows]) -> ScoredRows:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.evaluate.delay import DelayedLabels, ScoredRows, learn_scores
+from nolana.evaluate.delay import DelayedLabels, ScoredRows, WithProbabilities, learn_scores
 from nolana.evaluate.history import History, Point
 from nolana.label_index import flat
 from nolana.metrics import Metric, Predictions, resolve
@@ -23,7 +23,7 @@ class Learner(Protocol):
     """The protocol of a learner for progressive validation."""
 
     def learn(self, X: Any, y: Any) -> Array:
-        """Scores of the rows before they are learned: (n,), or (n, classes) if it has ``classes_``."""
+        """Scores of the rows before they are learned: (n,), (n, targets), or (n, classes) if it has ``classes_``."""
         ...
 
 
@@ -101,18 +101,25 @@ class Evaluation:
 
         A callback may call `state` between two blocks.
         """
+        taught = self._with_probabilities(learner)
         for block in blocks:
-            self._count(learner, self._learn(learner, *_unpacked(block)))
+            self._count(learner, self._learn(taught, *_unpacked(block)))
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
         if len(self._delayed):
             begin = time.perf_counter()
-            rest = self._delayed.drain(_scoring(learner, self._delayed.delay))
+            rest = self._delayed.drain(_scoring(taught, self._delayed.delay))
             self.seconds += time.perf_counter() - begin
             self._count(learner, rest)
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
         return Result(self.rows, self.metrics, self.history, self.seconds)
+
+    def _with_probabilities(self, learner: Learner) -> Any:
+        """The learner that returns probabilities too, if a metric needs them and its scores do not determine them."""
+        needed = any(getattr(metric, "needs_probabilities", False) for metric in self._patterns or ())
+        needed = needed and not hasattr(learner, "probabilities") and hasattr(learner, "learn_proba")
+        return WithProbabilities(learner) if needed else learner
 
     def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> ScoredRows:
         """The rows that are counted after a block, in the order of their arrival."""
@@ -264,15 +271,20 @@ def _scoring(learner: Any, delay: int) -> Any:
 
 def _predictions(learner: Any, counted: ScoredRows) -> Predictions:
     name, scores = type(learner).__name__, counted.scores
-    if scores.values.ndim == 1:
+    if scores.values.ndim == 1 or (counted.truth.ndim == 2 and not hasattr(learner, "classes_")):
+        if scores.values.shape != counted.truth.shape:
+            raise ValueError(
+                f"{name}.learn returned scores of shape {scores.values.shape} for targets of shape "
+                f"{counted.truth.shape}; expected a score for each target"
+            )
         return Predictions(counted.truth, scores.values, weight=counted.weight, learner=name)
     if not hasattr(learner, "classes_"):
         raise ValueError(
             f"{name}.learn returned scores of shape {scores.values.shape}, but it has no classes_ to name the columns"
         )
     classes = np.asarray(learner.classes_)  # among them those that were not known when these rows were scored
-    convert = getattr(learner, "probabilities", None)
-    return Predictions(counted.truth, scores.by(classes), classes, counted.weight, convert, name)
+    convert, wide = getattr(learner, "probabilities", None), scores.by(classes)
+    return Predictions(counted.truth, wide.values, classes, counted.weight, convert, name, wide.probabilities)
 
 
 def _values(metrics: list[Metric]) -> dict[str, float]:

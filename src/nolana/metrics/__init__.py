@@ -15,6 +15,8 @@
 | `rmse`, `mae`       | root mean squared error, mean absolute error     | (numbers are always predicted)           |
 | `r2`                | the share of the targets' variance explained     | (numbers are always predicted)           |
 
+For several targets `rmse`, `mae` and `r2` are the mean of their values for each target, as in scikit-learn.
+
 A custom metric is an object with the protocol `Metric`; for a mean over rows, a subclass of `Mean` with one method. All
 sums run in the order of the rows, so the metric has the same bits however the blocks are cut.
 """

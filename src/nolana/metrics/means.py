@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.metrics.predictions import Predictions
-from nolana.metrics.sums import running_sum
+from nolana.metrics.sums import mean_over_targets, running_sum, running_sums
 
 __all__ = ["MAE", "RMSE", "Accuracy", "LogLoss", "Mean"]
 
@@ -18,6 +18,8 @@ SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # smaller probabilities 
 
 class Mean:
     """sum_i w_i loss_i / sum_i w_i; a subclass defines `name`, `losses` and, if it is not the mean itself, `finish`.
+
+    If `losses` returns a column for each of several targets, the metric is the mean of the metrics of the targets.
 
     Examples
     --------
@@ -36,10 +38,11 @@ class Mean:
     name: str
 
     def __init__(self) -> None:
-        self._total = self._weight = 0.0
+        self._totals: Array = np.zeros(1)  # (t,) for t targets
+        self._weight = 0.0
 
     def losses(self, rows: Predictions) -> Array:
-        """What each row adds to the mean, (n,)."""
+        """What each row adds to the mean, (n,), or (n, t) for t targets."""
         raise NotImplementedError
 
     def finish(self, mean: float) -> float:
@@ -49,25 +52,37 @@ class Mean:
     def update(self, rows: Predictions) -> None:
         """Count some rows."""
         losses = self.losses(rows)
+        losses = losses[:, None] if losses.ndim == 1 else losses
+        if self._weight == 0 and len(losses):
+            self._totals = np.zeros(losses.shape[1])
         if rows.weight is None:
-            self._total = running_sum(self._total, losses)
+            self._totals = running_sums(self._totals, losses)
             self._weight += len(rows)
         else:
-            counted = np.where(rows.weight > 0, rows.weight * losses, 0.0)  # weight 0 times an infinite loss is 0
-            self._total = running_sum(self._total, counted)
+            weight = rows.weight[:, None]
+            counted = np.where(weight > 0, weight * losses, 0.0)  # weight 0 times an infinite loss is 0
+            self._totals = running_sums(self._totals, counted)
             self._weight = running_sum(self._weight, rows.weight)
 
     def value(self) -> float:
         """The metric over all rows counted, NaN without any."""
-        return self.finish(self._total / self._weight) if self._weight > 0 else math.nan
+        if not self._weight > 0:
+            return math.nan
+        return mean_over_targets([self.finish(total / self._weight) for total in self._totals.tolist()])
 
     def state(self) -> dict[str, Any]:
-        """Two sums."""
-        return {"total": self._total, "weight": self._weight}
+        """A sum, or one for each of several targets, and the sum of the weights."""
+        return {
+            "total": self._totals.copy() if len(self._totals) > 1 else float(self._totals[0]),
+            "weight": self._weight,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from an exported state."""
-        self._total, self._weight = float(state["total"]), float(state["weight"])
+        totals = np.array(state["total"], dtype=np.float64)
+        if totals.ndim > 1 or not totals.size:
+            raise ValueError(f"the state of {self.name}: total must be a number for each target, got {totals.shape}")
+        self._totals, self._weight = totals.reshape(-1), float(state["weight"])
 
 
 class Accuracy(Mean):
@@ -84,11 +99,12 @@ class Accuracy(Mean):
 class LogLoss(Mean):
     """-mean log p(true label), natural logarithm; p below 2.2e-16 counts as that.
 
-    A row whose label was not known yet has such a probability. The learner converts its scores to probabilities
-    (``probabilities(scores)``): with the logistic loss 1 / (1 + exp(-score)), normalised to sum 1.
+    p is the probability before the row was learned; a label that was not known yet has probability 0. The learner
+    converts its scores to probabilities (``probabilities(scores)``), or returns both (``learn_proba``).
     """
 
     name = "log_loss"
+    needs_probabilities = True
 
     def losses(self, rows: Predictions) -> Array:
         """-log p."""
@@ -100,7 +116,7 @@ class LogLoss(Mean):
 
 
 class RMSE(Mean):
-    """The root of the mean squared error."""
+    """The root of the mean squared error; of several targets the mean of their roots."""
 
     name = "rmse"
 
@@ -116,7 +132,7 @@ class RMSE(Mean):
 
 
 class MAE(Mean):
-    """The mean absolute error."""
+    """The mean absolute error; of several targets the mean of their errors."""
 
     name = "mae"
 

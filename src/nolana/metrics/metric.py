@@ -17,7 +17,8 @@ class Metric(Protocol):
     """The protocol of a metric.
 
     The object that the user passes is never changed: it is copied (``copy.deepcopy``) for the whole stream and for each
-    window. To give the same number however the blocks are cut, add in the order of the rows (`running_sum`).
+    window. To give the same number however the blocks are cut, add in the order of the rows (`running_sum`). A metric
+    that reads `Predictions.probabilities` has ``needs_probabilities = True``.
     """
 
     name: str

@@ -12,7 +12,7 @@ __all__ = ["Predictions"]
 
 Array = NDArray[np.float64]
 
-# n rows, c classes
+# n rows, c classes, t targets
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,12 @@ class Predictions:
 
     Parameters
     ----------
-    truth : labels or targets (n,).
-    scores : (n,) for regression; (n, c) with a column for each class, NaN where it was not known yet.
+    truth : labels or targets (n,), or several targets (n, t).
+    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, NaN where it was not known yet.
     classes : the labels of the columns (c,), or None for regression.
     weight : the weight of each row (n,), or None if all are equal.
-    to_probabilities : converts scores (n, c) to probabilities (n, c); None if the learner has no probabilities.
+    to_probabilities : converts scores (n, c) to probabilities (n, c); None if the scores alone do not determine them.
+    before : probabilities (n, c) before each row was learned, where the scores alone do not determine them.
     learner : its name, for error messages.
 
     Examples
@@ -42,6 +43,7 @@ class Predictions:
     weight: Array | None = None
     to_probabilities: Callable[[Array], Array] | None = None
     learner: str = "the learner"
+    before: Array | None = None
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -50,13 +52,15 @@ class Predictions:
         """Rows from `start` up to `stop`."""
         if start == 0 and stop == len(self):
             return self
-        weight = None if self.weight is None else self.weight[start:stop]
-        return replace(self, truth=self.truth[start:stop], scores=self.scores[start:stop], weight=weight)
+        rows = slice(start, stop)
+        weight = None if self.weight is None else self.weight[rows]
+        before = None if self.before is None else self.before[rows]
+        return replace(self, truth=self.truth[rows], scores=self.scores[rows], weight=weight, before=before)
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Whether a class was known, (n,); always true for regression."""
-        if self.scores.ndim == 1:
+        if self.classes is None:
             return np.ones(len(self), dtype=bool)
         return np.asarray(~np.isnan(self.scores).all(axis=1))
 
@@ -82,14 +86,21 @@ class Predictions:
         return np.where(self.classes[columns] == self.truth, columns, -1)
 
     @cached_property
+    def targets(self) -> Array:
+        """The true numbers, (n,) or (n, t)."""
+        return np.asarray(self.truth, dtype=np.float64)
+
+    @cached_property
     def errors(self) -> Array:
-        """Target minus prediction, (n,)."""
+        """Target minus prediction, (n,) or (n, t)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.asarray(self.truth, dtype=np.float64) - self.scores)
+            return np.asarray(self.targets - self.scores)
 
     @cached_property
     def probabilities(self) -> Array:
         """Of each class, (n, c)."""
+        if self.before is not None:
+            return self.before
         assert self.to_probabilities is not None
         return np.asarray(self.to_probabilities(self.scores))
 
@@ -112,8 +123,8 @@ class Predictions:
     def need_probabilities(self, metric: str) -> None:
         """Raise if `metric` needs probabilities and the learner has none."""
         self.need_classes(metric)
-        if self.to_probabilities is None:
+        if self.to_probabilities is None and self.before is None:
             raise ValueError(
-                f"metrics: {metric!r} needs probabilities, but {self.learner} has none; choose a "
-                "learner with the logistic loss (loss='logistic'), or another metric"
+                f"metrics: {metric!r} needs probabilities, but {self.learner} has none; add the method learn_proba "
+                "or probabilities to it (see nolana.evaluate), or choose another metric"
             )

@@ -7,9 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.metrics.predictions import Predictions
-from nolana.metrics.sums import running_sum
+from nolana.metrics.sums import mean_over_targets, running_sums
 
 __all__ = ["R2"]
+
+Array = NDArray[np.float64]
+SUMS = 4
 
 
 class R2:
@@ -17,7 +20,7 @@ class R2:
 
     The denominator is computed from the sums of y - y_0 and of its square, y_0 the first target of positive weight, so
     that targets far from 0 lose no digits. For constant targets the value is 1 if all predictions are exact, else 0;
-    for fewer than two rows NaN.
+    for fewer than two rows NaN. Of several targets it is the mean of their values.
 
     Examples
     --------
@@ -33,41 +36,50 @@ class R2:
 
     def __init__(self) -> None:
         self._rows = 0
-        self._origin = 0.0
-        self._sums = [0.0] * 4  # of w, w (y - y_0), w (y - y_0)^2, w (y - f)^2
+        self._origin: Array = np.zeros(1)  # (t,) for t targets
+        self._sums: Array = np.zeros((SUMS, 1))  # of w, w (y - y_0), w (y - y_0)^2, w (y - f)^2
 
     def update(self, rows: Predictions) -> None:
         """Count some rows."""
         rows.need_numbers(self.name)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        truth = np.asarray(rows.truth, dtype=np.float64)
+        weight = np.ones((len(rows), 1)) if rows.weight is None else rows.weight[:, None]
+        pair = (rows.targets, rows.errors)
+        truth, errors = (values[:, None] if values.ndim == 1 else values for values in pair)
         counted = np.flatnonzero(weight)
         if self._rows == 0 and len(counted):
-            self._origin = float(truth[counted[0]])
+            self._origin, self._sums = truth[counted[0]].copy(), np.zeros((SUMS, truth.shape[1]))
         self._rows += len(counted)
         shifted = truth - self._origin
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.where(weight > 0, weight * rows.errors**2, 0.0)
-            added: list[NDArray[np.float64]] = [weight, weight * shifted, weight * shifted**2, squares]
-            self._sums = [running_sum(total, values) for total, values in zip(self._sums, added, strict=True)]
+            squares = np.where(weight > 0, weight * errors**2, 0.0)
+            added = [np.broadcast_to(weight, shifted.shape), weight * shifted, weight * shifted**2, squares]
+            pairs = zip(self._sums, added, strict=True)
+            self._sums = np.stack([running_sums(total, values) for total, values in pairs])
 
     def value(self) -> float:
         """The metric over all rows counted, NaN with fewer than two."""
         if self._rows < 2:
             return math.nan
-        weight, first, second, squares = self._sums
-        variance = second - first * first / weight
-        if variance > 0:
-            return 1.0 - squares / variance
-        return 1.0 if squares == 0 else 0.0
+        return mean_over_targets([_r2(*sums) for sums in self._sums.T.tolist()])
 
     def state(self) -> dict[str, Any]:
-        """Rows, origin and four sums."""
-        return {"rows": self._rows, "origin": self._origin, "sums": list(self._sums)}
+        """Rows, origin and four sums, the latter two for each target."""
+        if len(self._origin) == 1:
+            return {"rows": self._rows, "origin": float(self._origin[0]), "sums": self._sums[:, 0].tolist()}
+        return {"rows": self._rows, "origin": self._origin.copy(), "sums": self._sums.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from an exported state."""
-        sums = [float(value) for value in state["sums"]]
-        if len(sums) != len(self._sums):
-            raise ValueError(f"the state of {self.name}: expected {len(self._sums)} sums, got {len(sums)}")
-        self._rows, self._origin, self._sums = int(state["rows"]), float(state["origin"]), sums
+        origin = np.array(state["origin"], dtype=np.float64)
+        sums = np.array(state["sums"], dtype=np.float64)
+        if origin.ndim > 1 or sums.shape != (SUMS, *origin.shape):
+            raise ValueError(f"the state of {self.name}: expected {SUMS} sums for each target, got {sums.shape}")
+        self._rows, self._origin, self._sums = int(state["rows"]), origin.reshape(-1), sums.reshape(SUMS, -1)
+
+
+def _r2(weight: float, first: float, second: float, squares: float) -> float:
+    """Of one target, from its sums."""
+    variance = second - first * first / weight
+    if variance > 0:
+        return 1.0 - squares / variance
+    return 1.0 if squares == 0 else 0.0

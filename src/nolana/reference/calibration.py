@@ -43,12 +43,18 @@ class Calibration(Stateful):
         self.slopes: Array = np.full(INPUTS, START)
         self.information: Array = PRIOR * np.eye(INPUTS)
 
-    def observe(self, scores: Array, targets: Array, weight: Array | None = None) -> None:  # (n, c), (n, c), (n,)
-        """Rows with the scores from before they were learned; +1 for the output of the class, -1 for the others."""
+    def observe(self, scores: Array, targets: Array, weight: Array | None = None) -> Array:  # (n, c), (n, c), (n,)
+        """Learn from the scores of rows before they were learned; returns the logits (n, c) before each row.
+
+        targets: +1 for the output of the class, -1 for the others.
+        """
+        before = np.empty_like(scores)
         for i, (f, y) in enumerate(zip(scores, targets, strict=True)):
+            before[i] = self.logits(f)
             w = 1.0 if weight is None else float(weight[i])
             if w > 0 and np.isfinite(f).all():
                 self.observe_row(f, y, w)
+        return before
 
     def observe_row(self, f: Array, y: Array, w: float) -> None:
         self.rows += 1

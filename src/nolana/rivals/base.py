@@ -145,9 +145,18 @@ class WithoutWeights:
 
     def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
         """Score each row, then learn it; returns what each row scored before it was learned."""
+        self._refuse_weights(sample_weight)
+        return np.asarray(super().learn(X, y, classes=classes))  # type: ignore[misc]
+
+    def learn_proba(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
+        """`learn` that also returns the probabilities of each row before it was learned."""
+        self._refuse_weights(sample_weight)
+        scores, probabilities = super().learn_proba(X, y, classes=classes)  # type: ignore[misc]
+        return scores, probabilities
+
+    def _refuse_weights(self, sample_weight: Any) -> None:
         if sample_weight is not None:
             raise ValueError(f"sample_weight: {type(self).__name__} defines no weights for rows; leave it None")
-        return np.asarray(super().learn(X, y, classes=classes))  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         """Forget everything, then learn the rows `max_iter` times."""

@@ -161,13 +161,22 @@ class _Reporter:
 
     def learn(self, X: Any, y: Any) -> Any:
         """Learns, and reports the predictions."""
+        scores = self._run.estimator.learn(X, y)
+        self._report_rows(y, scores)
+        return scores
+
+    def learn_proba(self, X: Any, y: Any) -> Any:
+        """The same with probabilities."""
+        scores, probabilities = self._run.estimator.learn_proba(X, y)
+        self._report_rows(y, scores)
+        return scores, probabilities
+
+    def _report_rows(self, y: Any, scores: Any) -> None:
         run, estimator = self._run, self._run.estimator
-        scores = estimator.learn(X, y)
         assert run._block is not None
         classes = estimator.classes_ if scores.ndim == 2 else None
         convert = getattr(estimator, "probabilities", None)
         self._report(ScoredBlock(run._block, Predictions(np.asarray(y), scores, classes, to_probabilities=convert)))
-        return scores
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._run.estimator, name)

@@ -37,7 +37,7 @@ class Scoring:
     def check(self, estimator: Any) -> None:
         """ValueError where a metric is not defined for such an estimator."""
         none = np.zeros(0)
-        convert = (lambda scores: scores) if hasattr(estimator, "probabilities") else None
+        convert = (lambda scores: scores) if hasattr(estimator, "predict_proba") else None
         rows = Predictions(none, none, learner=type(estimator).__name__)
         if is_classifier(estimator):
             two = np.zeros(2)

@@ -4,6 +4,7 @@ RFC 4180 (Y. Shafranovich, 2005); blanks around fields and blank lines are ignor
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from nolana.streams.times import seconds
 __all__ = ["CsvReader"]
 
 DELIMITERS = (",", ";", "\t")
-DECIMAL_COMMA = re.compile(r'"?\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*"?')  # also of a point that became a comma
+DECIMAL_COMMA = re.compile(r'"?\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*"?')
+DECIMAL_POINT = re.compile(DECIMAL_COMMA.pattern.replace(",", r"\."))
 MEANING = {
     "quote": "text after the closing quote: {value}",
     "open": "the quote that begins here is not closed before the end of the file",
@@ -39,7 +41,7 @@ class CsvReader(TextReader):
     title = "CSV"
     endings = ("csv", "tsv")
     own_options = ("header", "delimiter", "decimal", "comment")
-    decode = staticmethod(decode_csv)
+    decode: Callable[[bytes], str] = staticmethod(decode_csv)
 
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         self._decimal = options.decimal or (plan and plan.decimal) or "."
@@ -48,8 +50,15 @@ class CsvReader(TextReader):
             blank = blank_comments(self._comment)
             source.filter(lambda file: Lines(file, blank))
         if self._decimal == ",":
-            points = decimal_points(options.delimiter or (None if plan is None else plan.delimiter))
-            source.filter(lambda file: Lines(file, points))
+            self._points = decimal_points(options.delimiter or (None if plan is None else plan.delimiter))
+            source.filter(lambda file: Lines(file, self._points))
+            self.decode = self._decode_original
+
+    def _decode_original(self, field: bytes) -> str:
+        return decode_csv(self._points(field))
+
+    def original(self, text: str) -> str:
+        return self._points(text.encode()).decode() if self._decimal == "," else text
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         super().__init__(source, options, plan)
@@ -89,12 +98,11 @@ class CsvReader(TextReader):
         }
 
     def _check_labels(self, cells: Cells, place: int, target: int) -> None:
-        texts = cells.texts(place)
-        if texts and all(text is not None and DECIMAL_COMMA.fullmatch(text) for text in texts):
-            what = (
-                'label {value} is a number with a decimal comma; decimal="," reads it, labels="text" makes it a class'
-            )
-            raise self.cell_error(cells, 0, target, what)
+        texts, other = cells.texts(place), DECIMAL_COMMA if self._decimal == "." else DECIMAL_POINT
+        if texts and all(text is not None and other.fullmatch(text) for text in texts):
+            name, option = ("comma", ",") if self._decimal == "." else ("point", ".")
+            what = f'a number with a decimal {name}; decimal="{option}" reads it, labels="text" makes it a class'
+            raise self.cell_error(cells, 0, target, "label {value} is " + what)
 
     def _infer_delimiter(self) -> str:
         """The one that makes most fields of the first row; not the comma of a decimal number where two do."""
@@ -119,11 +127,10 @@ class CsvReader(TextReader):
         data = cells.data[begin:end]
         begin, end, lines = engine().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
         line = int(cells.lines[row]) + lines
-        value = data[begin:end].decode("utf-8", "replace")
-        if self._decimal == "," and DECIMAL_COMMA.fullmatch(value):
-            value = value.replace(",", ".")  # as the source has it
+        value = self.original(data[begin:end].decode("utf-8", "replace"))
+        if "not a number" in what and self._decimal == "," and DECIMAL_POINT.fullmatch(value):
             what = '{value} is not a number with a decimal comma; decimal="." reads decimal points'
-        elif "not a number" in what and DECIMAL_COMMA.fullmatch(value):
+        elif "not a number" in what and self._decimal == "." and DECIMAL_COMMA.fullmatch(value):
             what = '{value} is not a number; decimal="," reads decimal commas'
         elif column == 0 and (hint := self._comment_hint(value)):
             what += hint
@@ -133,7 +140,7 @@ class CsvReader(TextReader):
 
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
-        value, what = self.text.show(begin, end), MEANING.get(kind, "")
+        value, what = self.original(self.text.show(begin, end)), MEANING.get(kind, "")
         width = self.columns.width
         if kind == "width":
             count, column = column, min(column, width) + 1

@@ -94,6 +94,8 @@ def blank_comments(mark: str) -> Callable[[bytes], bytes]:
 def decimal_points(delimiter: str | None) -> Callable[[bytes], bytes]:
     """Fields that are a number with a comma get a point, and those with a point a comma: 1.5 must not be read as 1.5.
 
+    Between commas a number with a comma is quoted. A second call restores the text.
+
     Examples
     --------
     >>> decimal_points(";")(b"-1,5;2.5;a,b;3\\n")
@@ -101,17 +103,18 @@ def decimal_points(delimiter: str | None) -> Callable[[bytes], bytes]:
     >>> decimal_points(",")(b'"1,5",2,5\\n')
     b'"1.5",2,5\\n'
     """
-    between = b'"' if delimiter == "," else b'";\t|' + re.escape((delimiter or ";").encode())
-    begin = b'(")' if delimiter == "," else rb"(^|[" + between + rb"])"
-    number = begin + rb"( *[+-]?)(\d*)([.,])(\d*)((?:[eE][+-]?\d+)? *)(?=[" + between + rb"\r\n]|\Z)"
+    between = b'";\t|' + re.escape((delimiter or ";").encode())
+    begin, end = (rb"(^|[" + between + rb"])", rb"(?=[" + between + rb"\r\n]|\Z)")
+    if delimiter == ",":
+        begin, end = rb'((?:^|,) *")', rb'(?=")'
+    number = re.compile(begin + rb"( *[+-]?)(\d*)([.,])(\d*)((?:[eE][+-]?\d+)? *)" + end, re.MULTILINE)
     swap = {b",": b".", b".": b","}
 
     def change(found: re.Match[bytes]) -> bytes:
         before, sign, whole, point, rest, after = found.groups()
         return before + sign + whole + swap[point] + rest + after if whole or rest else found[0]
 
-    compiled = re.compile(number, re.MULTILINE)
-    return lambda lines: compiled.sub(change, lines)
+    return lambda lines: number.sub(change, lines)
 
 
 class Objects:

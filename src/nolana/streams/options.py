@@ -72,6 +72,12 @@ def _delimiter(name: str, value: Any) -> str:
     return value
 
 
+def _decimal(name: str, value: Any) -> str:
+    if value not in (".", ","):
+        raise ValueError(f"{name}={value!r} is not a decimal character; use '.' or ','")
+    return str(value)
+
+
 def _encoding(name: str, value: Any) -> str:
     try:
         return codecs.lookup(value).name
@@ -107,7 +113,7 @@ class Selection(Options):
     """Which columns are read."""
 
     target: Target = option(
-        help="Column of the label, by name or number. Default: the last one; of LIBSVM its label.",
+        help="Column of the label, by name or number. Default: the last column; for LIBSVM the label of the line.",
         metavar="COLUMN",
         details="In Python a number is an index from 0, and may be negative. JSON lines: the last key of the first "
         "object. False: there is no label, and ``y`` is None.",
@@ -124,7 +130,8 @@ class Selection(Options):
         help="Columns to leave out, by name or number.", metavar="COLUMN,...", check=_columns, parse=columns_of_text
     )
     keep_column: Sequence[Column] | None = option(
-        help="Columns to learn from as they are though they grow: row numbers, counters, dates in seconds since 1970.",
+        help="Columns to learn from although they grow without bound (row numbers, counters, UNIX times); of a date, "
+        "the seconds since 1970.",
         metavar="COLUMN,...",
         details='It needs ``growing="leave_out"``; otherwise all columns are read as they are.',
         check=_columns,
@@ -141,16 +148,20 @@ class Encoding(Options):
 
     categories: Categories = option(
         "error",
-        help="How a column of text becomes numbers.",
+        help="How a column of text becomes numbers; error refuses it.",
         details='"hash": +1 or -1 in one of ``hash_slots`` columns, chosen by a stable hash; "onehot": 1 in one of '
         "``max_categories`` columns in order of appearance, and in one more column for all later texts.",
         choices=("error", "hash", "onehot"),
     )
-    hash_slots: int = option(16, help="Columns that a hashed column of text becomes.", check=at_least(1), kind=int)
-    max_categories: int = option(32, help="Texts that get their own one-hot column.", check=at_least(1), kind=int)
+    hash_slots: int = option(
+        16, help="hash: number of columns that a column of text becomes.", check=at_least(1), kind=int
+    )
+    max_categories: int = option(
+        32, help="onehot: number of texts that get a column of their own.", check=at_least(1), kind=int
+    )
     missing: Missing = option(
         "error",
-        help="How missing values (empty, NA, NaN, null, no such key) are filled.",
+        help="What replaces missing values (empty, NA, NaN, null, no such key); error refuses the row.",
         details='"mean": by the mean of the column over the rows before, 0 at first (a category: zeros); '
         '"indicator": the same, and after all features one column for each that is 1 where it was missing.',
         choices=("error", "mean", "indicator"),
@@ -181,14 +192,14 @@ class SourceOptions(Encoding, Selection):
         saved=False,
     )
     encoding: str | None = option(
-        help="Encoding of the text, such as latin-1 or utf-16. Default: detected; UTF-8 where nothing says otherwise.",
+        help="Encoding of the text, such as latin-1 or utf-16. Default: detected, otherwise UTF-8.",
         details="UTF-16 and UTF-32 are detected by their byte order mark, Latin-1 by letters in the first 64 KB.",
         check=_encoding,
         saved=False,
     )
     decimal: str | None = option(
-        help='CSV: the character before the decimals, "." or ",". Default: ".".',
-        choices=(".", ","),
+        help='CSV: the decimal character, "." or ",". Default: ".".',
+        check=_decimal,
         saved=False,
     )
     comment: str | None = option(
@@ -214,8 +225,8 @@ class SourceOptions(Encoding, Selection):
     )
     new_columns: NewColumns = option(
         "warn",
-        help="Columns, keys and categories that the first block did not have. They are left out and counted, after a "
-        "warning (warn) or without one (ignore); error ends the run.",
+        help="Columns, keys and categories that the first block did not have: warn leaves them out, counts them and "
+        "warns, ignore does not warn, error ends the run.",
         details="The counts are in ``stream.new_columns``.",
         choices=("warn", "ignore", "error"),
         saved=False,
@@ -223,14 +234,16 @@ class SourceOptions(Encoding, Selection):
     zero_based: bool = option(False, help="LIBSVM: indices count from 0 instead of 1.", kind=bool, flag="--zero-based")
     on_bad_row: str | BadRows = option(
         "error",
-        help="Invalid rows: error, skip (leave out and count), or quarantine=FILE (also append to a file).",
+        help="Invalid rows: error ends the run, skip leaves them out and counts them, quarantine=FILE also appends "
+        "them to a file.",
         details="The file has JSON lines. Or a ``BadRows`` object. The counts are in ``stream.bad_rows`` and "
         "``stream.bad_rows_by_reason``.",
         check=_bad_row_policy,
         saved=False,
     )
     last_line: LastLine | None = option(
-        help="A last line without a line end: take it, or leave it for the next run. Default: learn leaves it.",
+        help="A last line without a line end: take it, or leave it for the next run. Default: leave for learn, "
+        "otherwise take.",
         details="It may still be written. Only a plain file can leave it; ``stream.unfinished_line`` is its number.",
         choices=("take", "leave"),
         saved=False,

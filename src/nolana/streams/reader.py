@@ -146,6 +146,10 @@ class Reader(ABC):
 
     # Rows
 
+    def original(self, text: str) -> str:
+        """A row or field, from the text that was parsed, as the source has it."""
+        return text
+
     @property
     @abstractmethod
     def final(self) -> bool:
@@ -299,14 +303,15 @@ class TextReader(Reader):
             return cells, self._leave_long_row() if text.is_too_long and not len(cells.lines) else None
         after = self._next_line(end)
         raw = text.data[end:after].rstrip(b"\r\n").decode("utf-8", "replace")
-        row = BadRow(self._row_error(problem), "format", raw)
+        row = BadRow(self._row_error(problem), "format", self.original(raw))
         text.consume(after, lines + 1)
         return cells, row
 
     def _leave_long_row(self) -> BadRow:
         """The row that has no end, of which its first line is left out."""
         text = self.text
-        row = BadRow(text.too_long(), "format", text.show(text.start, text.start + LONGEST_RAW))
+        begin = self.original(text.show(text.start, text.start + LONGEST_RAW))
+        row = BadRow(text.too_long(), "format", begin)
         text.skip_line()
         return row
 
@@ -320,7 +325,7 @@ class TextReader(Reader):
         text, widths = self.text, (len(self._numbers), len(self._texts))
         parsed = self._parse(text.data, start, text.final, limit, self._key, *self._places, *widths)
         values, codes, spans, span_codes, rows, end, lines, problem = parsed
-        lines_of, decode = rows[:, 2] + text.line, type(self).decode
+        lines_of, decode = rows[:, 2] + text.line, self.decode
         return (
             TextCells(values, codes, spans, span_codes, rows[:, :2], lines_of, text.data, decode),
             end,

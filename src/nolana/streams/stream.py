@@ -122,7 +122,8 @@ class Stream:
             valid = np.ones(len(cells.lines), dtype=bool)
             for row in sorted(invalid):
                 column, reason, what = invalid[row]
-                self._bad.add(BadRow(self._reader.cell_error(cells, row, column, what), reason, cells.raw(row)))
+                error = self._reader.cell_error(cells, row, column, what)
+                self._bad.add(BadRow(error, reason, self._reader.original(cells.raw(row))))
                 valid[row] = False
             cells = cells.where(valid)
             y = None if y is None else _narrow(y[valid])
