@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "buffer.hpp"
+#include "exponentials.hpp"
 
 namespace nolana {
 
@@ -21,7 +22,12 @@ class ImplicitStep {
   public:
     explicit ImplicitStep(bool number) : number_(number) {}
 
-    void clear(std::size_t outputs) { scratch_ = Buffer(3 * std::max<std::size_t>(1, outputs)), outputs_ = outputs; }
+    void clear(std::size_t outputs) {
+        outputs_ = outputs;
+        width_ = padded(std::max<std::size_t>(1, outputs), lanes);
+        scratch_ = Buffer(outputs > 1 ? 4 * width_ : 1);
+        if (outputs > 1) std::fill_n(scratch_.data() + 3 * width_, width_, absent);
+    }
     const double* delta() const { return scratch_.data(); }
     std::size_t bytes() const { return scratch_.bytes(); }
 
@@ -50,37 +56,45 @@ class ImplicitStep {
         return weight * std::max(p * (1 - p), before * (1 - before));
     }
     double softmax(const double* f, double v, const double* y, double weight) {
-        const std::size_t c = outputs_, own = static_cast<std::size_t>(std::max_element(y, y + c) - y);
-        double *delta = scratch_.data(), *p = delta + c, *g = p + c;
-        v *= weight;
-        std::copy_n(f, c, g);
+        const std::size_t c = outputs_;
+        double *delta = scratch_.data(), *p = delta + width_, *g = p + width_, *start = g + width_;
+        std::fill_n(delta, width_, 0.0);  // the target until the end
+        delta[std::max_element(y, y + c) - y] = 1;
+        std::copy_n(f, c, start);  // followed by `absent`
+        std::copy_n(start, width_, g);
+        const Vec one = Vec::all(1), pull = Vec::all(v * weight), least = Vec::all(0.05);
         const double before = probabilities(g, p);
         double after = before;
         for (int i = 0; i < 2; ++i) {
-            for (std::size_t k = 0; k < c; ++k) {
-                const double target = f[k] + v * ((k == own ? 1 : 0) - p[k]);
-                g[k] += (target - g[k]) / (1 + v * std::max(0.05, p[k] * (1 - p[k])));
+            for (std::size_t k = 0; k < width_; k += lanes) {
+                const Vec own = Vec::load(p + k), now = Vec::load(g + k);
+                const Vec target = Vec::load(start + k) + pull * (Vec::load(delta + k) - own);
+                (now + (target - now) / (one + pull * max(own * (one - own), least))).store(g + k);
             }
             after = probabilities(g, p);
         }
-        for (std::size_t k = 0; k < c; ++k) delta[k] = weight * ((k == own ? 1 : 0) - p[k]);
+        for (std::size_t k = 0; k < width_; k += lanes)
+            (Vec::all(weight) * (Vec::load(delta + k) - Vec::load(p + k))).store(delta + k);
         return weight * std::max(before, after) / 2;
     }
     // p = softmax(g); returns sum_k p_k (1 - p_k).
     double probabilities(const double* g, double* p) const {
-        const double top = *std::max_element(g, g + outputs_);
-        double sum = 0, spread = 0;
-        for (std::size_t k = 0; k < outputs_; ++k) sum += p[k] = std::exp(g[k] - top);
-        for (std::size_t k = 0; k < outputs_; ++k) {
-            p[k] /= sum;
-            spread += p[k] * (1 - p[k]);
+        Vec largest = Vec::load(g), spread = Vec::zero();
+        for (std::size_t k = lanes; k < width_; k += lanes) largest = max(largest, Vec::load(g + k));
+        double top[lanes];
+        largest.store(top);
+        const Vec total = Vec::all(exponentials(g, *std::max_element(top, top + lanes), width_, p));
+        for (std::size_t k = 0; k < width_; k += lanes) {
+            const Vec own = Vec::load(p + k) / total;
+            own.store(p + k);
+            spread = spread + own * (Vec::all(1) - own);
         }
-        return spread;
+        return sum(spread);
     }
 
     bool number_;
-    std::size_t outputs_ = 1;
-    Buffer scratch_{3};
+    std::size_t outputs_ = 1, width_ = lanes;
+    Buffer scratch_{1};
 };
 
 }  // namespace nolana

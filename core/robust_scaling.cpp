@@ -40,24 +40,9 @@ class RobustScaling final : public Stateful {
 
     // z becomes the row, scaled without the metric.
     void observe(const double* x, double* z) {
-        for (std::size_t j = 0; j < d_; ++j) z[j] = scaled(x[j], j);
         rows += 1;
-        double *mean = mean_.data(), *variance = variance_.data(), *z_mean = z_mean_.data(), *z_variance = z_variance_.data(),
-               *differs = differs_.data(), *counted = counted_.data();
-        const double* center = center_.data();
-        for (std::size_t j = 0; j < d_; ++j) {
-            count_far(x[j], j);
-            const double n = counted[j] = std::min(counted[j] + 1, memory), a = n < memory ? 1 / n : 1 / memory;
-            const double reach = (n <= first_rows ? 3 : 1) * clip;
-            double e = x[j] - mean[j];
-            if (n > 4 && e * e > reach * reach * variance[j]) e = clipped(e, reach, j);
-            mean[j] += a * e;
-            variance[j] += a * ((1 - a) * e * e - variance[j]);
-            const double off = z[j] - z_mean[j];
-            z_mean[j] += off * (1 / memory);  // exact: a power of two
-            z_variance[j] += ((1 - 1 / memory) * off * off - z_variance[j]) * (1 / memory);
-            differs[j] += ((x[j] != center[j] ? 1.0 : 0.0) - differs[j]) * (1 / memory);
-        }
+        for (std::size_t start = 0; start < d_; start += stretch)
+            observe_some(x + start, z + start, start, std::min(stretch, d_ - start));
         if (rows > first_rows) return;
         if (first_.size() == 0) first_ = Buffer(first_rows * d_);
         stored_ = static_cast<std::size_t>(rows);
@@ -133,22 +118,78 @@ class RobustScaling final : public Stateful {
   private:
     static constexpr double memory = 256, clip = 6, outlier = 1e4, late_anchors = 2, smallest_spread = 0.05, largest = 13;
     static constexpr double far = 8, far_memory = 32, begins_again = 0.5, moved = 0.75, fewest = 32;
-    static constexpr std::size_t first_rows = 16, last_anchor = 512, check_every = 64;
+    static constexpr std::size_t first_rows = 16, last_anchor = 512, check_every = 64, stretch = 64;
 
     double scaled(double x, std::size_t j) const {
-        const double q = (x - center_[j]) * factor_[j], size = std::fabs(q);
-        return size > 1 ? std::copysign(std::min(1 + std::log(size), largest), q) : q;
+        const double q = (x - center_[j]) * factor_[j];
+        return std::fabs(q) > 1 ? tail(q) : q;
     }
-    double clipped(double e, double reach, std::size_t j) const {
+    static double tail(double q) { return std::copysign(std::min(1 + std::log(std::fabs(q)), largest), q); }
+    void clip_far(double& e, std::size_t j) const {
+        const double reach = (counted_[j] <= first_rows ? 3 : 1) * clip;
+        if (counted_[j] <= 4 || !(e * e > reach * reach * variance_[j])) return;
         const double limit = reach * std::max(std::sqrt(variance_[j]), factor_[j] > 0 ? 1 / factor_[j] : 0.0);
-        return limit > 0 ? std::min(limit, std::max(-limit, e)) : e;
+        if (limit > 0) e = std::min(limit, std::max(-limit, e));
     }
-    // The moments of a feature begin again when most of its recent rows are far.
-    void count_far(double x, std::size_t j) {
-        const double before = far_[j], distant = std::fabs((x - center_[j]) * factor_[j]) > far ? 1 : 0;
-        far_[j] += (distant - before) * (1 / far_memory);
-        if (before <= begins_again && far_[j] > begins_again && rows > last_anchor)
-            mean_[j] = variance_[j] = counted_[j] = 0;
+    // Features from `start` of a row: loops without branches, and what is rare for the features that need it.
+    void observe_some(const double* x, double* z, std::size_t start, std::size_t count) {
+        double q[stretch], e[stretch], rate[stretch], flag[stretch];
+        std::size_t some[stretch];
+        double *mean = mean_.data() + start, *variance = variance_.data() + start, *far_share = far_.data() + start,
+               *counted = counted_.data() + start;
+        const double *center = center_.data() + start, *factor = factor_.data() + start;
+        for (std::size_t j = 0; j < count; ++j) {
+            z[j] = q[j] = (x[j] - center[j]) * factor[j];
+            flag[j] = std::fabs(q[j]) > 1 ? 1.0 : 0.0;
+        }
+        for (std::size_t i = 0, n = flagged(flag, count, some); i < n; ++i) z[some[i]] = tail(q[some[i]]);
+        // The moments of a feature begin again when most of its recent rows are far.
+        for (std::size_t j = 0; j < count; ++j) {
+            const double before = far_share[j], distant = std::fabs(q[j]) > far ? 1.0 : 0.0;
+            far_share[j] = before + (distant - before) * (1 / far_memory);
+            flag[j] = (before <= begins_again ? 1.0 : 0.0) * (far_share[j] > begins_again ? 1.0 : 0.0);
+        }
+        if (rows > last_anchor && any(flag, count))
+            for (std::size_t i = 0, n = flagged(flag, count, some); i < n; ++i)
+                mean[some[i]] = variance[some[i]] = counted[some[i]] = 0;
+        for (std::size_t j = 0; j < count; ++j) {
+            const double more = counted[j] + 1;
+            counted[j] = more < memory ? more : memory;
+        }
+        for (std::size_t j = 0; j < count; ++j) {
+            const double off = x[j] - mean[j];
+            rate[j] = 1 / counted[j];
+            e[j] = off;
+            flag[j] = off * off > clip * clip * variance[j] ? 1.0 : 0.0;
+        }
+        if (any(flag, count))
+            for (std::size_t i = 0, n = flagged(flag, count, some); i < n; ++i) clip_far(e[some[i]], start + some[i]);
+        for (std::size_t j = 0; j < count; ++j) {
+            mean[j] += rate[j] * e[j];
+            variance[j] += rate[j] * ((1 - rate[j]) * e[j] * e[j] - variance[j]);
+        }
+        double *z_mean = z_mean_.data() + start, *z_variance = z_variance_.data() + start, *differs = differs_.data() + start;
+        for (std::size_t j = 0; j < count; ++j) {
+            const double off = z[j] - z_mean[j];
+            z_mean[j] += off * (1 / memory);  // exact: a power of two
+            z_variance[j] += ((1 - 1 / memory) * off * off - z_variance[j]) * (1 / memory);
+        }
+        for (std::size_t j = 0; j < count; ++j)
+            differs[j] += ((x[j] != center[j] ? 1.0 : 0.0) - differs[j]) * (1 / memory);
+    }
+    static bool any(const double* flag, std::size_t count) {
+        int found = 0;
+        for (std::size_t j = 0; j < count; ++j) found |= flag[j] > 0;
+        return found != 0;
+    }
+    // The places of the flags that are set.
+    static std::size_t flagged(const double* flag, std::size_t count, std::size_t* places) {
+        std::size_t n = 0;
+        for (std::size_t j = 0; j < count; ++j) {
+            places[n] = j;
+            n += flag[j] > 0;
+        }
+        return n;
     }
     bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > 1e-7 * std::fabs(mean_[j]) + 1e-30; }
 

@@ -43,10 +43,21 @@ struct Vec {
     static Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
     void store(double* p) const { _mm256_storeu_pd(p, v); }
     void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
+    // Two numbers at each of two places.
+    static Vec load_pairs(const float* p, const float* q) {
+        const __m128d low = _mm_load_sd(reinterpret_cast<const double*>(p));
+        return {_mm256_cvtps_pd(_mm_castpd_ps(_mm_loadh_pd(low, reinterpret_cast<const double*>(q))))};
+    }
+    void store_pairs(float* p, float* q) const {
+        const __m128d both = _mm_castps_pd(_mm256_cvtpd_ps(v));
+        _mm_storel_pd(reinterpret_cast<double*>(p), both);
+        _mm_storeh_pd(reinterpret_cast<double*>(q), both);
+    }
 };
 inline Vec operator+(Vec a, Vec b) { return {_mm256_add_pd(a.v, b.v)}; }
 inline Vec operator-(Vec a, Vec b) { return {_mm256_sub_pd(a.v, b.v)}; }
 inline Vec operator*(Vec a, Vec b) { return {_mm256_mul_pd(a.v, b.v)}; }
+inline Vec operator/(Vec a, Vec b) { return {_mm256_div_pd(a.v, b.v)}; }
 inline Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_pd(a.v, b.v, c.v)}; }
 inline Vec max(Vec a, Vec b) { return {_mm256_max_pd(a.v, b.v)}; }
 inline Vec abs(Vec a) { return {_mm256_andnot_pd(_mm256_set1_pd(-0.0), a.v)}; }
@@ -79,6 +90,13 @@ inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
 // The first N lanes of a, the others of b.
 template <int N> inline Vec first(Vec a, Vec b) { return {_mm256_blend_pd(b.v, a.v, (1 << N) - 1)}; }
 
+// Lanes 0 and 2 of a, each of them twice.
+inline Vec even_twice(Vec a) { return {_mm256_movedup_pd(a.v)}; }
+// Lanes 0 and 2 of a, lanes 1 and 3 of b.
+inline Vec even_odd(Vec a, Vec b) { return {_mm256_blend_pd(a.v, b.v, 0b1010)}; }
+// a - b in lanes 0 and 2, a + b in lanes 1 and 3.
+inline Vec subtract_add(Vec a, Vec b) { return {_mm256_addsub_pd(a.v, b.v)}; }
+
 // Keeps a loaded value in its register, where the compiler would rather load it once for each use.
 inline Vec keep(Vec a) {
 #ifdef __GNUC__
@@ -107,16 +125,25 @@ struct Vec {
     template <class T> void store(T* p) const {
         for (std::size_t i = 0; i < lanes; ++i) p[i] = static_cast<T>(v[i]);
     }
+    static Vec load_pairs(const float* p, const float* q) { return {Lanes{p[0], p[1], q[0], q[1]}}; }
+    void store_pairs(float* p, float* q) const {
+        for (std::size_t i = 0; i < 2; ++i) {
+            p[i] = static_cast<float>(v[i]);
+            q[i] = static_cast<float>(v[2 + i]);
+        }
+    }
 };
 template <class F> inline Vec lanewise(F f) { return {Lanes{f(0), f(1), f(2), f(3)}}; }
 #ifdef __GNUC__
 inline Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
 inline Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
 inline Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
+inline Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
 #else
 inline Vec operator+(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] + b.v[i]; }); }
 inline Vec operator-(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] - b.v[i]; }); }
 inline Vec operator*(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] * b.v[i]; }); }
+inline Vec operator/(Vec a, Vec b) { return lanewise([&](int i) { return a.v[i] / b.v[i]; }); }
 #endif
 inline Vec fma(Vec a, Vec b, Vec c) {
 #ifdef __FP_FAST_FMA
@@ -148,6 +175,11 @@ inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
 }
 template <int N> inline Vec first(Vec a, Vec b) {
     return lanewise([&](int i) { return i < N ? a.v[i] : b.v[i]; });
+}
+inline Vec even_twice(Vec a) { return {Lanes{a.v[0], a.v[0], a.v[2], a.v[2]}}; }
+inline Vec even_odd(Vec a, Vec b) { return {Lanes{a.v[0], b.v[1], a.v[2], b.v[3]}}; }
+inline Vec subtract_add(Vec a, Vec b) {
+    return {Lanes{a.v[0] - b.v[0], a.v[1] + b.v[1], a.v[2] - b.v[2], a.v[3] + b.v[3]}};
 }
 inline Vec keep(Vec a) { return a; }
 

@@ -6,6 +6,7 @@
 #include "bind/bind.hpp"
 #include "combiner.hpp"
 #include "drift_alarm.hpp"
+#include "exponentials.hpp"
 #include "loss.hpp"
 #include "residual_variance.hpp"
 
@@ -32,7 +33,8 @@ class Stack final : public Combiner {
         outputs_ = outputs;
         columns_ = number_ ? 1 : std::max<std::size_t>(2, outputs);
         seen_ = Buffer(size_ * columns_);
-        p_ = Buffer(columns_);
+        p_ = Buffer(number_ ? 0 : 2 * padded(columns_, lanes));  // and room for their exponentials
+        if (!number_) std::fill_n(p_.data(), padded(columns_, lanes), absent);
         std::copy_n(start_.data(), size_, weights_.data());
         information_.clear();
         for (std::size_t i = 0; i < size_; ++i) information_[i * size_ + i] = prior_;
@@ -51,22 +53,24 @@ class Stack final : public Combiner {
     void combine(const double* scores, double* f) const override {
         see(scores);
         if (number_) {
-            f[0] = std::min(highest_, std::max(lowest_, column_score(0)));
+            double sum = 0;
+            for (std::size_t e = 0; e < size_; ++e) sum += weights_[e] * seen_[e];
+            f[0] = std::min(highest_, std::max(lowest_, sum));
             return;
         }
-        for (std::size_t k = 0; k < columns_; ++k) p_[k] = column_score(k);
-        const Standing now = standing();
-        const double change = now.gap > 0 ? correction(place(now.odds)) : 0;
-        p_[now.best] += std::max(change, (least_gap - 1) * now.gap);
+        add_up_scores();
+        now_ = standing();
+        const double change = now_.gap > 0 ? correction(place(now_.odds)) : 0;
+        p_[now_.best] += std::max(change, (least_gap - 1) * now_.gap);
         if (outputs_ == 1)
             f[0] = (p_[1] - p_[0]) / 2;
         else
             std::copy_n(p_.data(), columns_, f);
     }
 
-    void learn(const double* scores, const double* y, const double* f, double weight) override {
+    // The row's inputs and scores are those that `combine` left.
+    void learn(const double*, const double* y, const double* f, double weight) override {
         stacked_ += 1;
-        see(scores);
         for (double* h = information_.data(); h < information_.data() + size_ * size_; ++h) *h *= forgetting_;
         if (number_)
             learn_number(y[0], f[0], weight);
@@ -118,19 +122,19 @@ class Stack final : public Combiner {
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
 
-    // The best class, its distance to the second best, and its log-odds.
+    // The best class, its score, its distance to the second best, and its log-odds.
     struct Standing {
         std::size_t best;
-        double gap, odds;
+        double score, gap, odds;
     };
     Standing standing() const {  // of the scores in p_
         const std::size_t best = static_cast<std::size_t>(std::max_element(p_.data(), p_.data() + columns_) - p_.data());
-        double second = -std::numeric_limits<double>::infinity(), sum = 0;
-        for (std::size_t c = 0; c < columns_; ++c)
-            if (c != best) second = std::max(second, p_[c]);
-        for (std::size_t c = 0; c < columns_; ++c)
-            if (c != best) sum += std::exp(p_[c] - second);
-        return {best, p_[best] - second, p_[best] - second - std::log(sum)};
+        const double score = p_[best];
+        p_[best] = absent;
+        const double second = *std::max_element(p_.data(), p_.data() + columns_);
+        const double others = columns_ == 2 ? 0 : std::log(exponentials_of(second));
+        p_[best] = score;
+        return {best, score, score - second, score - second - others};
     }
     // The knot below, and the share of the next one.
     struct Place {
@@ -145,17 +149,16 @@ class Stack final : public Combiner {
     double correction(const Place& at) const {
         return (1 - at.share) * calibration_[at.below] + at.share * calibration_[at.below + 1];
     }
-    // One step of the calibration at the two knots beside the log-odds of the scores in p_.
+    // One step of the calibration at the two knots beside the log-odds.
     void calibrate(std::size_t own, double weight) {
-        const Standing now = standing();
-        if (!(now.gap > 0)) return;
-        const Place at = place(now.odds);
-        const double q = 1 / (1 + std::exp(-(now.odds + correction(at)))), back = (1 - forgetting_) * knot_prior;
+        if (!(now_.gap > 0)) return;
+        const Place at = place(now_.odds);
+        const double q = 1 / (1 + std::exp(-(now_.odds + correction(at)))), back = (1 - forgetting_) * knot_prior;
         for (std::size_t i = 0; i < 2; ++i) {
             const double share = i == 0 ? 1 - at.share : at.share;
             double &information = calibration_information_[at.below + i], &value = calibration_[at.below + i];
             information = forgetting_ * information + back + weight * share * q * (1 - q);
-            value += (weight * share * ((now.best == own ? 1 : 0) - q) - back * value) / information;
+            value += (weight * share * ((now_.best == own ? 1 : 0) - q) - back * value) / information;
         }
     }
 
@@ -178,10 +181,18 @@ class Stack final : public Combiner {
                 }
             }
     }
-    double column_score(std::size_t k) const {
-        double sum = 0;
-        for (std::size_t e = 0; e < size_; ++e) sum += weights_[e] * seen_[e * columns_ + k];
-        return sum;
+    // The scores of the columns, into p_.
+    void add_up_scores() const {
+        const double* seen = seen_.data();
+        double* p = p_.data();
+        std::fill_n(p, columns_, 0.0);
+        for (std::size_t e = 0; e < experts_; ++e, seen += columns_)
+            for (std::size_t k = 0; k < columns_; ++k) p[k] += weights_[e] * seen[k];
+    }
+    // exp(p_k - top) into the second half of p_; returns the sum.
+    double exponentials_of(double top) const {
+        const std::size_t n = padded(columns_, lanes);
+        return exponentials(p_.data(), top, n, p_.data() + n);
     }
 
     // The gradient, and the curvature into H.
@@ -189,11 +200,10 @@ class Stack final : public Combiner {
         const std::size_t k = columns_;
         const std::size_t own =
             outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : static_cast<std::size_t>(std::max_element(y, y + k) - y);
-        double top = -std::numeric_limits<double>::infinity(), sum = 0;
-        for (std::size_t c = 0; c < k; ++c) top = std::max(top, p_[c] = column_score(c));
         calibrate(own, weight);
-        for (std::size_t c = 0; c < k; ++c) sum += p_[c] = std::exp(p_[c] - top);
-        for (std::size_t c = 0; c < k; ++c) p_[c] /= sum;
+        p_[now_.best] = now_.score;
+        const double sum = exponentials_of(now_.score), *exponential = p_.data() + padded(k, lanes);
+        for (std::size_t c = 0; c < k; ++c) p_[c] = exponential[c] / sum;
         // Among the rows that are remembered one may contradict: the second best class has at least that probability in H,
         // or a single row outweighs all rows that were certain.
         const double least = 1 - forgetting_;
@@ -289,6 +299,7 @@ class Stack final : public Combiner {
     Buffer calibration_{knots}, calibration_information_{knots};
     Buffer factor_, gradient_;
     mutable Buffer seen_{0}, p_{0};
+    mutable Standing now_ = {};  // of the row that was combined last
 };
 
 NOLANA_BINDING(stack) {

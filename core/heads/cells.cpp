@@ -5,6 +5,8 @@
 //     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v))
 // Probes (probes.hpp) measure the relevance of features.
 // ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
+#include <type_traits>
+
 #include "bind/bind.hpp"
 #include "head.hpp"
 #include "implicit.hpp"
@@ -13,22 +15,42 @@
 
 namespace nolana {
 
-// Adds up the cells of a row, eight numbers of each at a time; cells are `stride` numbers long, and eight more follow the
-// last one.
-inline void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, std::size_t fold,
-                   double* sums) {
-    for (std::size_t k = 0; k < stride; k += 2 * lanes) {
-        Vec low = Vec::zero(), high = Vec::zero();
-        for (std::size_t g = 0; g < grids; ++g) {
-            const float* cell = cells + slots[g] / fold * stride + k;
-            low = low + Vec::load(cell);
-            high = high + Vec::load(cell + lanes);
-        }
-        low.store(sums + k);
-        high.store(sums + k + lanes);
+constexpr std::size_t overhang = 2 * lanes;  // numbers read beyond a cell
+
+// Calls work with the number of vectors of a cell as a constant, 1 to 4; false where there are more.
+template <class Work> bool with_vectors(std::size_t numbers, Work work) {
+    switch ((numbers + lanes - 1) / lanes) {
+        case 1: return work(std::integral_constant<std::size_t, 1>()), true;
+        case 2: return work(std::integral_constant<std::size_t, 2>()), true;
+        case 3: return work(std::integral_constant<std::size_t, 3>()), true;
+        case 4: return work(std::integral_constant<std::size_t, 4>()), true;
+        default: return false;
     }
 }
-constexpr std::size_t overhang = 2 * lanes;  // numbers read beyond a cell
+
+// Adds up the cells of a row, slots / fold; cells are `stride` numbers long, and `overhang` more follow the last one.
+template <std::size_t fold, std::size_t vectors>
+void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, double* sums) {
+    Vec total[2][vectors];  // of even and of odd grids: an addition need not wait for the one before
+    std::fill_n(&total[0][0], 2 * vectors, Vec::zero());
+    const auto add = [&](std::size_t g, Vec* to) {
+        const float* cell = cells + slots[g] / fold * stride;
+        for (std::size_t k = 0; k < vectors; ++k) to[k] = to[k] + Vec::load(cell + k * lanes);
+    };
+    std::size_t g = 0;
+    for (; g + 2 <= grids; g += 2) {
+        add(g, total[0]);
+        add(g + 1, total[1]);
+    }
+    if (g < grids) add(g, total[0]);
+    for (std::size_t k = 0; k < vectors; ++k) (total[0][k] + total[1][k]).store(sums + k * lanes);
+}
+template <std::size_t fold>
+void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, double* sums) {
+    const auto add = [&](auto vectors) { add_up<fold, vectors>(cells, stride, slots, grids, sums); };
+    if (with_vectors(stride, add)) return;
+    for (std::size_t k = 0; k < stride; k += 2 * lanes) add_up<fold, 2>(cells + k, stride, slots, grids, sums + k);
+}
 
 class CellHead : public Head {
   public:
@@ -92,23 +114,25 @@ class DiagonalCells final : public CellHead {
         const std::uint32_t* slots = map_->slots(r);
         const std::size_t grids = map_->grids();
         const float* cells = cells_.data();
-        if (outputs_ == 1) {  // sums in registers, four at a time
-            double own[4] = {}, variance[4] = {};
+        if (outputs_ == 1) {  // variances and weights in turn, of four cells
+            Vec low = Vec::zero(), high = Vec::zero();
+            const auto cell = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
             std::size_t g = 0;
-            for (; g + 4 <= grids; g += 4)
-                for (std::size_t k = 0; k < 4; ++k) {
-                    const float* cell = cells + 2 * static_cast<std::size_t>(slots[g + k]);
-                    variance[k] += static_cast<double>(cell[0]);
-                    own[k] += static_cast<double>(cell[1]);
-                }
-            for (; g < grids; ++g) {
-                variance[0] += static_cast<double>(cells[2 * static_cast<std::size_t>(slots[g])]);
-                own[0] += static_cast<double>(cells[2 * static_cast<std::size_t>(slots[g]) + 1]);
+            for (; g + 4 <= grids; g += 4) {
+                low = low + Vec::load_pairs(cell(g), cell(g + 1));
+                high = high + Vec::load_pairs(cell(g + 2), cell(g + 3));
             }
-            f[0] += (own[0] + own[1]) + (own[2] + own[3]);
-            v += (variance[0] + variance[1]) + (variance[2] + variance[3]);
+            double own[8];
+            low.store(own);
+            high.store(own + lanes);
+            for (; g < grids; ++g) {
+                own[0] += static_cast<double>(cell(g)[0]);
+                own[1] += static_cast<double>(cell(g)[1]);
+            }
+            f[0] += (own[1] + own[3]) + (own[5] + own[7]);
+            v += (own[0] + own[2]) + (own[4] + own[6]);
         } else {
-            add_up(cells, stride_, slots, grids, 1, sums_.data());
+            add_up<1>(cells, stride_, slots, grids, sums_.data());
             v += sums_[0];
             for (std::size_t o = 0; o < outputs_; ++o) f[o] += sums_[1 + o];
         }
@@ -121,26 +145,10 @@ class DiagonalCells final : public CellHead {
         const double *delta = step_.delta(), *z = map_->dense(r);
         const std::uint32_t* slots = map_->slots(r);
         const std::size_t grids = map_->grids();
-        if (outputs_ == 1) {
-            const double pull = delta[0], floor = floor_;
-            float* cells = cells_.data();
-            for (std::size_t g = 0; g < grids; ++g) {
-                float* cell = cells + 2 * static_cast<std::size_t>(slots[g]);
-                const double s = static_cast<double>(cell[0]);
-                cell[1] = static_cast<float>(static_cast<double>(cell[1]) + s * pull);
-                cell[0] = static_cast<float>(std::max(floor, s - s * s * e));
-            }
-        } else {
-            sums_.clear();
-            std::copy_n(delta, outputs_, sums_.data() + 1);
-            for (std::size_t g = 0; g < grids; ++g) {
-                float* cell = cells_.data() + slots[g] * stride_;
-                const double s = static_cast<double>(cell[0]);
-                for (std::size_t k = 0; k < stride_; k += lanes)  // beyond the cell by steps of 0
-                    fma(Vec::all(s), Vec::load(sums_.data() + k), Vec::load(cell + k)).store(cell + k);
-                cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
-            }
-        }
+        if (outputs_ == 1)
+            learn_pairs(slots, grids, delta[0], e);
+        else
+            learn_cells(slots, grids, delta, e);
         for (std::size_t j = 0; j < width; ++j) {
             pulls_[j] = linear_variances_[j] * z[j];
             linear_variances_[j] -= pulls_[j] * pulls_[j] * e;
@@ -177,6 +185,59 @@ class DiagonalCells final : public CellHead {
     }
 
   private:
+    // Of one output: two cells at a time.
+    void learn_pairs(const std::uint32_t* slots, std::size_t grids, double delta, double e) {
+        float* cells = cells_.data();
+        const double floor = floor_;
+        const auto cell_of = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
+        const auto learn_one = [&](float* cell) {
+            const double s = static_cast<double>(cell[0]);
+            cell[1] = static_cast<float>(static_cast<double>(cell[1]) + s * delta);
+            cell[0] = static_cast<float>(std::max(floor, s - s * s * e));
+        };
+        const Vec deltas = Vec::all(delta), factors = even_odd(Vec::all(e), Vec::all(1)), floors = Vec::all(floor);
+        std::size_t g = 0;
+        for (; g + 2 <= grids; g += 2) {
+            float *a = cell_of(g), *b = cell_of(g + 1);
+            if (a == b) {
+                learn_one(a);
+                learn_one(b);
+                continue;
+            }
+            const Vec both = Vec::load_pairs(a, b);
+            const Vec after = subtract_add(both, even_twice(both) * even_odd(both, deltas) * factors);
+            even_odd(max(after, floors), after).store_pairs(a, b);
+        }
+        if (g < grids) learn_one(cell_of(g));
+    }
+    void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta, double e) {
+        const std::size_t stride = stride_;
+        float* cells = cells_.data();
+        double* steps = sums_.data();
+        sums_.clear();
+        std::copy_n(delta, outputs_, steps + 1);
+        const Vec es = Vec::all(e), floors = Vec::all(floor_);
+        const auto learn = [&](auto vectors) {
+            Vec step[vectors];
+            for (std::size_t k = 0; k < vectors; ++k) step[k] = Vec::load(steps + k * lanes);
+            for (std::size_t g = 0; g < grids; ++g) {
+                float* cell = cells + slots[g] * stride;
+                const Vec s = Vec::all(static_cast<double>(cell[0]));
+                Vec after[vectors];
+                for (std::size_t k = 0; k < vectors; ++k) after[k] = fma(s, step[k], Vec::load(cell + k * lanes));
+                after[0] = first<1>(max(s - s * s * es, floors), after[0]);
+                for (std::size_t k = 0; k < vectors; ++k) after[k].store(cell + k * lanes);  // beyond the cell by steps of 0
+            }
+        };
+        if (with_vectors(stride, learn)) return;
+        for (std::size_t g = 0; g < grids; ++g) {
+            float* cell = cells + slots[g] * stride;
+            const double s = static_cast<double>(cell[0]);
+            for (std::size_t k = 0; k < stride; k += lanes)
+                fma(Vec::all(s), Vec::load(steps + k), Vec::load(cell + k)).store(cell + k);
+            cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
+        }
+    }
     // What the loss of the row would be with a feature of another row.
     void probe(std::size_t r, const double* y, const double* f, double rows, double noise) {
         const auto step = static_cast<std::uint64_t>(rows);
@@ -189,17 +250,28 @@ class DiagonalCells final : public CellHead {
             map_->slots_with(r, j, value, probes_.slots());
             double* other = probes_.scores();
             std::copy_n(f, outputs_, other);
-            for (std::size_t g = 0; g < map_->grids(); ++g) {
-                if (probes_.slots()[g] == map_->slots(r)[g]) continue;
-                const float *to = cells_.data() + probes_.slots()[g] * stride_ + 1,
-                            *from = cells_.data() + map_->slots(r)[g] * stride_ + 1;
-                for (std::size_t o = 0; o < outputs_; ++o)
-                    other[o] += static_cast<double>(to[o]) - static_cast<double>(from[o]);
-            }
+            replace_cells(map_->slots(r), probes_.slots(), other);
             for (std::size_t o = 0; o < outputs_; ++o) other[o] += linear_[o * map_->width() + j] * (static_cast<double>(value) - z[j]);
             probes_.count(j, row_loss(other, y, noise) - before);
         }
         probes_.store(step, z);
+    }
+    // Adds to f what it changes when the cells at `after` replace those at `before`.
+    void replace_cells(const std::uint32_t* before, const std::uint32_t* after, double* f) const {
+        constexpr std::size_t stretch = 64;
+        for (std::size_t start = 0; start < map_->grids(); start += stretch) {
+            const std::size_t end = std::min(map_->grids(), start + stretch);
+            std::size_t changed[stretch], count = 0;  // grids, found without a branch for each
+            for (std::size_t g = start; g < end; ++g) {
+                changed[count] = g;
+                count += before[g] != after[g];
+            }
+            for (std::size_t i = 0; i < count; ++i) {
+                const float *to = cells_.data() + after[changed[i]] * stride_ + 1,
+                            *from = cells_.data() + before[changed[i]] * stride_ + 1;
+                for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(to[o]) - static_cast<double>(from[o]);
+            }
+        }
     }
     double row_loss(const double* f, const double* y, double noise) const {
         if (loss_->linear()) return std::min(10.0, 0.5 * (y[0] - f[0]) * (y[0] - f[0]) / noise);
@@ -248,7 +320,7 @@ class ConstantCells final : public CellHead {
             for (; g < grids; ++g) own[0] += static_cast<double>(cells[at[g] / fold]);
             f[0] = (own[0] + own[1]) + (own[2] + own[3]);
         } else {
-            add_up(cells, outputs_, at, grids, fold, sums_.data());
+            add_up<fold>(cells, outputs_, at, grids, sums_.data());
             std::copy_n(sums_.data(), outputs_, f);
         }
         for (std::size_t o = 0; o < outputs_; ++o) f[o] += slow_->offset(r)[o];
@@ -264,13 +336,7 @@ class ConstantCells final : public CellHead {
             for (std::size_t g = 0; g < grids; ++g)
                 cells[at[g] / fold] = static_cast<float>(static_cast<double>(cells[at[g] / fold]) + pull);
         } else {
-            sums_.clear();
-            for (std::size_t o = 0; o < outputs_; ++o) sums_[o] = gain_ * delta[o];
-            for (std::size_t g = 0; g < grids; ++g) {
-                float* cell = cells_.data() + at[g] / fold * outputs_;
-                for (std::size_t k = 0; k < outputs_; k += lanes)  // beyond the cell by steps of 0
-                    (Vec::load(cell + k) + Vec::load(sums_.data() + k)).store(cell + k);
-            }
+            learn_cells(at, grids, delta);
         }
     }
     void describe(Description& d) override {
@@ -281,6 +347,28 @@ class ConstantCells final : public CellHead {
   private:
     static constexpr std::size_t fold = 4;  // slots of the map that share one here
     std::size_t slots() const { return (map_->table() + fold - 1) / fold; }
+    void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta) {
+        const std::size_t stride = outputs_;
+        float* cells = cells_.data();
+        double* steps = sums_.data();
+        sums_.clear();
+        for (std::size_t o = 0; o < stride; ++o) steps[o] = gain_ * delta[o];
+        const auto learn = [&](auto vectors) {
+            Vec step[vectors];
+            for (std::size_t k = 0; k < vectors; ++k) step[k] = Vec::load(steps + k * lanes);
+            for (std::size_t g = 0; g < grids; ++g) {
+                float* cell = cells + slots[g] / fold * stride;
+                Vec after[vectors];
+                for (std::size_t k = 0; k < vectors; ++k) after[k] = Vec::load(cell + k * lanes) + step[k];
+                for (std::size_t k = 0; k < vectors; ++k) after[k].store(cell + k * lanes);  // beyond the cell by steps of 0
+            }
+        };
+        if (with_vectors(stride, learn)) return;
+        for (std::size_t g = 0; g < grids; ++g) {
+            float* cell = cells + slots[g] / fold * stride;
+            for (std::size_t k = 0; k < stride; k += lanes) (Vec::load(cell + k) + Vec::load(steps + k)).store(cell + k);
+        }
+    }
 
     double gain_;
     std::size_t offset_;

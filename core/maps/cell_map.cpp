@@ -82,7 +82,15 @@ class CellMap final : public SparseMap {
             }
             dense[d] = 1;
             choose(steps);
-            for (std::size_t b = 0; b < bundles_.size(); ++b) find(b, steps, r);
+            for (std::size_t b = 0; b < bundles_.size(); ++b)
+                if (bundles_[b].names) find<1, true>(b, r);
+        }
+        for (std::size_t b = 0; b < bundles_.size(); ++b) {
+            if (bundles_[b].names) continue;
+            if (rows == group)
+                find<group, false>(b, 0);
+            else
+                for (std::size_t r = 0; r < rows; ++r) find<1, false>(b, r);
         }
     }
     void slots_with(std::size_t r, std::size_t feature, float value, std::uint32_t* slots) const override {
@@ -91,10 +99,11 @@ class CellMap final : public SparseMap {
         if (before == after) return;
         for (std::size_t b = 0; b < bundles_.size(); ++b) {
             const Bundle& bundle = bundles_[b];
-            const std::uint32_t* keys = keys_.data() + r * grids_ + bundle.slot;
-            std::uint32_t changed[lanes_];
-            std::copy_n(keys, bundle.used, changed);
+            const std::uint32_t *keys = keys_.data() + r * grids_ + bundle.slot, *salt = salt_.data() + b * lanes_;
+            std::uint32_t changed[lanes_], lanes = 0;  // bit l of `lanes`: whether grid l has another key
             const auto replace = [&](std::size_t j, std::size_t l) {
+                if (!(lanes >> l & 1)) changed[l] = keys[l];
+                lanes |= 1u << l;
                 const std::size_t at = bundle.entry + j * lanes_ + l;
                 const int change = bin(after, at) - bin(before, at);
                 const auto low = static_cast<std::uint32_t>(change * multipliers_[0][j]) & 0xFFFFu;
@@ -103,10 +112,16 @@ class CellMap final : public SparseMap {
             };
             if (bundle.names)
                 named(bundle, feature, replace);
+#ifdef NOLANA_AVX2
+            else if (bundle.used == lanes_)
+                replace_in_registers(bundle, feature, before, after, keys, salt, slots + bundle.slot);
+#endif
             else
                 for (std::size_t l = 0; l < bundle.used; ++l) replace(feature, l);
-            for (std::size_t l = 0; l < bundle.used; ++l)
-                if (changed[l] != keys[l]) slots[bundle.slot + l] = slot(changed[l], salt_[b * lanes_ + l]);
+            for (; lanes; lanes &= lanes - 1) {
+                const auto l = static_cast<std::size_t>(std::countr_zero(lanes));
+                slots[bundle.slot + l] = slot(changed[l], salt[l]);
+            }
         }
     }
     void describe(Description& d) override {
@@ -201,42 +216,101 @@ class CellMap final : public SparseMap {
     }
 #endif
 
-    // Keys and slots of a bundle.
-    void find(std::size_t b, const std::int16_t* steps, std::size_t r) {
+    // Keys and slots of a bundle, for rows r, r + 1, ... of the group.
+    template <std::size_t rows, bool names> void find(std::size_t b, std::size_t r) {
         const Bundle& bundle = bundles_[b];
-        alignas(32) std::uint16_t low[lanes_] = {}, high[lanes_] = {};
         const std::int16_t *pitch = inverse_pitch_.data() + bundle.entry, *chosen = chosen_.data() + bundle.named;
+        const std::int16_t* steps = steps_.data() + r * features();
         const std::uint8_t* offset = offset_.data() + bundle.entry;
-#ifdef NOLANA_AVX2
-        __m256i lows = _mm256_setzero_si256(), highs = lows;
-        for (std::size_t j = 0; j < bundle.size; ++j, pitch += lanes_, offset += lanes_) {
-            const __m256i z = bundle.names
-                                  ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(chosen + j * lanes_))
-                                  : _mm256_set1_epi16(steps[j]);
-            const __m256i scaled = _mm256_mulhi_epi16(z, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pitch)));
-            const __m256i shift = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(offset)));
-            const __m256i bins = _mm256_srai_epi16(_mm256_add_epi16(scaled, shift), 6);
-            lows = _mm256_add_epi16(lows, _mm256_mullo_epi16(bins, _mm256_set1_epi16(multipliers_[0][j])));
-            highs = _mm256_add_epi16(highs, _mm256_mullo_epi16(bins, _mm256_set1_epi16(multipliers_[1][j])));
-        }
-        _mm256_store_si256(reinterpret_cast<__m256i*>(low), lows);
-        _mm256_store_si256(reinterpret_cast<__m256i*>(high), highs);
-#else
-        for (std::size_t j = 0; j < bundle.size; ++j, pitch += lanes_, offset += lanes_)
-            for (std::size_t l = 0; l < lanes_; ++l) {
-                const std::int32_t z = bundle.names ? chosen[j * lanes_ + l] : steps[j];
-                const std::int32_t bins = ((z * pitch[l] >> 16) + offset[l]) >> 6;
-                low[l] = static_cast<std::uint16_t>(low[l] + bins * multipliers_[0][j]);
-                high[l] = static_cast<std::uint16_t>(high[l] + bins * multipliers_[1][j]);
-            }
-#endif
-        std::uint32_t *keys = keys_.data() + r * grids_ + bundle.slot, *slots = slots_.data() + r * grids_ + bundle.slot;
         const std::uint32_t* salt = salt_.data() + b * lanes_;
-        for (std::size_t l = 0; l < bundle.used; ++l) {
-            keys[l] = low[l] | static_cast<std::uint32_t>(high[l]) << 16;
-            slots[l] = slot(keys[l], salt[l]);
+        std::uint32_t *keys = keys_.data() + r * grids_ + bundle.slot, *slots = slots_.data() + r * grids_ + bundle.slot;
+#ifdef NOLANA_AVX2
+        __m256i lows[rows], highs[rows];
+        std::fill_n(lows, rows, _mm256_setzero_si256());
+        std::fill_n(highs, rows, _mm256_setzero_si256());
+        for (std::size_t j = 0; j < bundle.size; ++j) {
+            const __m256i inverse = load(pitch + j * lanes_), shift = load_bytes(offset + j * lanes_);
+            const __m256i low = _mm256_set1_epi16(multipliers_[0][j]), high = _mm256_set1_epi16(multipliers_[1][j]);
+            for (std::size_t i = 0; i < rows; ++i) {
+                const __m256i z = names ? load(chosen + j * lanes_) : _mm256_set1_epi16(steps[i * features() + j]);
+                const __m256i bin = bins(z, inverse, shift);
+                lows[i] = _mm256_add_epi16(lows[i], _mm256_mullo_epi16(bin, low));
+                highs[i] = _mm256_add_epi16(highs[i], _mm256_mullo_epi16(bin, high));
+            }
+        }
+        for (std::size_t i = 0; i < rows; ++i, keys += grids_, slots += grids_) {
+            alignas(32) std::uint32_t own[lanes_];
+            store_keys(lows[i], highs[i], own);
+            std::copy_n(own, bundle.used, keys);
+            if (bundle.used == lanes_)
+                store_slots(own, salt, slots);
+            else
+                for (std::size_t l = 0; l < bundle.used; ++l) slots[l] = slot(own[l], salt[l]);
+        }
+#else
+        for (std::size_t i = 0; i < rows; ++i, steps += features(), keys += grids_, slots += grids_) {
+            std::uint16_t low[lanes_] = {}, high[lanes_] = {};
+            for (std::size_t j = 0; j < bundle.size; ++j)
+                for (std::size_t l = 0; l < lanes_; ++l) {
+                    const std::size_t at = j * lanes_ + l;
+                    const std::int32_t z = names ? chosen[at] : steps[j];
+                    const std::int32_t bins = ((z * pitch[at] >> 16) + offset[at]) >> 6;
+                    low[l] = static_cast<std::uint16_t>(low[l] + bins * multipliers_[0][j]);
+                    high[l] = static_cast<std::uint16_t>(high[l] + bins * multipliers_[1][j]);
+                }
+            for (std::size_t l = 0; l < bundle.used; ++l) {
+                keys[l] = low[l] | static_cast<std::uint32_t>(high[l]) << 16;
+                slots[l] = slot(keys[l], salt[l]);
+            }
+        }
+#endif
+    }
+#ifdef NOLANA_AVX2
+    static __m256i load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+    static __m256i load_bytes(const std::uint8_t* p) {
+        return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    }
+    static __m256i bins(__m256i steps, __m256i inverse_pitch, __m256i offset) {
+        return _mm256_srai_epi16(_mm256_add_epi16(_mm256_mulhi_epi16(steps, inverse_pitch), offset), 6);
+    }
+    // Halves of 16 keys side by side.
+    static void store_keys(__m256i lows, __m256i highs, std::uint32_t* keys) {
+        const __m256i a = _mm256_unpacklo_epi16(lows, highs), b = _mm256_unpackhi_epi16(lows, highs);
+        auto* to = reinterpret_cast<__m256i*>(keys);
+        _mm256_storeu_si256(to, _mm256_permute2x128_si256(a, b, 0x20));
+        _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(a, b, 0x31));
+    }
+    // slot() of 16 keys.
+    void store_slots(const std::uint32_t* keys, const std::uint32_t* salt, std::uint32_t* slots) const {
+        const __m256i table = _mm256_set1_epi64x(static_cast<long long>(table_));
+        for (std::size_t l = 0; l < lanes_; l += 8) {
+            __m256i key = _mm256_add_epi32(load(keys + l), load(salt + l));
+            key = _mm256_mullo_epi32(key, _mm256_set1_epi32(static_cast<int>(0x85EBCA6Bu)));
+            key = _mm256_xor_si256(key, _mm256_srli_epi32(key, 15));
+            key = _mm256_mullo_epi32(key, _mm256_set1_epi32(static_cast<int>(0xC2B2AE35u)));
+            key = _mm256_xor_si256(key, _mm256_srli_epi32(key, 13));
+            const __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(key, table), 32);
+            const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(key, 32), table);
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(slots + l), _mm256_blend_epi32(even, odd, 0b10101010));
         }
     }
+    // Slots of a full bundle of whole grids whose feature has other steps.
+    void replace_in_registers(const Bundle& bundle, std::size_t feature, std::int16_t before, std::int16_t after,
+                              const std::uint32_t* keys, const std::uint32_t* salt, std::uint32_t* slots) const {
+        const std::size_t at = bundle.entry + feature * lanes_;
+        const __m256i inverse = load(inverse_pitch_.data() + at), shift = load_bytes(offset_.data() + at);
+        const __m256i change = _mm256_sub_epi16(bins(_mm256_set1_epi16(after), inverse, shift),
+                                                bins(_mm256_set1_epi16(before), inverse, shift));
+        alignas(32) std::uint32_t changed[lanes_];
+        store_keys(_mm256_mullo_epi16(change, _mm256_set1_epi16(multipliers_[0][feature])),
+                   _mm256_mullo_epi16(change, _mm256_set1_epi16(multipliers_[1][feature])), changed);
+        for (std::size_t l = 0; l < lanes_; l += 8) {
+            auto* own = reinterpret_cast<__m256i*>(changed + l);
+            _mm256_store_si256(own, _mm256_add_epi16(_mm256_load_si256(own), load(keys + l)));
+        }
+        store_slots(changed, salt, slots);
+    }
+#endif
 
     std::vector<Bundle> bundles_;
     std::int16_t multipliers_[2][widest];

@@ -112,11 +112,12 @@ def fold_cells(head: Spec, state: State, e: int) -> None:
         start = head.arguments["variance"]
         variances = state[f"expert{e}/variances"].astype(np.float64).reshape(-1, 2)
         precision = 1 / variances - 1 / start + 1e-3
-        total = precision.sum(axis=1)
-        folded = (pairs * precision[:, :, None]).sum(axis=1) / total[:, None]
+        total = precision[:, 0] + precision[:, 1]  # sum(axis=1) of two numbers is many times slower
+        weighted = pairs * precision[:, :, None]
+        folded = (weighted[:, 0] + weighted[:, 1]) / total[:, None]
         state[f"expert{e}/variances"] = (1 / (total + 1 / start)).astype(np.float32)
     else:
-        folded = pairs.mean(axis=1)
+        folded = (pairs[:, 0] + pairs[:, 1]) / 2
     state[f"expert{e}/cells"] = np.ascontiguousarray(folded, dtype=np.float32)
 
 

@@ -24,6 +24,7 @@ from nolana import reference
 from nolana.learners.driver import Array, State
 from nolana.learners.layout import argument_of, experts_with, probing
 from nolana.reference.heads.newton import Newton
+from nolana.reference.kernels import decayed
 from nolana.reference.maps.neighbour_map import WIDEST
 from nolana.specs import Spec
 
@@ -85,7 +86,7 @@ def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array |
     places, gamma = state[f"map{i}/landmarks"], state[f"map{i}/gamma"]
     if len(places) < places.shape[1] or argument_of(spec, i, "capacity") < FEWEST_LANDMARKS:
         return None
-    kernel = argument_of(spec, i, "kernel").build(reference).gram(places, places, gamma)
+    kernel = decayed(gamma, argument_of(spec, i, "kernel").build(reference).pairwise(places))
     squares = np.zeros(places.shape[1])
     for alpha in state[f"expert{heads[0]}/weights"]:
         terms = kernel * alpha

@@ -11,12 +11,12 @@ import numpy as np
 from nolana import reference
 from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
-from nolana.maps.remap import remap
+from nolana.maps.remap import rekernel
 from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
-from nolana.reference.kernels import Kernel
+from nolana.reference.kernels import Kernel, decayed, width_of_distances
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
 from nolana.reference.state import unpack
@@ -43,24 +43,19 @@ def move_rows(spec: Spec, state: State, moved: Moved) -> None:
 
 
 def remap_landmarks(spec: Spec, state: State, i: int, moved: Moved = lambda z: z) -> None:
-    """The landmarks of map i go to other places, and the kernel takes the width of all of them."""
+    """The landmarks of map i go to other places, and the kernel, one of a distance, takes the width of all of them."""
     kernel: Kernel = argument_of(spec, i, "kernel").build(reference)
     own = part_of(state, f"map{i}/")
     if not len(own["landmarks"]):
         return
     places = np.ascontiguousarray(moved(own["landmarks"]))
-    gamma = kernel.width_of(places) or own["gamma"]
+    distances = kernel.pairwise(places)
+    gamma = width_of_distances(distances[np.triu_indices(len(places), 1)]) or own["gamma"]
+    before, after = decayed(own["gamma"], kernel.pairwise(own["landmarks"])), decayed(gamma, distances)
     for e in experts_on(spec, i):
         head = part_of(state, f"expert{e}/")
-        mapped = remap(
-            own | head,
-            before=lambda x, z: kernel.gram(x, z, own["gamma"]),
-            after=lambda x, z: kernel.gram(x, z, gamma),
-            coordinates=places,
-            ridge=RIDGE,
-            prior=head_of(spec, e).arguments.get("prior", 1.0),
-        )
-        update_part(state, f"map{i}/", own.keys(), mapped | {"gamma": gamma})
+        mapped = rekernel(own | head, before, after, RIDGE, head_of(spec, e).arguments.get("prior", 1.0))
+        update_part(state, f"map{i}/", own.keys(), mapped | {"landmarks": places, "gamma": gamma})
         update_part(state, f"expert{e}/", head.keys(), mapped)
 
 

@@ -109,6 +109,7 @@ class StreamLearner(Driver):
         # For each map 1 where its width is that of full landmarks, or where it has none.
         self.widened: Array = np.array([float(map.kind is not LandmarkMap) for map in spec.arguments["maps"]])
         self._reported = 0  # the last row whose alarm was asked for
+        self._fitted_to: tuple[int, int] | None = None  # outputs and other bytes that the tables were fitted to
         self._prepare()
 
     @classmethod
@@ -222,7 +223,8 @@ class StreamLearner(Driver):
             stop = min(len(x), start + max(1, self._next_event - self.rows))
             before = None
             if self._new_class:
-                stop, before = start + 1, {name: self._engine.state()[name] for name in OF_THE_STACK}
+                state = self._engine.state()
+                stop, before = start + 1, {name: state[name] for name in OF_THE_STACK}
             scores[start:stop] = self._learn_part(
                 x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
             )
@@ -386,7 +388,7 @@ class StreamLearner(Driver):
         smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
         spec = shrunk(self.spec, state, smaller, lambda spec: self.bytes_with(spec, outputs), memory)
         self._rebuild(spec, state, outputs)
-        self._new_class = True
+        self._new_class, self._fitted_to = True, None
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
             self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
@@ -401,17 +403,26 @@ class StreamLearner(Driver):
                 f"features, which need {needed} bytes; choose a larger memory"
             )
 
+    @property
+    def _other_bytes(self) -> int:
+        """What is not the engine's."""
+        return self.memory_bytes - int(self._engine.memory_bytes)
+
     def bytes_with(self, spec: Spec, outputs: int | None = None) -> int:
         """Bytes of a learner of this spec with so many outputs; None: as many as now."""
         engine = spec.build(self._module)
         engine.clear(self.outputs if outputs is None else outputs)
-        other = self.memory_bytes - int(self._engine.memory_bytes)
+        other = self._other_bytes
         if self.sparse:
             other += int(self._feature_table(spec).memory_bytes) - int(self._parts["features"].memory_bytes)
         return int(engine.memory_bytes) + other
 
     def _fit_tables(self) -> None:
         """Tables as large as the memory allows, while they are empty."""
+        fits = self.outputs, self._other_bytes
+        if fits == self._fitted_to:
+            return
+        self._fitted_to = fits
         spec = fitted(self.spec, self.bytes_with, self.options.memory)
         if spec is None or spec == self.spec:
             return

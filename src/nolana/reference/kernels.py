@@ -23,18 +23,25 @@ NARROWEST = 1e300  # gamma while one landmark is all there is: every other row c
 SMALLEST_SQUARE = 1e-200  # squares below this are nothing: their inverses overflow
 LARGEST_RATIO = 1e15  # of two values k(x, x) in one kernel matrix
 LARGEST_VALUE = 1e60  # of a feature; squares of larger ones overflow
+SLAB = 32_768  # differences of features that are held at a time
 
 
 def squared_distances(x: Array, u: Array) -> Array:
     """|x - u_i|^2, by the differences."""
     off = u - x
-    return np.asarray(np.einsum("ij,ij->i", off, off))
+    return np.asarray(np.einsum("...j,...j->...", off, off))
 
 
 def decayed(gamma: float, distances: Array) -> Array:
     """exp(-gamma distance), 0 where the product overflows."""
     with np.errstate(over="ignore"):
         return np.exp(-gamma * distances)
+
+
+def width_of_distances(distances: Array) -> float | None:
+    """gamma = 1 / median; None where it is 0, and where there are none."""
+    median = float(np.median(distances)) if len(distances) else 0.0
+    return 1 / median if median > SMALLEST_SQUARE else None
 
 
 class Kernel(ABC):
@@ -82,12 +89,14 @@ class Kernel(ABC):
 
     def width_of(self, landmarks: Array) -> float | None:
         """gamma = 1 / median distance between landmarks; None where no two landmarks differ."""
-        n = len(landmarks)
-        if n < 2:
-            return None
-        rows = [self.distances(landmarks[i], landmarks[i + 1 :]) for i in range(n - 1)]
-        median = float(np.median(np.concatenate(rows)))
-        return 1 / median if median > SMALLEST_SQUARE else None
+        rows = [self.distances(landmarks[i], landmarks[i + 1 :]) for i in range(len(landmarks) - 1)]
+        return width_of_distances(np.concatenate(rows)) if rows else None
+
+    def pairwise(self, x: Array) -> Array:  # (n, d) -> (n, n)
+        """The distances between all rows, some rows at a time."""
+        step = max(1, SLAB // max(1, x.size))
+        slabs = [self.distances(x[i : i + step, None], x) for i in range(0, len(x), step)]
+        return np.concatenate(slabs) if slabs else np.zeros((0, 0))
 
     def first_width(self, x: Array) -> float:
         """gamma while the first row is the only landmark."""
@@ -121,7 +130,7 @@ class Laplacian(Kernel):
         return 1.0
 
     def distances(self, x: Array, u: Array) -> Array:
-        return np.asarray(np.abs(u - x).sum(axis=1))
+        return np.asarray(np.abs(u - x).sum(axis=-1))
 
 
 class DotKernel(Kernel):
@@ -178,6 +187,12 @@ class Polynomial(DotKernel):
     def fits(self, x: Array, gamma: float) -> NDArray[np.bool_]:
         norms = np.einsum("ij,ij->i", x, x)
         return np.asarray(self.value(norms, norms, norms, gamma) < LARGEST_RATIO)
+
+    def pairwise(self, x: Array) -> Array:  # (n, d) -> (n, n)
+        """The distances between all rows, some rows at a time."""
+        step = max(1, SLAB // max(1, x.size))
+        slabs = [self.distances(x[i : i + step, None], x) for i in range(0, len(x), step)]
+        return np.concatenate(slabs) if slabs else np.zeros((0, 0))
 
     def first_width(self, x: Array) -> float:
         norm = float(x @ x)
