@@ -11,6 +11,7 @@ NolanaError
     └── OtherSourceError    a source is not the one to resume
 ReferenceBackendWarning     the compiled core is missing; NumPy is used
 DivergenceWarning           gradient steps were too long and the model is no longer finite
+GrowthWarning               a feature of a stream grows without bound, like a row number
 SketchWarning               wide sparse rows are learned as sketches; another estimator is more accurate
 StreamWarning               a column of a source is not learned: it grows, or the first block did not have it
 """
@@ -20,6 +21,7 @@ __all__ = [
     "ConflictError",
     "DataError",
     "DivergenceWarning",
+    "GrowthWarning",
     "LockedError",
     "MissingExtraError",
     "ModelFileError",
@@ -86,6 +88,10 @@ class ReferenceBackendWarning(UserWarning):
 
 class DivergenceWarning(UserWarning):
     """A learner's scores are no longer finite."""
+
+
+class GrowthWarning(UserWarning):
+    """A feature of a stream grows without bound, and counts little in distances."""
 
 
 class SketchWarning(UserWarning):

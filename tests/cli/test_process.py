@@ -360,3 +360,33 @@ def test_an_endless_line_is_an_error_by_default(tmp_path, monkeypatch):
     with nolana.streams.open(source, on_bad_row="skip", chunk_bytes=64) as stream:
         assert stream.gather()[0].tolist() == [[1.0], [2.0]]
         assert stream.bad_rows == 1
+
+
+def test_a_header_without_rows_is_predicted_as_a_header(folder):
+    """The output is a table in any case, which every reader of CSV accepts."""
+    (folder / "none.csv").write_text("a,b\n")
+    predict = ("predict", folder / "none.csv", "--model", folder / "m")
+    assert call(*predict, folder=folder).out == "prediction\n"
+    assert (
+        call(*predict, "--proba", "--on-bad-row", "skip", folder=folder).out == "line,prediction,proba_even,proba_odd\n"
+    )
+    assert call(*predict, "--json", folder=folder).out == ""
+
+
+def test_the_summary_has_a_line_for_each_fact(folder):
+    """Line ends in labels do not break it, and one class is not "1 classes"."""
+    (folder / "lines.csv").write_text('a,kind\n1,"two\nlines"\n2,"two\nlines"\n')
+    done = call("learn", folder / "lines.csv", "--target", "kind", "--model", folder / "one", *FAST, folder=folder)
+    assert "task       classification, 1 class: two lines\n" in done.out
+
+
+def test_unbuffered_output_to_a_full_disk(folder):
+    """With PYTHONUNBUFFERED the error comes from the first write, not at the end."""
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with open("/dev/full", "w") as full:
+        words = ["inspect", str(folder / "m")]
+        done = subprocess.run(
+            [sys.executable, "-c", COMMAND, *words], stdout=full, stderr=subprocess.PIPE, env=environment, timeout=120
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"nolana: cannot write to standard output: No space left on device\n"

@@ -50,6 +50,7 @@ def large():
         "times.csv": table("when,a,b,y", [(t, *row) for t, row in zip(times, rows, strict=True)]),
         "dates.csv": table("day,a,b,y", [(t[:10], *row) for t, row in zip(times, rows, strict=True)]),
         "utf16.csv": text.encode("utf-16"),
+        "utf16_unmarked.csv": text.encode("utf-16-le"),
         "utf8_mark.csv": text.encode("utf-8-sig"),
         "latin1.csv": table("a,b,place,y", [(a, b, "Café", y) for a, b, y in rows[:300]]).encode("latin-1"),
         "cut_off.csv.gz": gzip.compress(text.encode(), mtime=0)[:-20],

@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import re
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +40,8 @@ TEXT = "a,b,y\n1,2,0\n3,4,1\n"
         (TEXT, {"features": "a"}, "['a']", {"features": ["a"]}),
         (TEXT, {"delimiter": "xx"}, "use one character such as ','", {"delimiter": ","}),
         (TEXT, {"encoding": "x-klingon"}, "'latin-1'", {"encoding": "latin-1"}),
+        (TEXT.encode("utf-16-be"), {"encoding": "utf-16"}, 'encoding="utf-16-be"', {"encoding": "utf-16-be"}),
+        (TEXT.encode("utf-16-le"), {"encoding": "utf-16"}, 'encoding="utf-16-le"', {"encoding": "utf-16-le"}),
         (TEXT, {"comment": "1"}, "'#' or '//'", {"comment": "#"}),
         (TEXT, {"on_bad_row": "cry"}, '"skip"', {"on_bad_row": "skip"}),
         ("a,y\n1,0\n2,1\n3,x\n", {"block_rows": 2}, 'set labels="text"', {"labels": "text"}),
@@ -230,3 +235,44 @@ def test_a_column_that_was_left_out_stays_out_and_can_be_forced_in(tmp_path):
     assert "--fresh" in call(*words, "--keep-column", "id", folder=tmp_path).err
     assert call(*words, "--keep-column", "id", "--fresh", folder=tmp_path).code == 0
     assert json.loads(call("inspect", model, "--json", folder=tmp_path).out)["features"] == 3
+
+
+@pytest.mark.parametrize("features", [400, 3000, 10_000])
+def test_the_memory_that_is_recommended_is_enough(tmp_path, features):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20, features)).round(2).astype(str).tolist()
+    header = ",".join([*(f"c{i}" for i in range(features)), "y"])
+    lines = [",".join([*row, "ab"[i % 2]]) for i, row in enumerate(rows)]
+    (tmp_path / "s.csv").write_text("\n".join([header, *lines]) + "\n")
+    learn = ("learn", tmp_path / "s.csv", "--model", tmp_path / "m", "--memory")
+    done = call(*learn, "32KB", folder=tmp_path)
+    found = re.search(r"and the memory is 32,768; (--memory \w+) is enough", done.err)
+    assert done.code == 1, done.err
+    assert found is not None, done.err
+    assert call(*learn[:-1], *found[1].split(), folder=tmp_path).code == 0
+
+
+def test_after_an_invalid_row_of_a_pipe_the_rest_is_sent(tmp_path):
+    """A pipe cannot be resumed, and the message does not say so."""
+    rows = [f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(2500)]
+    rows[2200] = "x,1,a"
+    text = "\n".join(["a,b,y", *rows]) + "\n"
+    read, write = os.pipe()
+    sender = threading.Thread(target=lambda: os.fdopen(write, "w").write(text))
+    sender.start()
+    done = call(
+        "learn",
+        "-",
+        "--target",
+        "y",
+        "--model",
+        tmp_path / "m",
+        folder=tmp_path,
+        stdin=f"/proc/{os.getpid()}/fd/{read}",
+    )
+    sender.join(60)
+    os.close(read)
+    assert done.code == 1
+    assert "rows are learned and saved" in done.err
+    assert "send only those after them" in done.err
+    assert "resumes" not in done.err

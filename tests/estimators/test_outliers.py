@@ -52,15 +52,6 @@ def test_outliers_in_one_cell_of_500_cost_nothing(name):
     assert accuracy(name, x) >= clean(name) - POINT - 0.002
 
 
-def test_a_feature_that_grows_like_a_date_costs_little():
-    """It leaves the scale of the first 512 rows far behind: 92.1 %, clean 98.8; without new anchors 60 %."""
-    x, y = xor()
-    model = NolanaClassifier(scale=True)
-    dated = np.column_stack([x, np.arange(len(x)) / 48.0])
-    scores = model.learn(dated, y)
-    assert np.mean(model.classes_[scores[-LAST:].argmax(axis=1)] == y[-LAST:]) >= clean("classifier") - 0.07
-
-
 def test_landmarks_are_in_the_units_of_the_input():
     """At rows before the first anchor exactly, later to rounding; beyond one deviation through the logarithm."""
     rng = np.random.default_rng(0)

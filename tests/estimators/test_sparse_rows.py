@@ -1,12 +1,15 @@
 """Wide sparse rows stay sparse: cost and memory of the non-zeros, accuracy on text, the contracts of dense rows."""
 
+import asyncio
 import itertools
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 import nolana
@@ -70,6 +73,21 @@ def test_text_is_learned_better_than_by_sgd(kind, seeds, classes):
     ours = np.mean([accuracy_of_stream(x, y) for x, y in streams])
     for loss in ("hinge", "log_loss"):
         assert ours >= np.mean([accuracy_of_sgd(x, y, loss) for x, y in streams])
+
+
+def test_real_text_is_learned_better_than_by_sgd():
+    """Ten lines of Python's own library: which package do they come from?"""
+    library = Path(asyncio.__file__).parent.parent
+    pieces, labels = [], []
+    for name in ("asyncio", "email", "multiprocessing", "unittest"):
+        for path in sorted((library / name).rglob("*.py")):
+            lines = [line for line in path.read_text("utf-8", errors="replace").splitlines() if line.strip()]
+            pieces += ["\n".join(lines[i : i + 10]) for i in range(0, len(lines) - 10, 10)]
+            labels += [name] * (len(pieces) - len(labels))
+    order = np.random.default_rng(0).permutation(len(pieces))[:1500]
+    words = HashingVectorizer(n_features=FEATURES, alternate_sign=False, ngram_range=(1, 2))
+    x, y = words.transform([pieces[i] for i in order]), np.array(labels)[order]
+    assert accuracy_of_stream(x, y) >= accuracy_of_sgd(x, y, "hinge")
 
 
 def test_numbers_are_learned_better_than_by_sgd():

@@ -16,6 +16,8 @@ CSV = "a;b;c;y\n" + "".join(";".join(map(str, row.values())) + "\n" for row in R
 CASES = {
     "utf-16": (CSV.encode("utf-16"), {}),
     "utf-16 without a mark": (CSV.encode("utf-16-be"), {"encoding": "utf-16-be"}),
+    "utf-16 without a mark, detected": (CSV.encode("utf-16-be"), {}),
+    "little-endian utf-16 without a mark, detected": (CSV.encode("utf-16-le"), {}),
     "utf-32": (CSV.encode("utf-32"), {}),
     "latin-1": (CSV.replace(";é", ";né").encode("latin-1"), {}),
     "decimal commas": (CSV.replace(".", ",").encode(), {"decimal": ","}),

@@ -420,7 +420,7 @@ def test_rows_come_as_soon_as_they_are_there():
 def test_a_row_that_never_ends_is_refused(monkeypatch):
     monkeypatch.setattr("nolana.streams.text.Text.longest", 1000)
     error = refusal('a,y\n1,0\n2,"' + "x\n" * 5000)
-    assert "line 3: no row ends within 1,000 bytes; is a quote not closed?" in str(error)
+    assert "line 3: no row ends within 1,000 bytes: a quote may not be closed" in str(error)
 
 
 def test_stream_errors_travel():

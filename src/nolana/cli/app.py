@@ -72,8 +72,9 @@ def _output_error(error: OSError) -> int:
 
 def _os_error(error: OSError) -> int:
     """A file could not be read or written."""
-    place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    return _print_error(f"{place}{error.strerror or error}", 1)
+    # An error without a name is that of an open file, and only standard output is written to without one.
+    place = "cannot write to standard output" if error.filename is None else os.fsdecode(error.filename)
+    return _print_error(f"{place}: {error.strerror or error}", 1)
 
 
 def _print_error(message: str, code: int) -> int:

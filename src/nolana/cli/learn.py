@@ -30,7 +30,7 @@ from nolana.runs import (
     start,
 )
 from nolana.runs.checkpoints import check_writable
-from nolana.runs.source import CHANGEABLE
+from nolana.runs.source import CHANGEABLE, is_file
 
 
 def execute(
@@ -71,7 +71,7 @@ def execute(
                 try:
                     run.process(stop=stop, checkpoints=checkpoints, on_block=view, on_predictions=printer)
                 except StreamError as error:
-                    raise _after_saving(error, run, checkpoints) from error
+                    raise _after_saving(error, run, checkpoints, is_file(source)) from error
             nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
             if not nothing_new:
                 checkpoints.write(run)
@@ -91,22 +91,29 @@ def _note(text: str) -> None:
     typer.echo(f"nolana: {text}", err=True)
 
 
-def _after_saving(error: StreamError, run: Run, checkpoints: Checkpoints) -> StreamError:
-    """The error, after the rows learned before it are saved."""
+def _after_saving(error: StreamError, run: Run, checkpoints: Checkpoints, can_resume: bool) -> StreamError:
+    """The error, after the rows learned before it are saved; a pipe cannot be resumed."""
     if not run.can_be_saved:
         return error
     if run.new_rows:
         checkpoints.write(run)
-    saved = f"{run.rows:,} rows are learned and saved in {checkpoints.path}; {remedy_after_saving(str(error))}"
+    saved = (
+        f"{run.rows:,} rows are learned and saved in {checkpoints.path}; {remedy_after_saving(str(error), can_resume)}"
+    )
     return StreamError(f"{error}. {saved}", path=error.path, line=error.line, column=error.column, value=error.value)
 
 
-def remedy_after_saving(message: str) -> str:
+def remedy_after_saving(message: str, can_resume: bool = True) -> str:
     """How to resume after an error; a saved model may not accept the options that its message names."""
     decided = [name for name, option in declared(SourceOptions).items() if option.saved and name not in CHANGEABLE]
     named = re.search(rf"\b({'|'.join(decided)})=", message)
     if named is not None:
         return f"a model cannot change {named[0]}, so add --fresh and learn them again"
+    if not can_resume:
+        return (
+            "the next run learns every row that it is sent, so send only those after them; with --on-bad-row skip it "
+            "leaves invalid rows out"
+        )
     return "the same command resumes after them, and with --on-bad-row skip it leaves invalid rows out"
 
 

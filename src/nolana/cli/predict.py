@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
 import typer
 
 from nolana._threads import one_blas_thread
@@ -30,8 +31,13 @@ def execute(source: str, model: Path, options: SourceOptions, *, out: Path | Non
     with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _file(out) as file:
         # Where rows may be left out, line numbers identify the others.
         rows = JsonRows(file) if as_json else CsvRows(file, lines=options.on_bad_row != "error")
+        written = False
         for block in predictor:
             rows.write(block.lines, {"prediction": block.labels.tolist()}, predictor.classes, block.probabilities)
+            written = True
+        if not written:  # the header alone
+            none = np.zeros(0, dtype=np.int64), np.zeros((0, len(predictor.classes or ()))) if proba else None
+            rows.write(none[0], {"prediction": []}, predictor.classes, none[1])
     if predictor.stream.bad_rows:
         typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
     if predictor.stream.new_columns:

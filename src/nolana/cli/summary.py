@@ -44,8 +44,8 @@ def scores(metrics: Mapping[str, float], recent: Mapping[str, float], recent_row
 
 def labels(classes: list[Any]) -> str:
     """The number of classes, and the names of the first ones."""
-    first = ", ".join(map(str, classes[:MOST_LABELS])) + (", ..." if len(classes) > MOST_LABELS else "")
-    return f"{len(classes)} classes: {first}"
+    first = ", ".join(" ".join(str(label).split()) for label in classes[:MOST_LABELS])
+    return f"{len(classes):,} class{'es' * (len(classes) != 1)}: {first}{', ...' * (len(classes) > MOST_LABELS)}"
 
 
 def columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -213,6 +213,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
             self._begin(x)
+            self._learner.take_any_order()
             for order in self._epochs(x.shape[0]):
                 weight = None if weights is None else weights[order]
                 self._learn_checked(x[order], labels[order], np.unique(labels), weight)

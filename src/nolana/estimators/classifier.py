@@ -50,6 +50,9 @@ class NolanaClassifier(WeightedClassifier, NolanaModel):
     ridge : added to the diagonal of the landmarks' kernel matrix, relative to its mean; None: 1e-3.
     scale : scale the features robustly online, as `StreamClassifier` does; gamma and threshold are then for scaled
         features.
+    keep_growing : False: a scaled feature of a stream (``learn``, ``partial_fit``) that grows without bound, such as a
+        row number or a time, counts a tenth in distances, with a `nolana.errors.GrowthWarning`. Rows of ``fit`` may be
+        sorted, so there every feature counts. True: every feature counts always.
     class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts.
     max_iter, shuffle : epochs of ``fit`` and whether each is shuffled.
     random_state : of the shuffles.

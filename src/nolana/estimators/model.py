@@ -37,6 +37,7 @@ class LandmarkEstimator(OnlineEstimator):
     power_iterations: int = 2
     ridge: float | None = None
     scale: bool = True
+    keep_growing: bool = False
     random_state: Any = None
 
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:

@@ -356,7 +356,8 @@ def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkO
 def options_of(estimator: Any, ridge: float) -> LandmarkOptions:
     """What is re-estimated while it learns."""
     gamma, threshold = gamma_of(estimator.gamma), threshold_of(estimator.threshold)
-    return LandmarkOptions(gamma, threshold, ridge, flag("scale", estimator.scale))
+    scale, keep = flag("scale", estimator.scale), flag("keep_growing", estimator.keep_growing)
+    return LandmarkOptions(gamma, threshold, ridge, scale, watch_growth=scale and not keep)
 
 
 def sets_of(experts: Any) -> list[Spec]:

@@ -229,6 +229,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
             self._begin(x, targets)
+            self._learner.take_any_order()
             for order in self._epochs(x.shape[0]):
                 self._learn_checked(x[order], targets[order], None if weights is None else weights[order])
             self.n_iter_ = self.max_iter

@@ -77,10 +77,15 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Let the landmarks follow these rows; y is ignored."""
+        return self._follow(X, any_order=False)
+
+    def _follow(self, X: Any, any_order: bool) -> Self:
         with self._all_or_nothing() as first:
             x = check_features(self, X, self._largest(), reset=first)
             if first:
                 self._learner = self._make_learner(x.shape[1], 0)
+                if any_order:
+                    self._learner.take_any_order()
                 self._n_features_out, self._delta = self._width(), self._ridge()
             for rows in blocks(x):
                 part = dense(x, rows)
@@ -93,7 +98,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
             self._forget()
-            return self.partial_fit(X)
+            return self._follow(X, any_order=True)
 
     def _fitted_record(self) -> dict[str, Tree]:
         return super()._fitted_record() | {"width": self._n_features_out, "delta": self._delta}

@@ -115,6 +115,9 @@ class Driver:
         ]
         return [*dict.fromkeys(steps), "remove outliers from X and y", "scale the features"]
 
+    def take_any_order(self) -> None:
+        """The order of the rows says nothing: `fit` calls this before the first row."""
+
     def check_outputs(self, outputs: int) -> None:
         """ValueError where this learner cannot have so many outputs; nothing is changed."""
 

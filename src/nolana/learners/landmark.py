@@ -10,14 +10,16 @@ The engine does that. This file decides what the engine does not: when the width
 re-estimated (at 2, 4, 8, ... rows), width and scaling each time through a re-mapping of all that was learned.
 """
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nolana import reference
 from nolana._threads import one_blas_thread
+from nolana.errors import GrowthWarning
 from nolana.learners.anchored import AnchoredScaling, Change
-from nolana.learners.driver import Array, Driver, State
+from nolana.learners.driver import Array, Driver, State, user_stacklevel
 from nolana.learners.scaling import Scaling
 from nolana.learners.target_scaling import Rescaling, TargetScaling
 from nolana.learners.weights import relative
@@ -52,7 +54,7 @@ class LandmarkOptions:
     gamma: None takes it from the median distance of the landmarks; threshold: None takes the median distance of new
     landmarks to the nearest; ridge: relative to the mean of k(u, u); rank: P is cut to this rank once the landmarks
     are full; number: targets are numbers, which the learner standardises; relative_weights: sample weights count
-    relative to their running mean.
+    relative to their running mean; watch_growth: a scaled feature that grows without bound counts little.
     """
 
     gamma: Width | None
@@ -62,6 +64,7 @@ class LandmarkOptions:
     rank: Count | None = None
     number: bool = False
     relative_weights: bool = False
+    watch_growth: bool = False
 
 
 class LandmarkLearner(Driver):
@@ -87,7 +90,7 @@ class LandmarkLearner(Driver):
         self._prior: float = head_spec.arguments.get("prior", 1.0)
         self._scaling: AnchoredScaling | Scaling | None = None
         if options.scale:
-            self._scaling = AnchoredScaling(features, self._module)
+            self._scaling = AnchoredScaling(features, self._module, options.watch_growth)
         self._targets = TargetScaling(outputs, self._module) if options.number else None
         self.mean_weight = 0.0  # running mean of the sample weights
         self.largest = self.kernel.largest_value
@@ -96,6 +99,8 @@ class LandmarkLearner(Driver):
             self._map.gamma = options.gamma
         if options.threshold is not None:
             self._map.threshold = options.threshold
+        self._growing: list[int] = []  # features that have begun to grow since the last call
+        self._warned: set[int] = set()
         self._filling = True  # until the landmarks are full, and what depends on that is done
         if initial_landmarks is not None:
             self._start_from(initial_landmarks, outputs)
@@ -186,7 +191,30 @@ class LandmarkLearner(Driver):
             weight, self.mean_weight = relative(weight, class_weight, len(x), self.rows, self.mean_weight)
         elif class_weight is not None:
             weight = class_weight if weight is None else weight * class_weight
-        return super().learn(x, y, weight)
+        scores = super().learn(x, y, weight)
+        if self._growing:
+            self._warn_of_growth()
+        return scores
+
+    def take_any_order(self) -> None:
+        """Rows may be sorted, so that a feature that grows says nothing. Called before the first row."""
+        self.options = replace(self.options, watch_growth=False)
+        if self.options.scale:
+            self._scaling = AnchoredScaling(self.n_features, self._module, False)
+
+    def _warn_of_growth(self) -> None:
+        """Each feature once."""
+        new = [j for j in self._growing if j not in self._warned]
+        self._warned |= set(new)
+        self._growing = []
+        if new:
+            warnings.warn(
+                f"X grows or falls all the time in feature {', '.join(map(str, new))} (the first is 0), as a row "
+                "number or a time does. Such a feature counts a tenth in distances. Leave it out, or set the parameter "
+                "keep_growing=True to learn from it",
+                GrowthWarning,
+                stacklevel=user_stacklevel(),
+            )
 
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         if not self.decomposed:
@@ -266,8 +294,10 @@ class LandmarkLearner(Driver):
     def restore(self, state: State) -> None:
         scaling: AnchoredScaling | Scaling | None = None
         if self.options.scale:  # the state says by which scaling it was learned
-            kind = Scaling if "scaling_mean" in state else AnchoredScaling
-            scaling = kind(self.n_features, self._module)
+            if "scaling_mean" in state:
+                scaling = Scaling(self.n_features, self._module)
+            else:
+                scaling = AnchoredScaling(self.n_features, self._module, self.options.watch_growth)
             scaling.restore(state)
         targets = TargetScaling(len(state["weights"]), self._module) if self.options.number else None
         if targets:
@@ -332,6 +362,8 @@ class LandmarkLearner(Driver):
         doubled = rows != rows_before and rows >= 2 and rows & (rows - 1) == 0
         filled = self._filling and self._full
         change = self._scaling.update(doubled or filled) if self._scaling and rows != rows_before else None
+        if change is not None and isinstance(self._scaling, AnchoredScaling):
+            self._growing = self._scaling.growing.tolist()
         if change is not None or (self._estimates_width and (doubled or filled)):
             self._reestimate(change)
         rescaling = self._targets.update() if self._targets and rows != rows_before else None

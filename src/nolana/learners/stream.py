@@ -399,8 +399,8 @@ class StreamLearner(Driver):
         needed = self.bytes_with(spec, outputs)
         if needed > self.options.memory:
             raise ValueError(
-                f"memory={self.options.memory} bytes is too little for {outputs} classes of {self.n_features} "
-                f"features, which need {needed} bytes; choose a larger memory"
+                f"{outputs:,} classes of {self.n_features:,} features need at least {needed:,} bytes, and the memory "
+                f"is {self.options.memory:,}; choose a larger memory"
             )
 
     @property
@@ -465,6 +465,16 @@ class StreamLearner(Driver):
         self._prepare()
 
 
+def size_for(needed: int) -> str:
+    """A size with room to spare, as users write it.
+
+    >>> size_for(40_000), size_for(4_271_184)
+    ('64KB', '5MB')
+    """
+    kilobytes = -(-needed // 1024)
+    return f"{1 << (kilobytes - 1).bit_length()}KB" if kilobytes <= 512 else f"{-(-needed // 2**20)}MB"
+
+
 def stream_learner(options: StreamOptions, features: int, outputs: int) -> StreamLearner:
     """A learner whose maps are as large as the memory allows."""
     sets = options.sets
@@ -476,6 +486,6 @@ def stream_learner(options: StreamOptions, features: int, outputs: int) -> Strea
         if fits is not None:
             return StreamLearner(fits, options, features, outputs)
     raise ValueError(
-        f"memory={options.memory} bytes is too little for {features} features: this learner needs at least "
-        f"{learner.memory_bytes} bytes; choose a larger memory"
+        f"{features:,} features need at least {learner.memory_bytes:,} bytes, and the memory is {options.memory:,}; "
+        f'memory="{size_for(learner.memory_bytes)}" is enough'
     )

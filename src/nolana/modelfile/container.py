@@ -117,7 +117,9 @@ def _header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
     start = file.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8 or length > LARGEST_HEADER or length < 2:
-        raise ModelFileError("not a safetensors file, or cut off within its first 8 bytes")
+        raise ModelFileError(
+            "this is not a model file of nolana: not a safetensors file, or cut off within its first 8 bytes"
+        )
     if length > size - 8:
         raise ModelFileError(f"truncated, or not a safetensors file: a header of {length} bytes in a file of {size}")
     header = _parsed(file.read(length), "the header")

@@ -10,6 +10,7 @@ from nolana.reference.combiners import Combiner, Mean, Stack
 from nolana.reference.csv import csv_cells, csv_fields
 from nolana.reference.drift_alarm import DriftAlarm
 from nolana.reference.feature_table import FeatureTable
+from nolana.reference.growth import GrowthWatch
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.head import Head
 from nolana.reference.heads.linear import DiagonalLinear
@@ -55,6 +56,7 @@ __all__ = [
     "FeatureTable",
     "Fixed",
     "FourierMap",
+    "GrowthWatch",
     "Head",
     "Hinge",
     "IntervalWidth",

@@ -17,7 +17,7 @@ from nolana.rivals import Method
 
 __all__ = ["Recipe", "task_of"]
 
-DEFAULTS: Mapping[str, Any] = {"scale": True, "random_state": 0}  # where a run differs from the estimators
+DEFAULTS: dict[str, Any] = {"scale": True, "random_state": 0}  # where a run differs from the estimators
 EQUAL_VALUES: Mapping[str, Callable[[Any], Any]] = {"memory": memory_of}  # "1MB" and "1024KB" are the same
 MOST_REMEDIES = 3
 
@@ -75,13 +75,14 @@ class Recipe:
             used = f"method={method.short_name!r}" + (", the default" if self.method is None else "")
             raise ValueError(f"{name}={value!r} cannot be combined with {used}; {remedy}")
 
-    def build(self, task: str) -> Any:
-        """The estimator, its parameters checked."""
+    def build(self, task: str, *, keep_growing: bool = False) -> Any:
+        """The estimator, its parameters checked; `keep_growing`: the user has asked for columns that grow."""
         method = self._method()
         if not method.solves(task):
             others = ", ".join(other.short_name for other in LEARNING_METHODS if other.solves(task))
             raise ValueError(f"method={method.short_name!r} has no form for {task}; choose from {others}")
-        defaults = {name: value for name, value in DEFAULTS.items() if name in parameters_of(method, task)}
+        defaults = DEFAULTS | {"keep_growing": keep_growing}
+        defaults = {name: value for name, value in defaults.items() if name in parameters_of(method, task)}
         try:
             estimator = method.class_for(task)(**(defaults | dict(self.parameters)))
         except TypeError as error:

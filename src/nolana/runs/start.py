@@ -46,7 +46,7 @@ def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scori
         task = recipe.infer_task(first.y)
         if task == "regression":
             stream.read_labels_as("float")
-        estimator = recipe.build(task)
+        estimator = recipe.build(task, keep_growing=bool(options.keep_column or options.features))
         scoring.check(estimator)
         return Run(stream, estimator, evaluation, options_to_save(options, stream), first)
     except BaseException:

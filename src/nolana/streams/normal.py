@@ -16,6 +16,7 @@ MARKS = {  # byte order marks; that of UTF-32 begins with that of UTF-16
     b"\xff\xfe": "utf-16",
     b"\xfe\xff": "utf-16",
 }
+FEWEST_PAIRS = 3  # of bytes, to be UTF-16 without a mark
 LETTER = re.compile(rb"[A-Za-z][\xc0-\xfe]|[\xc0-\xfe][a-z]")  # as in "Café" and "Österreich", written in one byte
 CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
@@ -25,15 +26,21 @@ LONGEST_STRING = 1 << 24  # bytes; a quote that is never closed must not fill th
 
 
 def detect_encoding(head: bytes) -> str:
-    """The encoding of a text with these first bytes: UTF-16 by its mark, Latin-1 where single bytes are letters.
+    """The encoding of a text with these first bytes: UTF-16 by its mark or its zeros, Latin-1 by letters of one byte.
 
     Examples
     --------
     >>> detect_encoding("a,b".encode("utf-16")), detect_encoding("Café,1".encode("latin-1")), detect_encoding(b"a,b")
     ('utf-16', 'latin-1', 'utf-8')
+    >>> detect_encoding("a,b,c,d".encode("utf-16-le"))
+    'utf-16-le'
     """
     for mark, name in MARKS.items():
         if head.startswith(mark):
+            return name
+    first, second = (head[place : len(head) & ~1 : 2] for place in (0, 1))
+    for name, zeros, others in (("utf-16-le", second, first), ("utf-16-be", first, second)):
+        if len(zeros) >= FEWEST_PAIRS and zeros.count(0) > len(zeros) / 2 and others.count(0) == 0:
             return name
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)

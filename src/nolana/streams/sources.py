@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from nolana.errors import StreamError, StreamWarning
 from nolana.streams.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
-from nolana.streams.normal import Transcoded, detect_encoding
+from nolana.streams.normal import MARKS, Transcoded, detect_encoding
 
 __all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "stream_error", "warn"]
 
@@ -52,11 +52,11 @@ class Bytes:
             self._origin = self._tell()
             self.head = self._read_head()
             self._file: Any = self._decompress(Prefixed(self.head, self.file))
+            self.seekable = self.compression is None and self._origin is not None
+            self.encoding = self._transcode(encoding)
         except BaseException:
             self.close()
             raise
-        self.seekable = self.compression is None and self._origin is not None
-        self.encoding = self._transcode(encoding)
 
     def read1(self, size: int, after: str = "") -> bytes:
         """At most about so many bytes, at least one unless the source ends; ``after`` is a place for errors."""
@@ -121,15 +121,27 @@ class Bytes:
     def _transcode(self, encoding: str | None) -> str:
         """Turns text of another encoding into UTF-8; the name of its encoding."""
         if encoding is None:
-            head = self.head
-            if self.compression is not None:
-                head = self.read1(HEAD, after=" after line 1")
-                self._file = Prefixed(head, self._file)
+            head = self._first_bytes()
             encoding = "utf-8" if any(head.startswith(magic) for magic in self._magic) else detect_encoding(head)
         encoding = codecs.lookup(encoding).name
+        head = self._first_bytes() if encoding in ("utf-16", "utf-32") else b""
+        if head and not head.startswith(tuple(MARKS)):
+            raise StreamError(
+                f"{self.path}: {encoding} needs a byte order mark, and this text begins without one; "
+                f'encoding="{encoding}-le" reads it as Windows writes it, encoding="{encoding}-be" the other way round',
+                path=self.path,
+            )
         if encoding != "utf-8":
             self.filter(lambda file: Transcoded(file, encoding))
         return encoding
+
+    def _first_bytes(self) -> bytes:
+        """Of the text, without consuming them."""
+        if self.compression is None:
+            return self.head
+        head = self.read1(HEAD, after=" after line 1")
+        self._file = Prefixed(head, self._file)
+        return head
 
     def seek(self, offset: int) -> None:
         """Moves to an offset from the first position; only where the source is seekable."""

@@ -60,7 +60,7 @@ class Text:
 
     def too_long(self) -> StreamError:
         """The error about a row that has no end."""
-        what = f"no row ends within {self.longest:,} bytes; is a quote not closed?"
+        what = f"no row ends within {self.longest:,} bytes: a quote may not be closed"
         return stream_error(self.path, what, line=self.line)
 
     def read_more(self) -> None:
