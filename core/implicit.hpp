@@ -1,5 +1,5 @@
 // Implicit logistic and least-squares steps: the prediction after the step is the one whose slope is taken.
-//     two classes   solve f* = f + w v (t - p(f*)): 3 Newton iterations; delta = w (t - p*), h = w max p (1 - p)
+//     two classes   solve f* = f + w v (t - p(f*)): at most 3 Newton iterations; delta = w (t - p*), h = w max p (1 - p)
 //     more classes  the same for softmax, 2 diagonal iterations; h = w/2 max of sum_k p_k (1 - p_k)
 //     a number      delta = clip(r, 3 sqrt(n + v))/(n + v), n = noise/w, h = 1/n
 #pragma once
@@ -46,12 +46,16 @@ class ImplicitStep {
     double binary(double f, double v, double y, double weight) {
         const double t = y > 0 ? 1 : 0, before = logistic(f);
         v *= weight;
-        double g = f + v * (t - before) / (1 + 0.25 * v);
+        double g = f + v * (t - before) / (1 + 0.25 * v), p = logistic(g);
         for (int i = 0; i < 3; ++i) {
-            const double p = logistic(g);
-            g += (f + v * (t - p) - g) / (1 + v * p * (1 - p));
+            const double slope = p * (1 - p), change = (f + v * (t - p) - g) / (1 + v * slope);
+            g += change;
+            if (std::fabs(change) < solved) {  // p by its slope is exact to the last bit or two
+                p += slope * change;
+                break;
+            }
+            p = logistic(g);
         }
-        const double p = logistic(g);
         scratch_[0] = weight * (t - p);
         return weight * std::max(p * (1 - p), before * (1 - before));
     }
@@ -91,6 +95,8 @@ class ImplicitStep {
         }
         return sum(spread);
     }
+
+    static constexpr double solved = 1e-8;
 
     bool number_;
     std::size_t outputs_ = 1, width_ = lanes;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -193,13 +194,42 @@ inline void check(const Field& field, const Array& array, Sizes& sizes) {
     const double high = field.below.empty() ? field.high : static_cast<double>(sizes.at(field.below)) - 1;
     std::size_t count = 1;
     for (const std::size_t n : array.shape) count *= n;
-    for (std::size_t i = 0; i < count; ++i) {
+    const bool plain = array.single && !field.whole;
+    int outside = !plain;
+    for (std::size_t i = 0; plain && i < count; ++i) {  // tables are large: without a branch for each number
+        const double value = static_cast<double>(array.single[i]);
+        outside |= !(value >= field.low) | !(value <= high);
+    }
+    for (std::size_t i = 0; outside && i < count; ++i) {
         const double value = array.single ? static_cast<double>(array.single[i]) : array.data[i];
         if (value >= field.low && value <= high && (!field.whole || value == std::floor(value))) continue;
         if (std::isnan(value) && !field.whole && std::isinf(field.low) && std::isinf(high)) continue;  // a diverged model can be copied
         refuse("holds " + std::to_string(value) + ", which is " +
                (field.whole ? "not a whole number in its range" : "out of range"));
     }
+}
+
+inline void set(const Field& field, const Array& array) {
+    if (array.single)
+        field.set_single(array.single);
+    else
+        field.set(array.data);
+}
+
+// Takes the fields of these names; the others stay, and every size stays what it is.
+inline void restore_part(Stateful& self, const std::set<std::string>& names, const Source& source) {
+    Description description;
+    self.describe(description);
+    Sizes sizes;
+    for (const Field& field : description.fields)
+        for (const Side& side : field.shape)
+            if (!side.name.empty()) sizes[side.name] = side.value;
+    std::size_t known = 0;
+    for (const Field& field : description.fields)
+        if (names.contains(field.name)) check(field, source(field.name), sizes), ++known;
+    if (known < names.size()) throw std::invalid_argument("state: a field that this object does not have");
+    for (const Field& field : description.fields)
+        if (names.contains(field.name)) set(field, source(field.name));
 }
 
 // Everything is checked before anything changes. Sizes are decided by the first field that has them as a plain side.
@@ -216,13 +246,7 @@ inline void restore(Stateful& self, const Source& source) {
     self.resize(sizes);
     Description after;
     self.describe(after);
-    for (const Field& field : after.fields) {
-        const Array array = source(field.name);
-        if (array.single)
-            field.set_single(array.single);
-        else
-            field.set(array.data);
-    }
+    for (const Field& field : after.fields) set(field, source(field.name));
 }
 
 }  // namespace nolana

@@ -43,16 +43,6 @@ struct Vec {
     static Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
     void store(double* p) const { _mm256_storeu_pd(p, v); }
     void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
-    // Two numbers at each of two places.
-    static Vec load_pairs(const float* p, const float* q) {
-        const __m128d low = _mm_load_sd(reinterpret_cast<const double*>(p));
-        return {_mm256_cvtps_pd(_mm_castpd_ps(_mm_loadh_pd(low, reinterpret_cast<const double*>(q))))};
-    }
-    void store_pairs(float* p, float* q) const {
-        const __m128d both = _mm_castps_pd(_mm256_cvtpd_ps(v));
-        _mm_storel_pd(reinterpret_cast<double*>(p), both);
-        _mm_storeh_pd(reinterpret_cast<double*>(q), both);
-    }
 };
 inline Vec operator+(Vec a, Vec b) { return {_mm256_add_pd(a.v, b.v)}; }
 inline Vec operator-(Vec a, Vec b) { return {_mm256_sub_pd(a.v, b.v)}; }
@@ -90,13 +80,6 @@ inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
 // The first N lanes of a, the others of b.
 template <int N> inline Vec first(Vec a, Vec b) { return {_mm256_blend_pd(b.v, a.v, (1 << N) - 1)}; }
 
-// Lanes 0 and 2 of a, each of them twice.
-inline Vec even_twice(Vec a) { return {_mm256_movedup_pd(a.v)}; }
-// Lanes 0 and 2 of a, lanes 1 and 3 of b.
-inline Vec even_odd(Vec a, Vec b) { return {_mm256_blend_pd(a.v, b.v, 0b1010)}; }
-// a - b in lanes 0 and 2, a + b in lanes 1 and 3.
-inline Vec subtract_add(Vec a, Vec b) { return {_mm256_addsub_pd(a.v, b.v)}; }
-
 // Keeps a loaded value in its register, where the compiler would rather load it once for each use.
 inline Vec keep(Vec a) {
 #ifdef __GNUC__
@@ -104,6 +87,34 @@ inline Vec keep(Vec a) {
 #endif
     return a;
 }
+
+// Four numbers of single precision: two cells with two numbers each.
+struct Singles {
+    __m128 v;
+    static Singles all(float a) { return {_mm_set1_ps(a)}; }
+    // Two numbers at each of two places.
+    static Singles load_pairs(const float* p, const float* q) {
+        const __m128d low = _mm_load_sd(reinterpret_cast<const double*>(p));
+        return {_mm_castpd_ps(_mm_loadh_pd(low, reinterpret_cast<const double*>(q)))};
+    }
+    Vec doubles() const { return {_mm256_cvtps_pd(v)}; }
+    void store_pairs(float* p, float* q) const {
+        _mm_storel_pd(reinterpret_cast<double*>(p), _mm_castps_pd(v));
+        _mm_storeh_pd(reinterpret_cast<double*>(q), _mm_castps_pd(v));
+    }
+};
+inline Singles operator+(Singles a, Singles b) { return {_mm_add_ps(a.v, b.v)}; }
+inline Singles operator*(Singles a, Singles b) { return {_mm_mul_ps(a.v, b.v)}; }
+// Lanes 0 and 1 of a and of b; lanes 2 and 3 of a and of b.
+inline Singles first_halves(Singles a, Singles b) { return {_mm_movelh_ps(a.v, b.v)}; }
+inline Singles second_halves(Singles a, Singles b) { return {_mm_movehl_ps(b.v, a.v)}; }
+inline Singles max(Singles a, Singles b) { return {_mm_max_ps(a.v, b.v)}; }
+// Lanes 0 and 2 of a, each of them twice.
+inline Singles even_twice(Singles a) { return {_mm_moveldup_ps(a.v)}; }
+// Lanes 0 and 2 of a, lanes 1 and 3 of b.
+inline Singles even_odd(Singles a, Singles b) { return {_mm_blend_ps(a.v, b.v, 0b1010)}; }
+// a - b in lanes 0 and 2, a + b in lanes 1 and 3.
+inline Singles subtract_add(Singles a, Singles b) { return {_mm_addsub_ps(a.v, b.v)}; }
 
 #else
 
@@ -124,13 +135,6 @@ struct Vec {
     template <class T> static Vec load(const T* p) { return {Lanes{p[0], p[1], p[2], p[3]}}; }
     template <class T> void store(T* p) const {
         for (std::size_t i = 0; i < lanes; ++i) p[i] = static_cast<T>(v[i]);
-    }
-    static Vec load_pairs(const float* p, const float* q) { return {Lanes{p[0], p[1], q[0], q[1]}}; }
-    void store_pairs(float* p, float* q) const {
-        for (std::size_t i = 0; i < 2; ++i) {
-            p[i] = static_cast<float>(v[i]);
-            q[i] = static_cast<float>(v[2 + i]);
-        }
     }
 };
 template <class F> inline Vec lanewise(F f) { return {Lanes{f(0), f(1), f(2), f(3)}}; }
@@ -176,12 +180,34 @@ inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
 template <int N> inline Vec first(Vec a, Vec b) {
     return lanewise([&](int i) { return i < N ? a.v[i] : b.v[i]; });
 }
-inline Vec even_twice(Vec a) { return {Lanes{a.v[0], a.v[0], a.v[2], a.v[2]}}; }
-inline Vec even_odd(Vec a, Vec b) { return {Lanes{a.v[0], b.v[1], a.v[2], b.v[3]}}; }
-inline Vec subtract_add(Vec a, Vec b) {
-    return {Lanes{a.v[0] - b.v[0], a.v[1] + b.v[1], a.v[2] - b.v[2], a.v[3] + b.v[3]}};
-}
 inline Vec keep(Vec a) { return a; }
+
+struct Singles {
+    float v[lanes];
+    static Singles all(float a) { return {{a, a, a, a}}; }
+    static Singles load_pairs(const float* p, const float* q) { return {{p[0], p[1], q[0], q[1]}}; }
+    Vec doubles() const { return Vec::load(v); }
+    void store_pairs(float* p, float* q) const {
+        for (std::size_t i = 0; i < 2; ++i) p[i] = v[i], q[i] = v[2 + i];
+    }
+};
+inline Singles operator+(Singles a, Singles b) {
+    return {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2], a.v[3] + b.v[3]}};
+}
+inline Singles first_halves(Singles a, Singles b) { return {{a.v[0], a.v[1], b.v[0], b.v[1]}}; }
+inline Singles second_halves(Singles a, Singles b) { return {{a.v[2], a.v[3], b.v[2], b.v[3]}}; }
+inline Singles operator*(Singles a, Singles b) {
+    return {{a.v[0] * b.v[0], a.v[1] * b.v[1], a.v[2] * b.v[2], a.v[3] * b.v[3]}};
+}
+inline Singles max(Singles a, Singles b) {
+    const auto larger = [&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; };
+    return {{larger(0), larger(1), larger(2), larger(3)}};
+}
+inline Singles even_twice(Singles a) { return {{a.v[0], a.v[0], a.v[2], a.v[2]}}; }
+inline Singles even_odd(Singles a, Singles b) { return {{a.v[0], b.v[1], a.v[2], b.v[3]}}; }
+inline Singles subtract_add(Singles a, Singles b) {
+    return {{a.v[0] - b.v[0], a.v[1] + b.v[1], a.v[2] - b.v[2], a.v[3] + b.v[3]}};
+}
 
 #endif
 
@@ -224,6 +250,31 @@ inline double dot(const double* a, const double* b, std::size_t n) {
 inline void add_scaled(double a, const double* x, double* y, std::size_t n) {
     const Vec av = Vec::all(a);
     for (std::size_t i = 0; i < n; i += lanes) fma(av, Vec::load(x + i), Vec::load(y + i)).store(y + i);
+}
+
+// (a + c) + (b + d) of four runs of eight numbers of single precision, added to two vectors of doubles.
+inline void add_four(const float* a, const float* b, const float* c, const float* d, Vec& low, Vec& high) {
+#ifdef NOLANA_AVX2
+    const __m256 first = _mm256_add_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(c));
+    const __m256 sum = _mm256_add_ps(first, _mm256_add_ps(_mm256_loadu_ps(b), _mm256_loadu_ps(d)));
+    low.v = _mm256_add_pd(low.v, _mm256_cvtps_pd(_mm256_castps256_ps128(sum)));
+    high.v = _mm256_add_pd(high.v, _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
+#else
+    float sum[8];
+    for (std::size_t i = 0; i < 8; ++i) sum[i] = (a[i] + c[i]) + (b[i] + d[i]);
+    low = low + Vec::load(sum);
+    high = high + Vec::load(sum + 4);
+#endif
+}
+
+// y += a x over eight numbers of single precision, the product rounded.
+inline void add_scaled_eight(float a, const float* x, float* y) {
+#ifdef NOLANA_AVX2
+    const __m256 product = _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(x));
+    _mm256_storeu_ps(y, _mm256_add_ps(_mm256_loadu_ps(y), product));
+#else
+    for (std::size_t i = 0; i < 8; ++i) y[i] += a * x[i];
+#endif
 }
 
 }  // namespace nolana

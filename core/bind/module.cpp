@@ -1,5 +1,9 @@
 // The Python face of the core: the same names as nolana.reference, one for one. Base classes and what serves every
 // learner are bound here; each algorithm binds itself (bind.hpp).
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -72,12 +76,17 @@ NumPyArray transform(Map& self, const Matrix& x) {
     return out.array;
 }
 
-// Named arrays and numbers: all that outlives a call.
-nb::dict state(Stateful& self) {
+// Named arrays and numbers: all that outlives a call, or the fields whose names begin with one of these.
+nb::dict state(Stateful& self, const std::vector<std::string>& beginnings) {
+    const auto is_wanted = [&](const Field& field) {
+        const auto begins = [&](const std::string& beginning) { return field.name.starts_with(beginning); };
+        return std::any_of(beginnings.begin(), beginnings.end(), begins);
+    };
     Description description;
     self.describe(description);
     nb::dict out;
     for (const Field& field : description.fields) {
+        if (!is_wanted(field)) continue;
         if (field.shape.empty()) {
             double value;
             field.get(&value);
@@ -100,7 +109,8 @@ nb::dict state(Stateful& self) {
     return out;
 }
 
-void restore_state(Stateful& self, const nb::dict& from) {
+// All of a state, or the fields that it has.
+void restore_state(Stateful& self, const nb::dict& from, bool part) {
     using Any = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
     using Single = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
     std::map<std::string, std::pair<Any, double>> held;  // what the pointers point into
@@ -130,7 +140,10 @@ void restore_state(Stateful& self, const nb::dict& from) {
         if (!array.is_valid()) return {{}, &number};
         return {shape_of(array), array.data()};
     };
-    restore(self, source);
+    if (!part) return restore(self, source);
+    std::set<std::string> names;
+    for (const auto& [name, value] : from) names.insert(nb::cast<std::string>(name));
+    restore_part(self, names, source);
 }
 
 std::size_t memory_bytes(Stateful& self) {
@@ -192,8 +205,9 @@ NB_MODULE(NOLANA_MODULE, m) {
     nb::class_<Head>(m, "Head");
     nb::class_<Combiner>(m, "Combiner");
     nb::class_<Stateful>(m, "Stateful")
-        .def("state", &state)
-        .def("restore", &restore_state, "state"_a)
+        .def("state", &state, "beginnings"_a = std::vector<std::string>{""})
+        .def("restore", [](Stateful& self, const nb::dict& from) { restore_state(self, from, false); }, "state"_a)
+        .def("restore_part", [](Stateful& self, const nb::dict& from) { restore_state(self, from, true); }, "state"_a)
         .def_prop_ro("memory_bytes", &memory_bytes);
     nb::class_<Online, Stateful>(m, "Online")
         .def("learn", &learn, "x"_a, "y"_a, "weight"_a = nb::none())

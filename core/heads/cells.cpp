@@ -2,7 +2,7 @@
 //
 // DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 //     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
-//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v))
+//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in single precision
 // Probes (probes.hpp) measure the relevance of features.
 // ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
 #include <type_traits>
@@ -15,41 +15,28 @@
 
 namespace nolana {
 
-constexpr std::size_t overhang = 2 * lanes;  // numbers read beyond a cell
+constexpr std::size_t overhang = 8;  // numbers that are read and written beyond a cell, at most
 
-// Calls work with the number of vectors of a cell as a constant, 1 to 4; false where there are more.
-template <class Work> bool with_vectors(std::size_t numbers, Work work) {
-    switch ((numbers + lanes - 1) / lanes) {
-        case 1: return work(std::integral_constant<std::size_t, 1>()), true;
-        case 2: return work(std::integral_constant<std::size_t, 2>()), true;
-        case 3: return work(std::integral_constant<std::size_t, 3>()), true;
-        case 4: return work(std::integral_constant<std::size_t, 4>()), true;
-        default: return false;
-    }
+// cell += factor step over `stride` numbers; steps beyond the cell are 0.
+inline void add_steps(float factor, const float* steps, float* cell, std::size_t stride) {
+    for (std::size_t k = 0; k < stride; k += overhang) add_scaled_eight(factor, steps + k, cell + k);
 }
 
-// Adds up the cells of a row, slots / fold; cells are `stride` numbers long, and `overhang` more follow the last one.
-template <std::size_t fold, std::size_t vectors>
-void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, double* sums) {
-    Vec total[2][vectors];  // of even and of odd grids: an addition need not wait for the one before
-    std::fill_n(&total[0][0], 2 * vectors, Vec::zero());
-    const auto add = [&](std::size_t g, Vec* to) {
-        const float* cell = cells + slots[g] / fold * stride;
-        for (std::size_t k = 0; k < vectors; ++k) to[k] = to[k] + Vec::load(cell + k * lanes);
-    };
-    std::size_t g = 0;
-    for (; g + 2 <= grids; g += 2) {
-        add(g, total[0]);
-        add(g + 1, total[1]);
-    }
-    if (g < grids) add(g, total[0]);
-    for (std::size_t k = 0; k < vectors; ++k) (total[0][k] + total[1][k]).store(sums + k * lanes);
-}
+// Adds up the cells of a row, slots / fold: in single precision (a + c) + (b + d) of four cells, these in double precision.
 template <std::size_t fold>
 void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, double* sums) {
-    const auto add = [&](auto vectors) { add_up<fold, vectors>(cells, stride, slots, grids, sums); };
-    if (with_vectors(stride, add)) return;
-    for (std::size_t k = 0; k < stride; k += 2 * lanes) add_up<fold, 2>(cells + k, stride, slots, grids, sums + k);
+    for (std::size_t k = 0; k < stride; k += overhang) {
+        const auto cell = [&](std::size_t g) { return cells + slots[g] / fold * stride + k; };
+        Vec low = Vec::zero(), high = Vec::zero();
+        std::size_t g = 0;
+        for (; g + 4 <= grids; g += 4) add_four(cell(g), cell(g + 1), cell(g + 2), cell(g + 3), low, high);
+        for (; g < grids; ++g) {
+            low = low + Vec::load(cell(g));
+            high = high + Vec::load(cell(g) + lanes);
+        }
+        low.store(sums + k);
+        high.store(sums + k + lanes);
+    }
 }
 
 class CellHead : public Head {
@@ -65,6 +52,7 @@ class CellHead : public Head {
         outputs_ = outputs;
         step_.clear(outputs);
         sums_ = Buffer(padded(1 + outputs, overhang));
+        steps_ = BufferOf<float>(padded(1 + outputs, overhang));
     }
     void grown(const Growth&) override {}
     void moved(const Move&) override {}
@@ -75,14 +63,15 @@ class CellHead : public Head {
     ImplicitStep step_;
     SparseMap* map_ = nullptr;
     std::size_t outputs_ = 0;
-    mutable Buffer sums_{0};  // of a row's cells; the step of each number of a cell
+    mutable Buffer sums_{0};     // of a row's cells
+    BufferOf<float> steps_{0};  // of the numbers of a cell
 };
 
 class DiagonalCells final : public CellHead {
   public:
     DiagonalCells(std::shared_ptr<const Loss> loss, double variance, double linear, double floor, bool probes)
-        : CellHead(std::move(loss)), start_(static_cast<float>(variance)), linear_start_(linear), floor_(floor),
-          probes_(probes) {}
+        : CellHead(std::move(loss)), start_(static_cast<float>(variance)), floor_(static_cast<float>(floor)),
+          linear_start_(linear), probes_(probes) {}
 
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
@@ -114,23 +103,32 @@ class DiagonalCells final : public CellHead {
         const std::uint32_t* slots = map_->slots(r);
         const std::size_t grids = map_->grids();
         const float* cells = cells_.data();
-        if (outputs_ == 1) {  // variances and weights in turn, of four cells
-            Vec low = Vec::zero(), high = Vec::zero();
+        if (outputs_ == 1) {  // variances and weights in turn, of eight cells
+            Vec sums = Vec::zero();
             const auto cell = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
+            const auto pairs = [&](std::size_t g) {  // a + c, b + d
+                return Singles::load_pairs(cell(g), cell(g + 1)) + Singles::load_pairs(cell(g + 2), cell(g + 3));
+            };
             std::size_t g = 0;
-            for (; g + 4 <= grids; g += 4) {
-                low = low + Vec::load_pairs(cell(g), cell(g + 1));
-                high = high + Vec::load_pairs(cell(g + 2), cell(g + 3));
+            for (; g + 8 <= grids; g += 8) {
+                const Singles one = pairs(g), other = pairs(g + 4);
+                sums = sums + (first_halves(one, other) + second_halves(one, other)).doubles();
             }
-            double own[8];
-            low.store(own);
-            high.store(own + lanes);
+            double own[lanes];
+            sums.store(own);
+            if (g + 4 <= grids) {
+                float rest[lanes];
+                pairs(g).store_pairs(rest, rest + 2);
+                own[0] += static_cast<double>(rest[0] + rest[2]);
+                own[1] += static_cast<double>(rest[1] + rest[3]);
+                g += 4;
+            }
             for (; g < grids; ++g) {
                 own[0] += static_cast<double>(cell(g)[0]);
                 own[1] += static_cast<double>(cell(g)[1]);
             }
-            f[0] += (own[1] + own[3]) + (own[5] + own[7]);
-            v += (own[0] + own[2]) + (own[4] + own[6]);
+            f[0] += own[1] + own[3];
+            v += own[0] + own[2];
         } else {
             add_up<1>(cells, stride_, slots, grids, sums_.data());
             v += sums_[0];
@@ -146,7 +144,7 @@ class DiagonalCells final : public CellHead {
         const std::uint32_t* slots = map_->slots(r);
         const std::size_t grids = map_->grids();
         if (outputs_ == 1)
-            learn_pairs(slots, grids, delta[0], e);
+            learn_pairs(slots, grids, static_cast<float>(delta[0]), static_cast<float>(e));
         else
             learn_cells(slots, grids, delta, e);
         for (std::size_t j = 0; j < width; ++j) {
@@ -157,7 +155,7 @@ class DiagonalCells final : public CellHead {
     }
     void describe(Description& d) override {
         const std::size_t n = map_->table(), width = map_->features() + 1, c = outputs_;
-        d.scratch(cells_, offsets_, pulls_, sums_, step_);
+        d.scratch(cells_, offsets_, pulls_, sums_, steps_, step_);
         Field cells{"cells", {n, Side::outputs(c)}, {}, {}};
         cells.get_single = [this, n, c](float* to) {
             for (std::size_t i = 0; i < n; ++i) std::copy_n(cells_.data() + i * stride_ + 1, c, to + i * c);
@@ -186,16 +184,17 @@ class DiagonalCells final : public CellHead {
 
   private:
     // Of one output: two cells at a time.
-    void learn_pairs(const std::uint32_t* slots, std::size_t grids, double delta, double e) {
+    void learn_pairs(const std::uint32_t* slots, std::size_t grids, float delta, float e) {
         float* cells = cells_.data();
-        const double floor = floor_;
+        const float floor = floor_;
         const auto cell_of = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
         const auto learn_one = [&](float* cell) {
-            const double s = static_cast<double>(cell[0]);
-            cell[1] = static_cast<float>(static_cast<double>(cell[1]) + s * delta);
-            cell[0] = static_cast<float>(std::max(floor, s - s * s * e));
+            const float s = cell[0];
+            cell[1] += s * delta;
+            cell[0] = std::max(floor, s - s * s * e);
         };
-        const Vec deltas = Vec::all(delta), factors = even_odd(Vec::all(e), Vec::all(1)), floors = Vec::all(floor);
+        const Singles deltas = Singles::all(delta), floors = Singles::all(floor);
+        const Singles factors = even_odd(Singles::all(e), Singles::all(1));
         std::size_t g = 0;
         for (; g + 2 <= grids; g += 2) {
             float *a = cell_of(g), *b = cell_of(g + 1);
@@ -204,38 +203,22 @@ class DiagonalCells final : public CellHead {
                 learn_one(b);
                 continue;
             }
-            const Vec both = Vec::load_pairs(a, b);
-            const Vec after = subtract_add(both, even_twice(both) * even_odd(both, deltas) * factors);
+            const Singles both = Singles::load_pairs(a, b);
+            const Singles after = subtract_add(both, even_twice(both) * even_odd(both, deltas) * factors);
             even_odd(max(after, floors), after).store_pairs(a, b);
         }
         if (g < grids) learn_one(cell_of(g));
     }
     void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta, double e) {
         const std::size_t stride = stride_;
-        float* cells = cells_.data();
-        double* steps = sums_.data();
-        sums_.clear();
-        std::copy_n(delta, outputs_, steps + 1);
-        const Vec es = Vec::all(e), floors = Vec::all(floor_);
-        const auto learn = [&](auto vectors) {
-            Vec step[vectors];
-            for (std::size_t k = 0; k < vectors; ++k) step[k] = Vec::load(steps + k * lanes);
-            for (std::size_t g = 0; g < grids; ++g) {
-                float* cell = cells + slots[g] * stride;
-                const Vec s = Vec::all(static_cast<double>(cell[0]));
-                Vec after[vectors];
-                for (std::size_t k = 0; k < vectors; ++k) after[k] = fma(s, step[k], Vec::load(cell + k * lanes));
-                after[0] = first<1>(max(s - s * s * es, floors), after[0]);
-                for (std::size_t k = 0; k < vectors; ++k) after[k].store(cell + k * lanes);  // beyond the cell by steps of 0
-            }
-        };
-        if (with_vectors(stride, learn)) return;
+        float *cells = cells_.data(), *steps = steps_.data();
+        std::transform(delta, delta + outputs_, steps + 1, [](double d) { return static_cast<float>(d); });
+        const float share = static_cast<float>(e), floor = floor_;
         for (std::size_t g = 0; g < grids; ++g) {
             float* cell = cells + slots[g] * stride;
-            const double s = static_cast<double>(cell[0]);
-            for (std::size_t k = 0; k < stride; k += lanes)
-                fma(Vec::all(s), Vec::load(steps + k), Vec::load(cell + k)).store(cell + k);
-            cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
+            const float s = cell[0];
+            add_steps(s, steps, cell, stride);
+            cell[0] = std::max(floor, s - s * s * share);
         }
     }
     // What the loss of the row would be with a feature of another row.
@@ -285,8 +268,8 @@ class DiagonalCells final : public CellHead {
         return std::min(6.0, std::log(sum) + top - f[std::max_element(y, y + outputs_) - y]);
     }
 
-    float start_;
-    double linear_start_, floor_;
+    float start_, floor_;
+    double linear_start_;
     Probes probes_;
     std::size_t stride_ = 1;
     BufferOf<float> cells_{0};  // for each slot a variance and its weights
@@ -313,12 +296,13 @@ class ConstantCells final : public CellHead {
         const std::size_t grids = map_->grids();
         const float* cells = cells_.data();
         if (outputs_ == 1) {
-            double own[4] = {};
+            const auto cell = [&](std::size_t g) { return cells[at[g] / fold]; };
+            double sum = 0;
             std::size_t g = 0;
             for (; g + 4 <= grids; g += 4)
-                for (std::size_t k = 0; k < 4; ++k) own[k] += static_cast<double>(cells[at[g + k] / fold]);
-            for (; g < grids; ++g) own[0] += static_cast<double>(cells[at[g] / fold]);
-            f[0] = (own[0] + own[1]) + (own[2] + own[3]);
+                sum += static_cast<double>((cell(g) + cell(g + 2)) + (cell(g + 1) + cell(g + 3)));
+            for (; g < grids; ++g) sum += static_cast<double>(cell(g));
+            f[0] = sum;
         } else {
             add_up<fold>(cells, outputs_, at, grids, sums_.data());
             std::copy_n(sums_.data(), outputs_, f);
@@ -331,16 +315,15 @@ class ConstantCells final : public CellHead {
         const std::uint32_t* at = map_->slots(r);
         const std::size_t grids = map_->grids();
         if (outputs_ == 1) {
-            const double pull = gain_ * delta[0];
+            const float pull = static_cast<float>(gain_ * delta[0]);
             float* cells = cells_.data();
-            for (std::size_t g = 0; g < grids; ++g)
-                cells[at[g] / fold] = static_cast<float>(static_cast<double>(cells[at[g] / fold]) + pull);
+            for (std::size_t g = 0; g < grids; ++g) cells[at[g] / fold] += pull;
         } else {
             learn_cells(at, grids, delta);
         }
     }
     void describe(Description& d) override {
-        d.scratch(sums_, step_);
+        d.scratch(sums_, steps_, step_);
         d.single("cells", cells_, slots(), Side::outputs(outputs_), -std::numeric_limits<double>::infinity());
     }
 
@@ -349,25 +332,9 @@ class ConstantCells final : public CellHead {
     std::size_t slots() const { return (map_->table() + fold - 1) / fold; }
     void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta) {
         const std::size_t stride = outputs_;
-        float* cells = cells_.data();
-        double* steps = sums_.data();
-        sums_.clear();
-        for (std::size_t o = 0; o < stride; ++o) steps[o] = gain_ * delta[o];
-        const auto learn = [&](auto vectors) {
-            Vec step[vectors];
-            for (std::size_t k = 0; k < vectors; ++k) step[k] = Vec::load(steps + k * lanes);
-            for (std::size_t g = 0; g < grids; ++g) {
-                float* cell = cells + slots[g] / fold * stride;
-                Vec after[vectors];
-                for (std::size_t k = 0; k < vectors; ++k) after[k] = Vec::load(cell + k * lanes) + step[k];
-                for (std::size_t k = 0; k < vectors; ++k) after[k].store(cell + k * lanes);  // beyond the cell by steps of 0
-            }
-        };
-        if (with_vectors(stride, learn)) return;
-        for (std::size_t g = 0; g < grids; ++g) {
-            float* cell = cells + slots[g] / fold * stride;
-            for (std::size_t k = 0; k < stride; k += lanes) (Vec::load(cell + k) + Vec::load(steps + k)).store(cell + k);
-        }
+        float *cells = cells_.data(), *steps = steps_.data();
+        for (std::size_t o = 0; o < stride; ++o) steps[o] = static_cast<float>(gain_ * delta[o]);
+        for (std::size_t g = 0; g < grids; ++g) add_steps(1, steps, cells + slots[g] / fold * stride, stride);
     }
 
     double gain_;

@@ -83,3 +83,22 @@ def test_a_kernel_that_overflows_ends(engine):
     learner.restore(learner.state() | {"landmarks": np.full((3, 3), 1e200)})
     with pytest.raises(ArithmeticError, match="overflowed; scale the features"):
         learner.maps[0].refresh()
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
+def test_part(engine):
+    """Some fields are exported and taken; the others stay, and a wrong one changes nothing."""
+    learner, twin = (build_learner(engine, capacity=6) for _ in range(2))
+    learner.learn(X, Y)
+    state = learner.state()
+    names = {"rows", "waiting_left", "waiting_right"}
+    assert same_state(learner.state(["waiting", "rows"]), {name: state[name] for name in names})
+    other = {"weights": 2 * state["weights"], "rows": 50.0}
+    learner.restore_part(other)
+    assert same_state(learner.state(), state | other)
+    for wrong in ({"counts": np.zeros(5)}, {"rows": -1.0}, {"no such field": 1.0}, {"waiting_left": np.zeros((9, 6))}):
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            learner.restore_part({"gamma": 7.0} | wrong)
+    assert same_state(learner.state(), state | other)
+    twin.restore(state | other)
+    assert np.array_equal(twin.learn(X, Y), learner.learn(X, Y))

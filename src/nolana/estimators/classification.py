@@ -132,15 +132,14 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     ) -> tuple[Array, Array]:
         """Learn checked rows; returns scores and log-odds. Only more classes than the learner can have are refused."""
         learner, known = self._learner, self._labels
-        distinct, codes = np.unique(labels, return_inverse=True)
         with learner.lock:
+            distinct, codes = known.coded(labels)
             new = sum(label not in known.position for label in distinct.tolist())
             if new and known.seen + new > 2:
                 learner.check_outputs(known.seen + new)
-            if announced is not None:
-                known.announce(announced)
-            known.announce(distinct)
-            self._publish()
+            news = [known.announce(each) for each in (announced, distinct) if each is not None]
+            if any(news):
+                self._publish()
         parts, odds = [], []
         for rows, part in blocks_for(learner, x):
             weight = None if weights is None else weights[rows]

@@ -29,7 +29,8 @@ def check_labels(y: Any, rows: int, known: NDArray[Any] | None, name: str = "y")
         raise ValueError("requires y to be passed, but the target y is None")
     if isinstance(y, list | tuple) and np.asarray(y).dtype.kind in "fUS":
         y = np.array(y, dtype=object)  # an array of these may have rounded large integers, or turned numbers into text
-    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    plain = type(y) is np.ndarray and y.ndim == 1
+    labels: NDArray[Any] = y if plain else column_or_1d(y, warn=True)
     if len(labels) != rows:
         raise ValueError(f"X has {rows} rows but {name} has {len(labels)} labels: inconsistent numbers of samples")
     if labels.dtype == object:
@@ -103,6 +104,8 @@ def as_array(labels: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def aligned(parts: list[tuple[NDArray[Any], Array]], missing: float) -> tuple[NDArray[Any], Array]:
     """Blocks of scores below each other, by the classes of the last block; classes only ever become more."""
     classes = parts[-1][0]
+    if len(parts) == 1:
+        return parts[0]
     if all(len(known) == len(classes) for known, _ in parts):
         return classes, np.concatenate([scores for _, scores in parts])
     whole = np.full((sum(len(scores) for _, scores in parts), len(classes)), missing)
@@ -123,12 +126,24 @@ class Labels:
         self._columns: list[int] = []  # by position
         self._order: NDArray[np.intp] | None = None  # positions by column, where each class has its own output
 
-    def announce(self, labels: NDArray[Any]) -> None:
-        """Give each new label its sorted place among the columns."""
+    def coded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Distinct labels, and the place of each label among them; the classes, where all were seen and none is new."""
+        known = self.classes
+        if known is not None and known.dtype == labels.dtype != object and self.seen == len(known):
+            codes = np.minimum(np.searchsorted(known, labels), self.seen - 1)
+            if np.array_equal(known[codes], labels):
+                return known, codes
+        distinct, codes = np.unique(labels, return_inverse=True)
+        return distinct, codes
+
+    def announce(self, labels: NDArray[Any]) -> bool:
+        """Give each new label its sorted place among the columns; whether there was one."""
         fresh = [label for label in labels.tolist() if label not in self.column]
-        if fresh or self.classes is None:
+        new = bool(fresh) or self.classes is None
+        if new:
             dtype = labels.dtype if self.classes is None else np.result_type(self.classes, labels)
             self._set([*self.column, *fresh], dtype)
+        return new
 
     def _set(self, labels: list[Any], dtype: np.dtype[Any]) -> None:
         self.classes = as_array(sorted(labels), dtype)

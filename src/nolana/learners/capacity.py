@@ -96,7 +96,7 @@ def fold_tables(spec: Spec, state: State) -> Spec:
         if table % SMALLEST_TABLE:
             smaller = max(SMALLEST_TABLE, table // 2 // SMALLEST_TABLE * SMALLEST_TABLE)
             spec = with_argument(spec, i, table=smaller)
-            empty_table(spec, state, i)
+            state |= empty_table(spec, i, state[f"expert{experts_on(spec, i)[0]}/cells"].shape[1])
             continue
         spec = with_argument(spec, i, table=table // 2)
         for e in experts_on(spec, i):
@@ -121,16 +121,25 @@ def fold_cells(head: Spec, state: State, e: int) -> None:
     state[f"expert{e}/cells"] = np.ascontiguousarray(folded, dtype=np.float32)
 
 
-def empty_table(spec: Spec, state: State, i: int) -> None:
+def empty_table(spec: Spec, i: int, outputs: int) -> State:
     """Cells of the number that the spec says, with nothing learned in them."""
-    table = argument_of(spec, i, "table")
+    table, state = argument_of(spec, i, "table"), {}
     for e in experts_on(spec, i):
         head = head_of(spec, e)
         slow = head.kind is DiagonalCells
-        slots, outputs = table if slow else -(-table // FOLD), state[f"expert{e}/cells"].shape[1]
+        slots = table if slow else -(-table // FOLD)
         state[f"expert{e}/cells"] = np.zeros((slots, outputs), dtype=np.float32)
         if slow:
             state[f"expert{e}/variances"] = np.full(slots, head.arguments["variance"], dtype=np.float32)
+    return state
+
+
+def empty_tables(spec: Spec, outputs: int) -> State:
+    """The cells of all tables."""
+    state: State = {}
+    for i in maps_of(spec, CellMap):
+        state |= empty_table(spec, i, outputs)
+    return state
 
 
 def shorter_windows(spec: Spec, i: int, rows: int) -> Array:

@@ -1,5 +1,6 @@
 """The maps and experts of a learner's spec, by their kind. Map i has state names map{i}/, expert e expert{e}/."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +45,11 @@ def experts_with(spec: Spec, *kinds: type) -> list[int]:
 def probing(spec: Spec) -> list[int]:
     """Experts that measure the relevance of the features."""
     return [e for e in experts_with(spec, DiagonalCells) if head_of(spec, e).arguments["probes"]]
+
+
+def parts_on(spec: Spec, maps: Iterable[int]) -> list[str]:
+    """Beginnings of the names of these maps and of their experts."""
+    return [name for i in maps for name in (f"map{i}/", *(f"expert{e}/" for e in experts_on(spec, i)))]
 
 
 def update_part(state: State, prefix: str, names: Any, values: State) -> None:

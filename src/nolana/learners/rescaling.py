@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nolana import reference
+from nolana.learners.capacity import empty_tables
 from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
 from nolana.maps.remap import rekernel
@@ -16,6 +17,7 @@ from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
+from nolana.reference.inverse import factored
 from nolana.reference.kernels import Kernel, decayed, width_of_distances
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
@@ -50,28 +52,21 @@ def remap_landmarks(spec: Spec, state: State, i: int, moved: Moved = lambda z: z
         return
     places = np.ascontiguousarray(moved(own["landmarks"]))
     distances = kernel.pairwise(places)
-    gamma = width_of_distances(distances[np.triu_indices(len(places), 1)]) or own["gamma"]
+    gamma = width_of_distances(distances[~np.tri(len(places), dtype=bool)]) or own["gamma"]
     before, after = decayed(own["gamma"], kernel.pairwise(own["landmarks"])), decayed(gamma, distances)
+    factors = factored(after, RIDGE)
     for e in experts_on(spec, i):
         head = part_of(state, f"expert{e}/")
-        mapped = rekernel(own | head, before, after, RIDGE, head_of(spec, e).arguments.get("prior", 1.0))
+        mapped = rekernel(own | head, before, after, RIDGE, head_of(spec, e).arguments.get("prior", 1.0), factors)
         update_part(state, f"map{i}/", own.keys(), mapped | {"landmarks": places, "gamma": gamma})
         update_part(state, f"expert{e}/", head.keys(), mapped)
 
 
-def clear_cells(spec: Spec, state: State) -> None:
-    """Forget the tables; the linear part stays."""
-    for e in experts_with(spec, DiagonalCells, ConstantCells):
-        state[f"expert{e}/cells"][:] = 0
-    for e in experts_with(spec, DiagonalCells):
-        state[f"expert{e}/variances"][:] = head_of(spec, e).arguments["variance"]
-
-
 def multiply_features(spec: Spec, state: State, metric: Array) -> None:
-    """Each feature is multiplied by a number of its own (d,)."""
+    """Each feature is multiplied by a number of its own (d,); the tables are forgotten, their linear part stays."""
     move_rows(spec, state, lambda z: z * metric)
-    clear_cells(spec, state)
     for e in experts_with(spec, DiagonalCells):
+        state |= empty_tables(spec, len(state[f"expert{e}/linear"]))
         state[f"expert{e}/linear"][:, :-1] /= metric
         state[f"expert{e}/linear_variances"][:-1] /= metric**2
     for e in probing(spec):

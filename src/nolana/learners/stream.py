@@ -8,12 +8,14 @@ block may be split anywhere; `rescaling`, `relevance`, `outputs` and `capacity` 
 - the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and once they are full;
 - at 512, 1024 and 2048 rows, and at 2048 4^k rows once if few features matter: rows are scaled by the relevance of the
   features, the grids are drawn again, the cells cleared and the landmarks re-mapped;
-- a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer.
+- a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer; up
+  to 256 rows, where every anchor clears the cells, a new class clears them too.
 
 Wide sparse rows go through a `FeatureTable`: the linear expert learns on the non-zeros, all others on the sketch of a
 row, as if its 64 sums were the features.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +26,11 @@ from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet
 from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, spec_of
-from nolana.learners.capacity import empty_table, fitted, shrunk, smallest
+from nolana.learners.capacity import empty_tables, fitted, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
 from nolana.learners.feature_slots import KEYS, SCALES, slots_of
-from nolana.learners.layout import argument_of, maps_of, probing, with_argument
+from nolana.learners.layout import argument_of, maps_of, parts_on, probing, with_argument
 from nolana.learners.outputs import rearrange
 from nolana.learners.relevance import (
     FIRST_REDRAW,
@@ -43,7 +45,6 @@ from nolana.learners.relevance import (
 )
 from nolana.learners.rescaling import (
     RIDGE,
-    clear_cells,
     move_rows,
     multiply_features,
     remap_landmarks,
@@ -57,6 +58,7 @@ from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.linear_map import LinearMap
+from nolana.reference.maps.neighbour_map import WIDEST, NeighbourMap
 from nolana.reference.robust_scaling import LAST_ANCHOR, unscaled
 from nolana.reference.state import Field, export
 from nolana.reference.state import check as check_field
@@ -69,7 +71,7 @@ LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
-OF_THE_STACK = ("stack_weights", "information", "calibration", "calibration_information")
+OF_THE_STACK = ["stack_weights", "information", "calibration", "calibration_information"]
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ class StreamLearner(Driver):
 
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average (d,)."""
-        return relevance_of(self.spec, self._engine.state(), self.n_features)
+        measured = self._engine.state([f"expert{e}/relevance" for e in probing(self.spec)])
+        return relevance_of(self.spec, measured, self.n_features)
 
     @property
     def alarms(self) -> list[int]:
@@ -223,13 +226,12 @@ class StreamLearner(Driver):
             stop = min(len(x), start + max(1, self._next_event - self.rows))
             before = None
             if self._new_class:
-                state = self._engine.state()
-                stop, before = start + 1, {name: state[name] for name in OF_THE_STACK}
+                stop, before = start + 1, self._engine.state(OF_THE_STACK)
             scores[start:stop] = self._learn_part(
                 x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
             )
             if before is not None:
-                self._engine.restore(self._engine.state() | before)
+                self._engine.restore_part(before)
                 self._new_class = False
             start = stop
         return scores
@@ -295,14 +297,18 @@ class StreamLearner(Driver):
         if t == 2:
             self.widened[maps_of(self.spec, LandmarkMap)] = 0.0
             self._engine.clear(self.outputs)
-            self._engine.restore(self._engine.state() | {"rows": float(t), "stacked": float(t)})
+            self._engine.restore_part({"rows": float(t), "stacked": float(t)})
             self._prepare()
             return
-        state = self._engine.state()
+        recent = [f"map{i}/" for i in maps_of(self.spec, NeighbourMap)]
+        state = self._engine.state(parts_on(self.spec, maps_of(self.spec, LandmarkMap)) + recent)
         move_rows(self.spec, state, lambda z: np.asarray(self._scaling.apply(unscaled(z, before))))
         if t <= LAST_CLEARING:
-            clear_cells(self.spec, state)
-        self._engine.restore(state)
+            state |= empty_tables(self.spec, self.outputs)
+        if self.width > WIDEST:  # stored rows are sketches, which were forgotten
+            self._engine.restore(self._engine.state() | state)
+        else:
+            self._engine.restore_part(state)
         self._note_widths()
         if t <= LAST_CLEARING:
             self._fit_tables()
@@ -312,10 +318,10 @@ class StreamLearner(Driver):
         full = [i for i in maps_of(self.spec, LandmarkMap) if not self.widened[i] and self._is_full(i)]
         if full:
             with one_blas_thread():
-                state = self._engine.state()
+                state = self._engine.state(parts_on(self.spec, full))
                 for i in full:
                     remap_landmarks(self.spec, state, i)
-                self._engine.restore(state)
+                self._engine.restore_part(state)
             self._note_widths()
 
     def _is_full(self, map: int) -> bool:
@@ -329,12 +335,14 @@ class StreamLearner(Driver):
     def _slopes(self) -> Array | None:
         scaling = self._scaling.state()
         middle = self._scaling.apply(scaling["mean"][None])[0]
-        return slopes_of(self.spec, self._engine.state(), scaling["metric"], middle)
+        state = self._engine.state(parts_on(self.spec, maps_of(self.spec, LandmarkMap)))
+        return slopes_of(self.spec, state, scaling["metric"], middle)
 
     def _redraw_by_probes(self) -> None:
         """Once, where few features matter."""
         relevance = self.relevance()
-        if is_probed(self.spec, self._engine.state()) and is_concentrated(relevance):
+        probed = self._engine.state([f"expert{e}/probed" for e in probing(self.spec)])
+        if is_probed(self.spec, probed) and is_concentrated(relevance):
             self.redrawn = 1.0
             slopes = self._slopes()
             self._redraw(np.sqrt(relevance) if slopes is None else np.sqrt(relevance * slopes))
@@ -366,7 +374,7 @@ class StreamLearner(Driver):
         self._target_center, self._target_factor = float(anchors["center"][0]), float(anchors["factor"][0])
         if anchors["moved"][0] > self._target_moves:  # another unit or level: what was learned holds in terms of it
             self._target_moves = float(anchors["moved"][0])
-            self._engine.restore(self._engine.state() | {"residual_variance": START_NOISE})
+            self._engine.restore_part({"residual_variance": START_NOISE})
             return
         g = self._target_factor / factor if factor > 0 else 0.0
         g = g if g <= LARGEST_RESCALING else 0.0
@@ -385,10 +393,15 @@ class StreamLearner(Driver):
         features = self._parts["features"].state() if self.sparse else {}
         if self.sparse:
             state |= slots_of(self.n_features, features)
-        smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
-        spec = shrunk(self.spec, state, smaller, lambda spec: self.bytes_with(spec, outputs), memory)
+        measure = functools.partial(self.bytes_with, outputs=outputs)
+        spec = fitted(self.spec, measure, memory) if self.rows < LAST_CLEARING else None
+        if spec is not None:  # the next anchor clears the cells in any case
+            state |= empty_tables(spec, outputs)
+        else:
+            smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
+            spec = shrunk(self.spec, state, smaller, measure, memory)
         self._rebuild(spec, state, outputs)
-        self._new_class, self._fitted_to = True, None
+        self._new_class, self._fitted_to = True, (outputs, self._other_bytes)
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
             self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
@@ -426,10 +439,7 @@ class StreamLearner(Driver):
         spec = fitted(self.spec, self.bytes_with, self.options.memory)
         if spec is None or spec == self.spec:
             return
-        state = self._engine.state()
-        for i in maps_of(spec, CellMap):
-            empty_table(spec, state, i)
-        self._rebuild(spec, state, self.outputs)
+        self._rebuild(spec, self._engine.state() | empty_tables(spec, self.outputs), self.outputs)
 
     # State
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.reference.inverse import inverted
+from nolana.reference.inverse import Factors, factored, inverted
 from nolana.reference.state import pack, unpack
 
 Array = NDArray[np.float64]
@@ -60,39 +60,42 @@ def covariance_of(state: State) -> Array:
 
 
 def with_matrices(state: State, inverse: Array, covariance: Array | None) -> State:
-    """The state with other matrices in it, nothing waiting."""
-    nothing = np.zeros((0, len(inverse)))
+    """The state with other matrices in it; what waits becomes zero."""
     after = state | {"inverse": pack(inverse), "since_refresh": 0.0}
     if covariance is not None:
+        nothing = np.zeros((len(state["waiting_left"]), len(inverse)))  # as many as before: sizes stay
         after |= {"covariance": pack(covariance), "waiting_left": nothing, "waiting_right": nothing.copy()}
     return after
 
 
-def rekernel(state: State, before: Array, after: Array, ridge: float, prior: float) -> State:
-    """Another kernel over the same landmarks: kernel matrices before and after (m, m), the new ridge."""
+def rekernel(
+    state: State, before: Array, after: Array, ridge: float, prior: float, factors: Factors | None = None
+) -> State:
+    """Another kernel over the same landmarks: kernel matrices before and after (m, m), the new ridge.
+
+    factors: those of `after`, where the caller has them already.
+    """
+    from scipy.linalg import solve_triangular  # loading SciPy takes longer than many commands
+
     n = len(before)
-    p, ridge = inverted(after, ridge)
+    new, new_inverse, ridge = factors or factored(after, ridge)
+    p = new_inverse.T @ new_inverse
     a = before + state["ridge"] * np.eye(n)
     weights = state["weights"] @ (a @ p)
     covariance = None
     if "covariance" in state:
         # In whitened coordinates w = L' alpha the prior is tau I, so evidence is what 1/eigenvalue exceeds 1/tau by.
         old = np.linalg.cholesky(a)
-        new = np.linalg.cholesky(after + ridge * np.eye(n))
         white = old.T @ covariance_of(state) @ old
         values, vectors = np.linalg.eigh((white + white.T) / 2)
         evidence = 1 / np.clip(values, 1e-12 * prior, prior) - 1 / prior
         # v = L w = L' w' gives w = L^-1 L' w'.
-        from scipy.linalg import solve_triangular  # loading SciPy takes longer than many commands
-
         onto = vectors.T @ solve_triangular(old, new, lower=True)
         precision = np.eye(n) / prior + onto.T @ (evidence[:, None] * onto)
-        if np.isfinite(precision).all():
-            # At least 1/prior whatever rounding says, so the new covariance is at most the new prior.
-            values, vectors = np.linalg.eigh((precision + precision.T) / 2)
-            half = (vectors / np.sqrt(np.maximum(values, 1 / prior))).T @ np.linalg.inv(new)
+        try:
+            half = solve_triangular(np.linalg.cholesky(precision), new_inverse, lower=True)
             covariance = half.T @ half
-        else:
+        except (np.linalg.LinAlgError, ValueError):  # not finite
             covariance = prior * p
     return with_matrices(state, p, covariance) | {"weights": weights, "ridge": ridge}
 

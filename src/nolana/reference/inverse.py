@@ -67,16 +67,24 @@ def moved(
     return Move(after, q, s, carry, trusted)
 
 
-def inverted(gram: Array, delta: float) -> tuple[Array, float]:
-    """(E + delta I)^-1 by its Cholesky factor; delta grows where that is not positive definite, and is returned."""
+Factors = tuple[Array, Array, float]  # L, L^-1 and delta of E + delta I = L L'
+
+
+def factored(gram: Array, delta: float) -> Factors:
+    """L and L^-1 of E + delta I = L L'; delta grows where that is not positive definite, and is returned."""
     if not np.isfinite(gram).all():
         raise FloatingPointError("the kernel matrix of the landmarks overflowed; scale the features")
     while True:
         try:
-            factor = np.linalg.cholesky(gram + delta * np.eye(len(gram)))
+            factor = np.asarray(np.linalg.cholesky(gram + delta * np.eye(len(gram))), dtype=np.float64)
         except np.linalg.LinAlgError:
             delta = 10 * delta if delta > 0 else 1e-12
             continue
-        w = np.linalg.inv(factor)
-        p = w.T @ w
-        return (p + p.T) / 2, delta
+        return factor, np.asarray(np.linalg.inv(factor), dtype=np.float64), delta
+
+
+def inverted(gram: Array, delta: float) -> tuple[Array, float]:
+    """(E + delta I)^-1 by its Cholesky factor, and the delta that was needed."""
+    _, w, delta = factored(gram, delta)
+    p = w.T @ w
+    return (p + p.T) / 2, delta

@@ -72,14 +72,14 @@ def count(owner: Any, attribute: str) -> Field:
 
 def pack(matrix: Array) -> Array:
     """The lower triangle, row by row."""
-    return matrix[np.tril_indices(len(matrix))]
+    return np.asarray(matrix[np.tri(len(matrix), dtype=bool)])
 
 
 def unpack(triangle: Array) -> Array:
     """The symmetric matrix of a lower triangle."""
     n = round((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
     matrix = np.zeros((n, n))
-    matrix[np.tril_indices(n)] = triangle
+    matrix[np.tri(n, dtype=bool)] = triangle
     return matrix + np.tril(matrix, -1).T
 
 
@@ -97,6 +97,21 @@ def restore(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, int]
     for field in fields:
         field.set(state[field.key])
     return sizes
+
+
+def restore_part(fields: Iterable[Field], state: Mapping[str, Any]) -> None:
+    """Take some fields of a state; the others stay, and every size stays what it is."""
+    fields = sorted(fields, key=lambda field: field.packed)
+    sizes: dict[str, int] = {}
+    for field in fields:
+        check(field, export([field]), sizes)
+    some = [field for field in fields if field.key in state]
+    if len(some) < len(state):
+        raise ValueError("state: a field that this object does not have")
+    for field in some:
+        check(field, state, sizes)
+    for field in some:
+        field.set(state[field.key])
 
 
 def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None:
@@ -153,13 +168,18 @@ class Stateful(ABC):
     def fields(self) -> list[Field]:
         """The state."""
 
-    def state(self) -> State:
-        """Everything that outlives a call, as named arrays and numbers."""
-        return export(self.fields())
+    def state(self, beginnings: Iterable[str] = ("",)) -> State:
+        """Everything that outlives a call, as named arrays and numbers; only names that begin with one of these."""
+        wanted = tuple(beginnings)
+        return export(field for field in self.fields() if field.key.startswith(wanted))
 
     def restore(self, state: State) -> None:
         """Continue from an exported state."""
         restore(self.fields(), state)
+
+    def restore_part(self, state: State) -> None:
+        """Take some fields of a state; the others stay, and every size stays what it is."""
+        restore_part(self.fields(), state)
 
     @property
     def memory_bytes(self) -> int:

@@ -3,7 +3,7 @@
 DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 
     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
-    weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v))
+    weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in single precision
 
 ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
 
@@ -46,6 +46,14 @@ def probed_features(step: int, features: int) -> list[int]:
     if step < DENSE_PROBES:
         return [(4 * step + i) % features for i in range(4)]
     return [step // 4 % features] if step % 4 == 0 else []
+
+
+def added_up(cells: Single) -> Array:  # (grids, c) -> (c,)
+    """The sum of a row's cells: in single precision (a + c) + (b + d) of four cells, these in double precision."""
+    fours = cells[: len(cells) // 4 * 4].reshape(-1, 4, *cells.shape[1:])
+    sums = (fours[:, 0] + fours[:, 2]) + (fours[:, 1] + fours[:, 3])
+    rest = cells[len(cells) // 4 * 4 :]
+    return np.asarray(sums.sum(axis=0, dtype=np.float64) + rest.sum(axis=0, dtype=np.float64))
 
 
 class CellHead(Head):
@@ -100,18 +108,19 @@ class DiagonalCells(CellHead):
 
     def scores(self) -> Array:
         slots, z = self.map.slots, self.map.dense
-        self.total = float(self.linear_variances @ (z * z)) + float(self.variances[slots].sum(dtype=np.float64))
-        return np.asarray(self.linear_scores() + self.cells[slots].sum(axis=0, dtype=np.float64))
+        self.total = float(self.linear_variances @ (z * z)) + float(added_up(self.variances[slots]))
+        return np.asarray(self.linear_scores() + added_up(self.cells[slots]))
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         if self.probes and step > FIRST_SAMPLED:
             self.probe(y, f, step, noise)
         delta, h = self.step(f, self.total, y, weight, noise)
         e = h / (1 + h * self.total)
+        change, share, floor = delta.astype(np.float32), np.float32(e), np.float32(self.floor)
         for slot in self.map.slots:
-            s = float(self.variances[slot])
-            self.cells[slot] = self.cells[slot] + s * delta
-            self.variances[slot] = max(self.floor, s - s * s * e)
+            s = self.variances[slot]
+            self.cells[slot] += s * change
+            self.variances[slot] = max(floor, s - s * s * share)
         pull = self.linear_variances * self.map.dense
         self.linear = self.linear + np.outer(delta, pull)
         self.linear_variances = self.linear_variances - pull * pull * e
@@ -180,13 +189,14 @@ class ConstantCells(CellHead):
         self.cells = np.zeros((-(-self.map.table // FOLD), outputs), dtype=np.float32)
 
     def scores(self) -> Array:
-        own = self.cells[self.map.slots // FOLD].sum(axis=0, dtype=np.float64)
+        own = added_up(self.cells[self.map.slots // FOLD])
         return np.asarray(self.offset_head.linear_scores() + own)
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         delta, _ = self.step(f, self.gain * self.map.grids, y, weight, noise)
+        change = (self.gain * delta).astype(np.float32)
         for slot in self.map.slots // FOLD:
-            self.cells[slot] = self.cells[slot] + self.gain * delta
+            self.cells[slot] += change
 
     def fields(self) -> list[Field]:
         return [Field(self, "cells", (-(-self.map.table // FOLD), OUTPUTS), dtype=np.float32)]
