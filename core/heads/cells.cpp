@@ -2,55 +2,17 @@
 //
 // DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 //     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
-//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v))
+//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in whole numbers of 16 bits (cell_table.hpp)
 // Probes (probes.hpp) measure the relevance of features.
 // ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
-#include <type_traits>
-
 #include "bind/bind.hpp"
 #include "head.hpp"
+#include "heads/cell_table.hpp"
 #include "implicit.hpp"
 #include "maps/cell_map.hpp"
 #include "probes.hpp"
 
 namespace nolana {
-
-constexpr std::size_t overhang = 2 * lanes;  // numbers read beyond a cell
-
-// Calls work with the number of vectors of a cell as a constant, 1 to 4; false where there are more.
-template <class Work> bool with_vectors(std::size_t numbers, Work work) {
-    switch ((numbers + lanes - 1) / lanes) {
-        case 1: return work(std::integral_constant<std::size_t, 1>()), true;
-        case 2: return work(std::integral_constant<std::size_t, 2>()), true;
-        case 3: return work(std::integral_constant<std::size_t, 3>()), true;
-        case 4: return work(std::integral_constant<std::size_t, 4>()), true;
-        default: return false;
-    }
-}
-
-// Adds up the cells of a row, slots / fold; cells are `stride` numbers long, and `overhang` more follow the last one.
-template <std::size_t fold, std::size_t vectors>
-void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, double* sums) {
-    Vec total[2][vectors];  // of even and of odd grids: an addition need not wait for the one before
-    std::fill_n(&total[0][0], 2 * vectors, Vec::zero());
-    const auto add = [&](std::size_t g, Vec* to) {
-        const float* cell = cells + slots[g] / fold * stride;
-        for (std::size_t k = 0; k < vectors; ++k) to[k] = to[k] + Vec::load(cell + k * lanes);
-    };
-    std::size_t g = 0;
-    for (; g + 2 <= grids; g += 2) {
-        add(g, total[0]);
-        add(g + 1, total[1]);
-    }
-    if (g < grids) add(g, total[0]);
-    for (std::size_t k = 0; k < vectors; ++k) (total[0][k] + total[1][k]).store(sums + k * lanes);
-}
-template <std::size_t fold>
-void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, double* sums) {
-    const auto add = [&](auto vectors) { add_up<fold, vectors>(cells, stride, slots, grids, sums); };
-    if (with_vectors(stride, add)) return;
-    for (std::size_t k = 0; k < stride; k += 2 * lanes) add_up<fold, 2>(cells + k, stride, slots, grids, sums + k);
-}
 
 class CellHead : public Head {
   public:
@@ -64,7 +26,7 @@ class CellHead : public Head {
     void clear(std::size_t outputs) override {
         outputs_ = outputs;
         step_.clear(outputs);
-        sums_ = Buffer(padded(1 + outputs, overhang));
+        changes_ = BufferOf<float>(padded(1 + outputs, 8));
     }
     void grown(const Growth&) override {}
     void moved(const Move&) override {}
@@ -75,21 +37,21 @@ class CellHead : public Head {
     ImplicitStep step_;
     SparseMap* map_ = nullptr;
     std::size_t outputs_ = 0;
-    mutable Buffer sums_{0};  // of a row's cells; the step of each number of a cell
+    BufferOf<float> changes_{0};  // of each number of a cell
 };
 
 class DiagonalCells final : public CellHead {
+    using Cells = CellTable<1, true>;
+
   public:
     DiagonalCells(std::shared_ptr<const Loss> loss, double variance, double linear, double floor, bool probes)
-        : CellHead(std::move(loss)), start_(static_cast<float>(variance)), linear_start_(linear), floor_(floor),
-          probes_(probes) {}
+        : CellHead(std::move(loss)), steps_(Cells::most / variance), linear_start_(linear),
+          floor_(static_cast<float>(std::min(Cells::most, std::max(1.0, std::nearbyint(floor * steps_))))), probes_(probes) {}
 
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
-        const std::size_t n = map_->table(), d = map_->features() + 1, width = map_->width();
-        stride_ = 1 + outputs;
-        cells_ = BufferOf<float>(n * stride_ + overhang);
-        for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = start_;
+        const std::size_t d = map_->features() + 1, width = map_->width();
+        cells_.clear(map_->table(), map_->grids(), outputs);
         linear_ = Buffer(std::max<std::size_t>(1, outputs) * width);
         linear_variances_ = Buffer(width);
         pulls_ = Buffer(width);
@@ -111,31 +73,9 @@ class DiagonalCells final : public CellHead {
         double v = sum(squares);
         for (std::size_t o = 0; o < outputs_; ++o)
             f[o] = offsets_[r * outputs_ + o] = dot(linear_.data() + o * width, z, width);
-        const std::uint32_t* slots = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        const float* cells = cells_.data();
-        if (outputs_ == 1) {  // variances and weights in turn, of four cells
-            Vec low = Vec::zero(), high = Vec::zero();
-            const auto cell = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
-            std::size_t g = 0;
-            for (; g + 4 <= grids; g += 4) {
-                low = low + Vec::load_pairs(cell(g), cell(g + 1));
-                high = high + Vec::load_pairs(cell(g + 2), cell(g + 3));
-            }
-            double own[8];
-            low.store(own);
-            high.store(own + lanes);
-            for (; g < grids; ++g) {
-                own[0] += static_cast<double>(cell(g)[0]);
-                own[1] += static_cast<double>(cell(g)[1]);
-            }
-            f[0] += (own[1] + own[3]) + (own[5] + own[7]);
-            v += (own[0] + own[2]) + (own[4] + own[6]);
-        } else {
-            add_up<1>(cells, stride_, slots, grids, sums_.data());
-            v += sums_[0];
-            for (std::size_t o = 0; o < outputs_; ++o) f[o] += sums_[1 + o];
-        }
+        cells_.read(map_->slots(r), map_->grids());
+        v += cells_.variances() / steps_;
+        for (std::size_t o = 0; o < outputs_; ++o) f[o] += cells_.weights(o);
         variance_[r] = v;
     }
     void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
@@ -143,12 +83,9 @@ class DiagonalCells final : public CellHead {
         if (probes_) probe(r, y, f, rows, noise);
         const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double *delta = step_.delta(), *z = map_->dense(r);
-        const std::uint32_t* slots = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        if (outputs_ == 1)
-            learn_pairs(slots, grids, delta[0], e);
-        else
-            learn_cells(slots, grids, delta, e);
+        const double share = Cells::weight_steps / steps_;  // steps of a weight for a step of the variance
+        for (std::size_t o = 0; o < outputs_; ++o) changes_[1 + o] = static_cast<float>(delta[o] * share);
+        cells_.learn(map_->slots(r), map_->grids(), {changes_.data(), static_cast<float>(e / steps_), floor_, rows});
         for (std::size_t j = 0; j < width; ++j) {
             pulls_[j] = linear_variances_[j] * z[j];
             linear_variances_[j] -= pulls_[j] * pulls_[j] * e;
@@ -157,22 +94,14 @@ class DiagonalCells final : public CellHead {
     }
     void describe(Description& d) override {
         const std::size_t n = map_->table(), width = map_->features() + 1, c = outputs_;
-        d.scratch(cells_, offsets_, pulls_, sums_, step_);
+        d.scratch(cells_, offsets_, pulls_, changes_, step_);
         Field cells{"cells", {n, Side::outputs(c)}, {}, {}};
-        cells.get_single = [this, n, c](float* to) {
-            for (std::size_t i = 0; i < n; ++i) std::copy_n(cells_.data() + i * stride_ + 1, c, to + i * c);
-        };
-        cells.set_single = [this, n, c](const float* from) {
-            for (std::size_t i = 0; i < n; ++i) std::copy_n(from + i * c, c, cells_.data() + i * stride_ + 1);
-        };
+        cells.get_single = [this](float* to) { cells_.get_weights(to); };
+        cells.set_single = [this](const float* from) { cells_.set_weights(from); };
         d.add(std::move(cells));
         Field variances{"variances", {n}, {}, {}, 0.0};
-        variances.get_single = [this, n](float* to) {
-            for (std::size_t i = 0; i < n; ++i) to[i] = cells_[i * stride_];
-        };
-        variances.set_single = [this, n](const float* from) {
-            for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = from[i];
-        };
+        variances.get_single = [this](float* to) { cells_.get_variances(to, steps_); };
+        variances.set_single = [this](const float* from) { cells_.set_variances(from, steps_); };
         d.add(std::move(variances));
         d.matrix("linear", linear_, Side::outputs(c), width, map_->width());
         d.vector("linear_variances", linear_variances_, width);
@@ -185,59 +114,6 @@ class DiagonalCells final : public CellHead {
     }
 
   private:
-    // Of one output: two cells at a time.
-    void learn_pairs(const std::uint32_t* slots, std::size_t grids, double delta, double e) {
-        float* cells = cells_.data();
-        const double floor = floor_;
-        const auto cell_of = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
-        const auto learn_one = [&](float* cell) {
-            const double s = static_cast<double>(cell[0]);
-            cell[1] = static_cast<float>(static_cast<double>(cell[1]) + s * delta);
-            cell[0] = static_cast<float>(std::max(floor, s - s * s * e));
-        };
-        const Vec deltas = Vec::all(delta), factors = even_odd(Vec::all(e), Vec::all(1)), floors = Vec::all(floor);
-        std::size_t g = 0;
-        for (; g + 2 <= grids; g += 2) {
-            float *a = cell_of(g), *b = cell_of(g + 1);
-            if (a == b) {
-                learn_one(a);
-                learn_one(b);
-                continue;
-            }
-            const Vec both = Vec::load_pairs(a, b);
-            const Vec after = subtract_add(both, even_twice(both) * even_odd(both, deltas) * factors);
-            even_odd(max(after, floors), after).store_pairs(a, b);
-        }
-        if (g < grids) learn_one(cell_of(g));
-    }
-    void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta, double e) {
-        const std::size_t stride = stride_;
-        float* cells = cells_.data();
-        double* steps = sums_.data();
-        sums_.clear();
-        std::copy_n(delta, outputs_, steps + 1);
-        const Vec es = Vec::all(e), floors = Vec::all(floor_);
-        const auto learn = [&](auto vectors) {
-            Vec step[vectors];
-            for (std::size_t k = 0; k < vectors; ++k) step[k] = Vec::load(steps + k * lanes);
-            for (std::size_t g = 0; g < grids; ++g) {
-                float* cell = cells + slots[g] * stride;
-                const Vec s = Vec::all(static_cast<double>(cell[0]));
-                Vec after[vectors];
-                for (std::size_t k = 0; k < vectors; ++k) after[k] = fma(s, step[k], Vec::load(cell + k * lanes));
-                after[0] = first<1>(max(s - s * s * es, floors), after[0]);
-                for (std::size_t k = 0; k < vectors; ++k) after[k].store(cell + k * lanes);  // beyond the cell by steps of 0
-            }
-        };
-        if (with_vectors(stride, learn)) return;
-        for (std::size_t g = 0; g < grids; ++g) {
-            float* cell = cells + slots[g] * stride;
-            const double s = static_cast<double>(cell[0]);
-            for (std::size_t k = 0; k < stride; k += lanes)
-                fma(Vec::all(s), Vec::load(steps + k), Vec::load(cell + k)).store(cell + k);
-            cell[0] = static_cast<float>(std::max(floor_, s - s * s * e));
-        }
-    }
     // What the loss of the row would be with a feature of another row.
     void probe(std::size_t r, const double* y, const double* f, double rows, double noise) {
         const auto step = static_cast<std::uint64_t>(rows);
@@ -266,11 +142,9 @@ class DiagonalCells final : public CellHead {
                 changed[count] = g;
                 count += before[g] != after[g];
             }
-            for (std::size_t i = 0; i < count; ++i) {
-                const float *to = cells_.data() + after[changed[i]] * stride_ + 1,
-                            *from = cells_.data() + before[changed[i]] * stride_ + 1;
-                for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(to[o]) - static_cast<double>(from[o]);
-            }
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t o = 0; o < outputs_; ++o)
+                    f[o] += cells_.weight(after[changed[i]], o) - cells_.weight(before[changed[i]], o);
         }
     }
     double row_loss(const double* f, const double* y, double noise) const {
@@ -285,17 +159,19 @@ class DiagonalCells final : public CellHead {
         return std::min(6.0, std::log(sum) + top - f[std::max_element(y, y + outputs_) - y]);
     }
 
-    float start_;
-    double linear_start_, floor_;
+    double steps_, linear_start_;  // steps of the variance 1
+    float floor_;                  // of the variances, in steps
     Probes probes_;
-    std::size_t stride_ = 1;
-    BufferOf<float> cells_{0};  // for each slot a variance and its weights
+    Cells cells_;
     Buffer linear_{0}, linear_variances_{0}, pulls_{0};
     mutable Buffer offsets_{0};
     mutable double variance_[group] = {};
 };
 
 class ConstantCells final : public CellHead {
+    static constexpr std::size_t fold = 4;  // slots of the map that share one here
+    using Cells = CellTable<fold, false>;
+
   public:
     ConstantCells(std::shared_ptr<const Loss> loss, double gain, std::size_t offset)
         : CellHead(std::move(loss)), gain_(gain), offset_(offset) {}
@@ -306,74 +182,31 @@ class ConstantCells final : public CellHead {
     }
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
-        cells_ = BufferOf<float>(slots() * outputs + overhang);
+        cells_.clear((map_->table() + fold - 1) / fold, map_->grids(), outputs);
     }
     void scores(std::size_t r, double* f) const override {
-        const std::uint32_t* at = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        const float* cells = cells_.data();
-        if (outputs_ == 1) {
-            double own[4] = {};
-            std::size_t g = 0;
-            for (; g + 4 <= grids; g += 4)
-                for (std::size_t k = 0; k < 4; ++k) own[k] += static_cast<double>(cells[at[g + k] / fold]);
-            for (; g < grids; ++g) own[0] += static_cast<double>(cells[at[g] / fold]);
-            f[0] = (own[0] + own[1]) + (own[2] + own[3]);
-        } else {
-            add_up<fold>(cells, outputs_, at, grids, sums_.data());
-            std::copy_n(sums_.data(), outputs_, f);
-        }
-        for (std::size_t o = 0; o < outputs_; ++o) f[o] += slow_->offset(r)[o];
+        cells_.read(map_->slots(r), map_->grids());
+        for (std::size_t o = 0; o < outputs_; ++o) f[o] = cells_.weights(o) + slow_->offset(r)[o];
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
         step_.take(f, gain_ * static_cast<double>(map_->grids()), y, weight, noise);
         const double* delta = step_.delta();
-        const std::uint32_t* at = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        if (outputs_ == 1) {
-            const double pull = gain_ * delta[0];
-            float* cells = cells_.data();
-            for (std::size_t g = 0; g < grids; ++g)
-                cells[at[g] / fold] = static_cast<float>(static_cast<double>(cells[at[g] / fold]) + pull);
-        } else {
-            learn_cells(at, grids, delta);
-        }
+        for (std::size_t o = 0; o < outputs_; ++o) changes_[o] = static_cast<float>(delta[o] * (gain_ * Cells::weight_steps));
+        cells_.learn(map_->slots(r), map_->grids(), {changes_.data(), 0, 0, rows});
     }
     void describe(Description& d) override {
-        d.scratch(sums_, step_);
-        d.single("cells", cells_, slots(), Side::outputs(outputs_), -std::numeric_limits<double>::infinity());
+        d.scratch(cells_, changes_, step_);
+        Field cells{"cells", {cells_.slots(), Side::outputs(outputs_)}, {}, {}};
+        cells.get_single = [this](float* to) { cells_.get_weights(to); };
+        cells.set_single = [this](const float* from) { cells_.set_weights(from); };
+        d.add(std::move(cells));
     }
 
   private:
-    static constexpr std::size_t fold = 4;  // slots of the map that share one here
-    std::size_t slots() const { return (map_->table() + fold - 1) / fold; }
-    void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta) {
-        const std::size_t stride = outputs_;
-        float* cells = cells_.data();
-        double* steps = sums_.data();
-        sums_.clear();
-        for (std::size_t o = 0; o < stride; ++o) steps[o] = gain_ * delta[o];
-        const auto learn = [&](auto vectors) {
-            Vec step[vectors];
-            for (std::size_t k = 0; k < vectors; ++k) step[k] = Vec::load(steps + k * lanes);
-            for (std::size_t g = 0; g < grids; ++g) {
-                float* cell = cells + slots[g] / fold * stride;
-                Vec after[vectors];
-                for (std::size_t k = 0; k < vectors; ++k) after[k] = Vec::load(cell + k * lanes) + step[k];
-                for (std::size_t k = 0; k < vectors; ++k) after[k].store(cell + k * lanes);  // beyond the cell by steps of 0
-            }
-        };
-        if (with_vectors(stride, learn)) return;
-        for (std::size_t g = 0; g < grids; ++g) {
-            float* cell = cells + slots[g] / fold * stride;
-            for (std::size_t k = 0; k < stride; k += lanes) (Vec::load(cell + k) + Vec::load(steps + k)).store(cell + k);
-        }
-    }
-
     double gain_;
     std::size_t offset_;
     DiagonalCells* slow_ = nullptr;
-    BufferOf<float> cells_{0};
+    Cells cells_;
 };
 
 NOLANA_BINDING(cells) {
