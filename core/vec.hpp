@@ -88,34 +88,6 @@ inline Vec keep(Vec a) {
     return a;
 }
 
-// Four numbers of single precision: two cells with two numbers each.
-struct Singles {
-    __m128 v;
-    static Singles all(float a) { return {_mm_set1_ps(a)}; }
-    // Two numbers at each of two places.
-    static Singles load_pairs(const float* p, const float* q) {
-        const __m128d low = _mm_load_sd(reinterpret_cast<const double*>(p));
-        return {_mm_castpd_ps(_mm_loadh_pd(low, reinterpret_cast<const double*>(q)))};
-    }
-    Vec doubles() const { return {_mm256_cvtps_pd(v)}; }
-    void store_pairs(float* p, float* q) const {
-        _mm_storel_pd(reinterpret_cast<double*>(p), _mm_castps_pd(v));
-        _mm_storeh_pd(reinterpret_cast<double*>(q), _mm_castps_pd(v));
-    }
-};
-inline Singles operator+(Singles a, Singles b) { return {_mm_add_ps(a.v, b.v)}; }
-inline Singles operator*(Singles a, Singles b) { return {_mm_mul_ps(a.v, b.v)}; }
-// Lanes 0 and 1 of a and of b; lanes 2 and 3 of a and of b.
-inline Singles first_halves(Singles a, Singles b) { return {_mm_movelh_ps(a.v, b.v)}; }
-inline Singles second_halves(Singles a, Singles b) { return {_mm_movehl_ps(b.v, a.v)}; }
-inline Singles max(Singles a, Singles b) { return {_mm_max_ps(a.v, b.v)}; }
-// Lanes 0 and 2 of a, each of them twice.
-inline Singles even_twice(Singles a) { return {_mm_moveldup_ps(a.v)}; }
-// Lanes 0 and 2 of a, lanes 1 and 3 of b.
-inline Singles even_odd(Singles a, Singles b) { return {_mm_blend_ps(a.v, b.v, 0b1010)}; }
-// a - b in lanes 0 and 2, a + b in lanes 1 and 3.
-inline Singles subtract_add(Singles a, Singles b) { return {_mm_addsub_ps(a.v, b.v)}; }
-
 #else
 
 #ifdef __GNUC__
@@ -182,33 +154,6 @@ template <int N> inline Vec first(Vec a, Vec b) {
 }
 inline Vec keep(Vec a) { return a; }
 
-struct Singles {
-    float v[lanes];
-    static Singles all(float a) { return {{a, a, a, a}}; }
-    static Singles load_pairs(const float* p, const float* q) { return {{p[0], p[1], q[0], q[1]}}; }
-    Vec doubles() const { return Vec::load(v); }
-    void store_pairs(float* p, float* q) const {
-        for (std::size_t i = 0; i < 2; ++i) p[i] = v[i], q[i] = v[2 + i];
-    }
-};
-inline Singles operator+(Singles a, Singles b) {
-    return {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2], a.v[3] + b.v[3]}};
-}
-inline Singles first_halves(Singles a, Singles b) { return {{a.v[0], a.v[1], b.v[0], b.v[1]}}; }
-inline Singles second_halves(Singles a, Singles b) { return {{a.v[2], a.v[3], b.v[2], b.v[3]}}; }
-inline Singles operator*(Singles a, Singles b) {
-    return {{a.v[0] * b.v[0], a.v[1] * b.v[1], a.v[2] * b.v[2], a.v[3] * b.v[3]}};
-}
-inline Singles max(Singles a, Singles b) {
-    const auto larger = [&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; };
-    return {{larger(0), larger(1), larger(2), larger(3)}};
-}
-inline Singles even_twice(Singles a) { return {{a.v[0], a.v[0], a.v[2], a.v[2]}}; }
-inline Singles even_odd(Singles a, Singles b) { return {{a.v[0], b.v[1], a.v[2], b.v[3]}}; }
-inline Singles subtract_add(Singles a, Singles b) {
-    return {{a.v[0] - b.v[0], a.v[1] + b.v[1], a.v[2] - b.v[2], a.v[3] + b.v[3]}};
-}
-
 #endif
 
 inline double sum(Vec a) {
@@ -250,31 +195,6 @@ inline double dot(const double* a, const double* b, std::size_t n) {
 inline void add_scaled(double a, const double* x, double* y, std::size_t n) {
     const Vec av = Vec::all(a);
     for (std::size_t i = 0; i < n; i += lanes) fma(av, Vec::load(x + i), Vec::load(y + i)).store(y + i);
-}
-
-// (a + c) + (b + d) of four runs of eight numbers of single precision, added to two vectors of doubles.
-inline void add_four(const float* a, const float* b, const float* c, const float* d, Vec& low, Vec& high) {
-#ifdef NOLANA_AVX2
-    const __m256 first = _mm256_add_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(c));
-    const __m256 sum = _mm256_add_ps(first, _mm256_add_ps(_mm256_loadu_ps(b), _mm256_loadu_ps(d)));
-    low.v = _mm256_add_pd(low.v, _mm256_cvtps_pd(_mm256_castps256_ps128(sum)));
-    high.v = _mm256_add_pd(high.v, _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
-#else
-    float sum[8];
-    for (std::size_t i = 0; i < 8; ++i) sum[i] = (a[i] + c[i]) + (b[i] + d[i]);
-    low = low + Vec::load(sum);
-    high = high + Vec::load(sum + 4);
-#endif
-}
-
-// y += a x over eight numbers of single precision, the product rounded.
-inline void add_scaled_eight(float a, const float* x, float* y) {
-#ifdef NOLANA_AVX2
-    const __m256 product = _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(x));
-    _mm256_storeu_ps(y, _mm256_add_ps(_mm256_loadu_ps(y), product));
-#else
-    for (std::size_t i = 0; i < 8; ++i) y[i] += a * x[i];
-#endif
 }
 
 }  // namespace nolana

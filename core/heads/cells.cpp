@@ -2,42 +2,17 @@
 //
 // DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 //     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
-//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in single precision
+//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in whole numbers of 16 bits (cell_table.hpp)
 // Probes (probes.hpp) measure the relevance of features.
 // ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
-#include <type_traits>
-
 #include "bind/bind.hpp"
 #include "head.hpp"
+#include "heads/cell_table.hpp"
 #include "implicit.hpp"
 #include "maps/cell_map.hpp"
 #include "probes.hpp"
 
 namespace nolana {
-
-constexpr std::size_t overhang = 8;  // numbers that are read and written beyond a cell, at most
-
-// cell += factor step over `stride` numbers; steps beyond the cell are 0.
-inline void add_steps(float factor, const float* steps, float* cell, std::size_t stride) {
-    for (std::size_t k = 0; k < stride; k += overhang) add_scaled_eight(factor, steps + k, cell + k);
-}
-
-// Adds up the cells of a row, slots / fold: in single precision (a + c) + (b + d) of four cells, these in double precision.
-template <std::size_t fold>
-void add_up(const float* cells, std::size_t stride, const std::uint32_t* slots, std::size_t grids, double* sums) {
-    for (std::size_t k = 0; k < stride; k += overhang) {
-        const auto cell = [&](std::size_t g) { return cells + slots[g] / fold * stride + k; };
-        Vec low = Vec::zero(), high = Vec::zero();
-        std::size_t g = 0;
-        for (; g + 4 <= grids; g += 4) add_four(cell(g), cell(g + 1), cell(g + 2), cell(g + 3), low, high);
-        for (; g < grids; ++g) {
-            low = low + Vec::load(cell(g));
-            high = high + Vec::load(cell(g) + lanes);
-        }
-        low.store(sums + k);
-        high.store(sums + k + lanes);
-    }
-}
 
 class CellHead : public Head {
   public:
@@ -51,8 +26,7 @@ class CellHead : public Head {
     void clear(std::size_t outputs) override {
         outputs_ = outputs;
         step_.clear(outputs);
-        sums_ = Buffer(padded(1 + outputs, overhang));
-        steps_ = BufferOf<float>(padded(1 + outputs, overhang));
+        changes_ = BufferOf<float>(padded(1 + outputs, 8));
     }
     void grown(const Growth&) override {}
     void moved(const Move&) override {}
@@ -63,22 +37,21 @@ class CellHead : public Head {
     ImplicitStep step_;
     SparseMap* map_ = nullptr;
     std::size_t outputs_ = 0;
-    mutable Buffer sums_{0};     // of a row's cells
-    BufferOf<float> steps_{0};  // of the numbers of a cell
+    BufferOf<float> changes_{0};  // of each number of a cell
 };
 
 class DiagonalCells final : public CellHead {
+    using Cells = CellTable<1, true>;
+
   public:
     DiagonalCells(std::shared_ptr<const Loss> loss, double variance, double linear, double floor, bool probes)
-        : CellHead(std::move(loss)), start_(static_cast<float>(variance)), floor_(static_cast<float>(floor)),
-          linear_start_(linear), probes_(probes) {}
+        : CellHead(std::move(loss)), steps_(Cells::most / variance), linear_start_(linear),
+          floor_(static_cast<float>(std::min(Cells::most, std::max(1.0, std::nearbyint(floor * steps_))))), probes_(probes) {}
 
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
-        const std::size_t n = map_->table(), d = map_->features() + 1, width = map_->width();
-        stride_ = 1 + outputs;
-        cells_ = BufferOf<float>(n * stride_ + overhang);
-        for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = start_;
+        const std::size_t d = map_->features() + 1, width = map_->width();
+        cells_.clear(map_->table(), map_->grids(), outputs);
         linear_ = Buffer(std::max<std::size_t>(1, outputs) * width);
         linear_variances_ = Buffer(width);
         pulls_ = Buffer(width);
@@ -100,40 +73,9 @@ class DiagonalCells final : public CellHead {
         double v = sum(squares);
         for (std::size_t o = 0; o < outputs_; ++o)
             f[o] = offsets_[r * outputs_ + o] = dot(linear_.data() + o * width, z, width);
-        const std::uint32_t* slots = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        const float* cells = cells_.data();
-        if (outputs_ == 1) {  // variances and weights in turn, of eight cells
-            Vec sums = Vec::zero();
-            const auto cell = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
-            const auto pairs = [&](std::size_t g) {  // a + c, b + d
-                return Singles::load_pairs(cell(g), cell(g + 1)) + Singles::load_pairs(cell(g + 2), cell(g + 3));
-            };
-            std::size_t g = 0;
-            for (; g + 8 <= grids; g += 8) {
-                const Singles one = pairs(g), other = pairs(g + 4);
-                sums = sums + (first_halves(one, other) + second_halves(one, other)).doubles();
-            }
-            double own[lanes];
-            sums.store(own);
-            if (g + 4 <= grids) {
-                float rest[lanes];
-                pairs(g).store_pairs(rest, rest + 2);
-                own[0] += static_cast<double>(rest[0] + rest[2]);
-                own[1] += static_cast<double>(rest[1] + rest[3]);
-                g += 4;
-            }
-            for (; g < grids; ++g) {
-                own[0] += static_cast<double>(cell(g)[0]);
-                own[1] += static_cast<double>(cell(g)[1]);
-            }
-            f[0] += own[1] + own[3];
-            v += own[0] + own[2];
-        } else {
-            add_up<1>(cells, stride_, slots, grids, sums_.data());
-            v += sums_[0];
-            for (std::size_t o = 0; o < outputs_; ++o) f[o] += sums_[1 + o];
-        }
+        cells_.read(map_->slots(r), map_->grids());
+        v += cells_.variances() / steps_;
+        for (std::size_t o = 0; o < outputs_; ++o) f[o] += cells_.weights(o);
         variance_[r] = v;
     }
     void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
@@ -141,12 +83,9 @@ class DiagonalCells final : public CellHead {
         if (probes_) probe(r, y, f, rows, noise);
         const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double *delta = step_.delta(), *z = map_->dense(r);
-        const std::uint32_t* slots = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        if (outputs_ == 1)
-            learn_pairs(slots, grids, static_cast<float>(delta[0]), static_cast<float>(e));
-        else
-            learn_cells(slots, grids, delta, e);
+        const double share = Cells::weight_steps / steps_;  // steps of a weight for a step of the variance
+        for (std::size_t o = 0; o < outputs_; ++o) changes_[1 + o] = static_cast<float>(delta[o] * share);
+        cells_.learn(map_->slots(r), map_->grids(), {changes_.data(), static_cast<float>(e / steps_), floor_, rows});
         for (std::size_t j = 0; j < width; ++j) {
             pulls_[j] = linear_variances_[j] * z[j];
             linear_variances_[j] -= pulls_[j] * pulls_[j] * e;
@@ -155,22 +94,14 @@ class DiagonalCells final : public CellHead {
     }
     void describe(Description& d) override {
         const std::size_t n = map_->table(), width = map_->features() + 1, c = outputs_;
-        d.scratch(cells_, offsets_, pulls_, sums_, steps_, step_);
+        d.scratch(cells_, offsets_, pulls_, changes_, step_);
         Field cells{"cells", {n, Side::outputs(c)}, {}, {}};
-        cells.get_single = [this, n, c](float* to) {
-            for (std::size_t i = 0; i < n; ++i) std::copy_n(cells_.data() + i * stride_ + 1, c, to + i * c);
-        };
-        cells.set_single = [this, n, c](const float* from) {
-            for (std::size_t i = 0; i < n; ++i) std::copy_n(from + i * c, c, cells_.data() + i * stride_ + 1);
-        };
+        cells.get_single = [this](float* to) { cells_.get_weights(to); };
+        cells.set_single = [this](const float* from) { cells_.set_weights(from); };
         d.add(std::move(cells));
         Field variances{"variances", {n}, {}, {}, 0.0};
-        variances.get_single = [this, n](float* to) {
-            for (std::size_t i = 0; i < n; ++i) to[i] = cells_[i * stride_];
-        };
-        variances.set_single = [this, n](const float* from) {
-            for (std::size_t i = 0; i < n; ++i) cells_[i * stride_] = from[i];
-        };
+        variances.get_single = [this](float* to) { cells_.get_variances(to, steps_); };
+        variances.set_single = [this](const float* from) { cells_.set_variances(from, steps_); };
         d.add(std::move(variances));
         d.matrix("linear", linear_, Side::outputs(c), width, map_->width());
         d.vector("linear_variances", linear_variances_, width);
@@ -183,44 +114,6 @@ class DiagonalCells final : public CellHead {
     }
 
   private:
-    // Of one output: two cells at a time.
-    void learn_pairs(const std::uint32_t* slots, std::size_t grids, float delta, float e) {
-        float* cells = cells_.data();
-        const float floor = floor_;
-        const auto cell_of = [&](std::size_t g) { return cells + 2 * static_cast<std::size_t>(slots[g]); };
-        const auto learn_one = [&](float* cell) {
-            const float s = cell[0];
-            cell[1] += s * delta;
-            cell[0] = std::max(floor, s - s * s * e);
-        };
-        const Singles deltas = Singles::all(delta), floors = Singles::all(floor);
-        const Singles factors = even_odd(Singles::all(e), Singles::all(1));
-        std::size_t g = 0;
-        for (; g + 2 <= grids; g += 2) {
-            float *a = cell_of(g), *b = cell_of(g + 1);
-            if (a == b) {
-                learn_one(a);
-                learn_one(b);
-                continue;
-            }
-            const Singles both = Singles::load_pairs(a, b);
-            const Singles after = subtract_add(both, even_twice(both) * even_odd(both, deltas) * factors);
-            even_odd(max(after, floors), after).store_pairs(a, b);
-        }
-        if (g < grids) learn_one(cell_of(g));
-    }
-    void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta, double e) {
-        const std::size_t stride = stride_;
-        float *cells = cells_.data(), *steps = steps_.data();
-        std::transform(delta, delta + outputs_, steps + 1, [](double d) { return static_cast<float>(d); });
-        const float share = static_cast<float>(e), floor = floor_;
-        for (std::size_t g = 0; g < grids; ++g) {
-            float* cell = cells + slots[g] * stride;
-            const float s = cell[0];
-            add_steps(s, steps, cell, stride);
-            cell[0] = std::max(floor, s - s * s * share);
-        }
-    }
     // What the loss of the row would be with a feature of another row.
     void probe(std::size_t r, const double* y, const double* f, double rows, double noise) {
         const auto step = static_cast<std::uint64_t>(rows);
@@ -249,11 +142,9 @@ class DiagonalCells final : public CellHead {
                 changed[count] = g;
                 count += before[g] != after[g];
             }
-            for (std::size_t i = 0; i < count; ++i) {
-                const float *to = cells_.data() + after[changed[i]] * stride_ + 1,
-                            *from = cells_.data() + before[changed[i]] * stride_ + 1;
-                for (std::size_t o = 0; o < outputs_; ++o) f[o] += static_cast<double>(to[o]) - static_cast<double>(from[o]);
-            }
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t o = 0; o < outputs_; ++o)
+                    f[o] += cells_.weight(after[changed[i]], o) - cells_.weight(before[changed[i]], o);
         }
     }
     double row_loss(const double* f, const double* y, double noise) const {
@@ -268,17 +159,19 @@ class DiagonalCells final : public CellHead {
         return std::min(6.0, std::log(sum) + top - f[std::max_element(y, y + outputs_) - y]);
     }
 
-    float start_, floor_;
-    double linear_start_;
+    double steps_, linear_start_;  // steps of the variance 1
+    float floor_;                  // of the variances, in steps
     Probes probes_;
-    std::size_t stride_ = 1;
-    BufferOf<float> cells_{0};  // for each slot a variance and its weights
+    Cells cells_;
     Buffer linear_{0}, linear_variances_{0}, pulls_{0};
     mutable Buffer offsets_{0};
     mutable double variance_[group] = {};
 };
 
 class ConstantCells final : public CellHead {
+    static constexpr std::size_t fold = 4;  // slots of the map that share one here
+    using Cells = CellTable<fold, false>;
+
   public:
     ConstantCells(std::shared_ptr<const Loss> loss, double gain, std::size_t offset)
         : CellHead(std::move(loss)), gain_(gain), offset_(offset) {}
@@ -289,58 +182,31 @@ class ConstantCells final : public CellHead {
     }
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
-        cells_ = BufferOf<float>(slots() * outputs + overhang);
+        cells_.clear((map_->table() + fold - 1) / fold, map_->grids(), outputs);
     }
     void scores(std::size_t r, double* f) const override {
-        const std::uint32_t* at = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        const float* cells = cells_.data();
-        if (outputs_ == 1) {
-            const auto cell = [&](std::size_t g) { return cells[at[g] / fold]; };
-            double sum = 0;
-            std::size_t g = 0;
-            for (; g + 4 <= grids; g += 4)
-                sum += static_cast<double>((cell(g) + cell(g + 2)) + (cell(g + 1) + cell(g + 3)));
-            for (; g < grids; ++g) sum += static_cast<double>(cell(g));
-            f[0] = sum;
-        } else {
-            add_up<fold>(cells, outputs_, at, grids, sums_.data());
-            std::copy_n(sums_.data(), outputs_, f);
-        }
-        for (std::size_t o = 0; o < outputs_; ++o) f[o] += slow_->offset(r)[o];
+        cells_.read(map_->slots(r), map_->grids());
+        for (std::size_t o = 0; o < outputs_; ++o) f[o] = cells_.weights(o) + slow_->offset(r)[o];
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
         step_.take(f, gain_ * static_cast<double>(map_->grids()), y, weight, noise);
         const double* delta = step_.delta();
-        const std::uint32_t* at = map_->slots(r);
-        const std::size_t grids = map_->grids();
-        if (outputs_ == 1) {
-            const float pull = static_cast<float>(gain_ * delta[0]);
-            float* cells = cells_.data();
-            for (std::size_t g = 0; g < grids; ++g) cells[at[g] / fold] += pull;
-        } else {
-            learn_cells(at, grids, delta);
-        }
+        for (std::size_t o = 0; o < outputs_; ++o) changes_[o] = static_cast<float>(delta[o] * (gain_ * Cells::weight_steps));
+        cells_.learn(map_->slots(r), map_->grids(), {changes_.data(), 0, 0, rows});
     }
     void describe(Description& d) override {
-        d.scratch(sums_, steps_, step_);
-        d.single("cells", cells_, slots(), Side::outputs(outputs_), -std::numeric_limits<double>::infinity());
+        d.scratch(cells_, changes_, step_);
+        Field cells{"cells", {cells_.slots(), Side::outputs(outputs_)}, {}, {}};
+        cells.get_single = [this](float* to) { cells_.get_weights(to); };
+        cells.set_single = [this](const float* from) { cells_.set_weights(from); };
+        d.add(std::move(cells));
     }
 
   private:
-    static constexpr std::size_t fold = 4;  // slots of the map that share one here
-    std::size_t slots() const { return (map_->table() + fold - 1) / fold; }
-    void learn_cells(const std::uint32_t* slots, std::size_t grids, const double* delta) {
-        const std::size_t stride = outputs_;
-        float *cells = cells_.data(), *steps = steps_.data();
-        for (std::size_t o = 0; o < stride; ++o) steps[o] = static_cast<float>(gain_ * delta[o]);
-        for (std::size_t g = 0; g < grids; ++g) add_steps(1, steps, cells + slots[g] / fold * stride, stride);
-    }
-
     double gain_;
     std::size_t offset_;
     DiagonalCells* slow_ = nullptr;
-    BufferOf<float> cells_{0};
+    Cells cells_;
 };
 
 NOLANA_BINDING(cells) {

@@ -42,6 +42,7 @@ class Field:
     high: float = np.inf
     below: str = ""  # a size that every value must stay below
     dtype: Any = np.float64
+    steps: float = 0.0  # of the value 1, where the attribute is an array of whole numbers of steps
 
     @property
     def key(self) -> str:
@@ -53,16 +54,27 @@ class Field:
         value = getattr(self.owner, self.attribute)
         if not self.shape:
             return float(value)
+        if self.steps:
+            return (value / self.steps).astype(self.dtype)
         return pack(value) if self.packed else np.array(value, dtype=self.dtype)
 
     def set(self, value: Any) -> None:
         """Take an exported value."""
         if not self.shape:
             setattr(self.owner, self.attribute, int(value) if self.whole else float(value))
+        elif self.steps:
+            setattr(self.owner, self.attribute, self.in_steps(np.asarray(value)))
         elif self.packed:
             setattr(self.owner, self.attribute, unpack(np.asarray(value)))
         else:
             setattr(self.owner, self.attribute, np.array(value, dtype=self.dtype))
+
+    def in_steps(self, value: NDArray[Any]) -> NDArray[Any]:
+        """The nearest whole numbers of steps: from 1 on where no value is below 0, otherwise in a symmetric range."""
+        stored = getattr(self.owner, self.attribute).dtype
+        most = self.dtype(np.iinfo(stored).max)
+        least = -most if np.iinfo(stored).min < 0 else self.dtype(1)
+        return np.rint(np.clip(value * self.dtype(self.steps), least, most)).astype(stored)
 
 
 def count(owner: Any, attribute: str) -> Field:

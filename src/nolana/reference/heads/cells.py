@@ -3,7 +3,7 @@
 DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 
     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
-    weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in single precision
+    weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in whole numbers of 16 bits (`cell_table`)
 
 ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
 
@@ -17,6 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.reference.bounds import Index, NonNegative, Positive
+from nolana.reference.heads.cell_table import (
+    VARIANCE_STEPS,
+    WEIGHT_STEPS,
+    Halves,
+    Single,
+    add_steps,
+    draws,
+    in_turn,
+    shrink,
+)
 from nolana.reference.heads.head import Head
 from nolana.reference.heads.implicit import class_step, number_step
 from nolana.reference.losses import CurvedLoss
@@ -26,7 +36,6 @@ from nolana.reference.maps.neighbour_map import LARGEST as LARGEST_STEP
 from nolana.reference.maps.neighbour_map import STEPS
 from nolana.reference.state import OUTPUTS, Field, Size
 
-Single = NDArray[np.float32]
 FOLD = 4  # slots of the map that share one of ConstantCells
 SAMPLE = 64  # rows that probes take values from
 FIRST_SAMPLED = 512  # the scaling is settled after these rows
@@ -48,22 +57,14 @@ def probed_features(step: int, features: int) -> list[int]:
     return [step // 4 % features] if step % 4 == 0 else []
 
 
-def added_up(cells: Single) -> Array:  # (grids, c) -> (c,)
-    """The sum of a row's cells: in single precision (a + c) + (b + d) of four cells, these in double precision."""
-    fours = cells[: len(cells) // 4 * 4].reshape(-1, 4, *cells.shape[1:])
-    sums = (fours[:, 0] + fours[:, 2]) + (fours[:, 1] + fours[:, 3])
-    rest = cells[len(cells) // 4 * 4 :]
-    return np.asarray(sums.sum(axis=0, dtype=np.float64) + rest.sum(axis=0, dtype=np.float64))
-
-
 class CellHead(Head):
-    """What both share: the implicit step of the loss. cells (slots, c) are the weights."""
+    """What both share: the implicit step of the loss. cells (slots, c) are the weights, in steps of 1/8192."""
 
     map: SparseMap
 
     def __init__(self, loss: CurvedLoss) -> None:
         super().__init__(loss)
-        self.cells: Single = np.zeros((0, 0), dtype=np.float32)
+        self.cells: Halves = np.zeros((0, 0), dtype=np.int16)
 
     def attach(self, map: Map) -> None:
         if not isinstance(map, SparseMap):
@@ -77,6 +78,10 @@ class CellHead(Head):
     def follow(self, event: Event) -> None:
         """Cells never change by themselves."""
 
+    def weights_at(self, slots: NDArray[np.int64]) -> Array:  # (grids,) -> (c,)
+        """The sum of the weights of some slots."""
+        return np.asarray(self.cells[slots].sum(axis=0, dtype=np.int64) / WEIGHT_STEPS)
+
     def step(self, f: Array, v: float, y: Array, weight: float, noise: float) -> tuple[Array, float]:
         """delta (c,) and h of the row."""
         if self.loss.linear:
@@ -85,18 +90,20 @@ class CellHead(Head):
 
 
 class DiagonalCells(CellHead):
-    """variances (N,); linear (c, d + 1) and linear_variances (d + 1,) of the linear part; relevance (d,) by probes."""
+    """variances (N,) in steps; linear (c, d + 1) and linear_variances (d + 1,) of the linear part; relevance (d,) by probes."""
 
     def __init__(
         self, loss: CurvedLoss, variance: Positive, linear: NonNegative, floor: NonNegative, probes: bool = False
     ) -> None:
         super().__init__(loss)
-        self.start, self.linear_start, self.floor, self.probes = variance, linear, floor, probes
+        self.linear_start, self.probes = linear, probes
+        self.steps = VARIANCE_STEPS / variance  # of the variance 1
+        self.floor = np.float32(min(VARIANCE_STEPS, max(1.0, np.rint(floor * self.steps))))
 
     def clear(self, outputs: int) -> None:
         n, d = self.map.table, self.map.features
-        self.cells = np.zeros((n, outputs), dtype=np.float32)
-        self.variances: Single = np.full(n, self.start, dtype=np.float32)
+        self.cells = np.zeros((n, outputs), dtype=np.int16)
+        self.variances: NDArray[np.uint16] = np.full(n, VARIANCE_STEPS, dtype=np.uint16)
         self.linear: Array = np.zeros((outputs, d + 1))
         self.linear_variances: Array = np.full(d + 1, self.linear_start)
         self.relevance, self.probed = np.zeros(d), np.zeros(d)
@@ -108,19 +115,22 @@ class DiagonalCells(CellHead):
 
     def scores(self) -> Array:
         slots, z = self.map.slots, self.map.dense
-        self.total = float(self.linear_variances @ (z * z)) + float(added_up(self.variances[slots]))
-        return np.asarray(self.linear_scores() + added_up(self.cells[slots]))
+        own = float(self.variances[slots].sum(dtype=np.int64)) / self.steps
+        self.total = float(self.linear_variances @ (z * z)) + own
+        return np.asarray(self.linear_scores() + self.weights_at(slots))
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         if self.probes and step > FIRST_SAMPLED:
             self.probe(y, f, step, noise)
         delta, h = self.step(f, self.total, y, weight, noise)
         e = h / (1 + h * self.total)
-        change, share, floor = delta.astype(np.float32), np.float32(e), np.float32(self.floor)
-        for slot in self.map.slots:
-            s = self.variances[slot]
-            self.cells[slot] += s * change
-            self.variances[slot] = max(floor, s - s * s * share)
+        change, curvature = (delta * (WEIGHT_STEPS / self.steps)).astype(np.float32), np.float32(e / self.steps)
+        u = draws(step, self.map.grids)
+        for some in in_turn(self.map.slots, len(delta)):
+            slots = self.map.slots[some]
+            before = self.variances[slots]
+            add_steps(self.cells, slots, change, u[some], before)
+            shrink(self.variances, slots, curvature, self.floor, u[some])
         pull = self.linear_variances * self.map.dense
         self.linear = self.linear + np.outer(delta, pull)
         self.linear_variances = self.linear_variances - pull * pull * e
@@ -134,7 +144,7 @@ class DiagonalCells(CellHead):
                 other = row.copy()
                 other[j] = self.sample[(31 * step + 17 * j) % SAMPLE, j] / np.float32(STEPS)
                 slots = self.map.slots_of(other.astype(np.float64))
-                change = (self.cells[slots].astype(np.float64) - self.cells[self.map.slots]).sum(axis=0)
+                change = self.weights_at(slots) - self.weights_at(self.map.slots)
                 change = change + self.linear[:, j] * (float(other[j]) - float(row[j]))
                 self.probed[j] = min(self.probed[j] + 1, MOST_PROBES)
                 increase = self.row_loss(f + change, y, noise) - before
@@ -158,8 +168,8 @@ class DiagonalCells(CellHead):
     def fields(self) -> list[Field]:
         n, d = self.map.table, self.map.features
         own = [
-            Field(self, "cells", (n, OUTPUTS), dtype=np.float32),
-            Field(self, "variances", (n,), dtype=np.float32, low=0.0),
+            Field(self, "cells", (n, OUTPUTS), dtype=np.float32, steps=WEIGHT_STEPS),
+            Field(self, "variances", (n,), dtype=np.float32, low=0.0, steps=self.steps),
             Field(self, "linear", (OUTPUTS, d + 1)),
             Field(self, "linear_variances", (d + 1,), low=0.0),
         ]
@@ -186,17 +196,18 @@ class ConstantCells(CellHead):
         self.offset_head = head
 
     def clear(self, outputs: int) -> None:
-        self.cells = np.zeros((-(-self.map.table // FOLD), outputs), dtype=np.float32)
+        self.cells = np.zeros((-(-self.map.table // FOLD), outputs), dtype=np.int16)
 
     def scores(self) -> Array:
-        own = added_up(self.cells[self.map.slots // FOLD])
-        return np.asarray(self.offset_head.linear_scores() + own)
+        return np.asarray(self.offset_head.linear_scores() + self.weights_at(self.map.slots // FOLD))
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         delta, _ = self.step(f, self.gain * self.map.grids, y, weight, noise)
-        change = (self.gain * delta).astype(np.float32)
-        for slot in self.map.slots // FOLD:
-            self.cells[slot] += change
+        change = (delta * (self.gain * WEIGHT_STEPS)).astype(np.float32)
+        slots, u = self.map.slots // FOLD, draws(step, self.map.grids)
+        for some in in_turn(slots, len(delta)):
+            add_steps(self.cells, slots[some], change, u[some])
 
     def fields(self) -> list[Field]:
-        return [Field(self, "cells", (-(-self.map.table // FOLD), OUTPUTS), dtype=np.float32)]
+        shape = (-(-self.map.table // FOLD), OUTPUTS)
+        return [Field(self, "cells", shape, dtype=np.float32, steps=WEIGHT_STEPS)]
