@@ -72,7 +72,10 @@ class Vote final : public Head {
         targets.get_single = [this, n](float* to) {
             for (std::size_t i = 0; i < n; ++i) to[i] = targets_[slot_of(n - 1 - i)];
         };
-        targets.set_single = [this, n](const float* from) { std::copy_n(from, n, targets_.data()); };
+        targets.set_single = [this, n](const float* from) {
+            std::copy_n(from, n, targets_.data());
+            next_ = n % targets_.size();
+        };
         d.add(std::move(targets));
         d.vector("counts", counts_, Side::outputs(outputs_));
         d.fields.back().low = 0;

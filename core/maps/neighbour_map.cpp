@@ -83,6 +83,7 @@ class NeighbourMap final : public RecentRows {
                 for (std::size_t j = 0; j < width; ++j) steps_[j] = byte(from[j]);
                 store(i, steps_.data());
             }
+            next_ = n % capacity_;
         };
         d.add(std::move(recent));
         d.scratch(rows_, found_, steps_, places_, factors_, sums_);

@@ -52,9 +52,5 @@ class Online(Stateful):
         self.outputs = restore(self.fields(), state)["outputs"]
         self.restored()
 
-    def restore_part(self, state: State) -> None:
-        super().restore_part(state)
-        self.restored()
-
     def restored(self) -> None:
         """The fields have been set."""

@@ -111,8 +111,8 @@ def restore(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, int]
     return sizes
 
 
-def restore_part(fields: Iterable[Field], state: Mapping[str, Any]) -> None:
-    """Take some fields of a state; the others stay, and every size stays what it is."""
+def check_part(fields: Iterable[Field], state: Mapping[str, Any]) -> None:
+    """Some fields of a state, which may change no size."""
     fields = sorted(fields, key=lambda field: field.packed)
     sizes: dict[str, int] = {}
     for field in fields:
@@ -122,8 +122,6 @@ def restore_part(fields: Iterable[Field], state: Mapping[str, Any]) -> None:
         raise ValueError("state: a field that this object does not have")
     for field in some:
         check(field, state, sizes)
-    for field in some:
-        field.set(state[field.key])
 
 
 def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None:
@@ -191,7 +189,8 @@ class Stateful(ABC):
 
     def restore_part(self, state: State) -> None:
         """Take some fields of a state; the others stay, and every size stays what it is."""
-        restore_part(self.fields(), state)
+        check_part(self.fields(), state)
+        self.restore(self.state() | state)
 
     @property
     def memory_bytes(self) -> int:
