@@ -164,6 +164,9 @@ class StreamLearner(Driver):
         scores: Array = self._engine.scores_sparse(dense, starts, slots, z)
         return self._from_engine(self._warn_if_diverged(scores))
 
+    def centre(self) -> Array:
+        return np.asarray(self._scaling.state()["center"])
+
     def half_width(self, level: float) -> float:
         """Of the interval that covers this share of the targets, in their units."""
         return float(self._interval.half_width(level)) / self._target_factor if self._target_factor > 0 else 0.0
