@@ -1,7 +1,7 @@
 """nolana for River: dicts of features that come and go, ``learn_one`` and ``predict_one``.
 
-The estimators work in River's pipelines, evaluations and ensembles. ``learn_many`` equals a loop of ``learn_one``, bit for
-bit. How absent and new features are learned: `nolana.river.slots`.
+The estimators work in River's pipelines, evaluations and ensembles. ``learn_many`` equals a loop of ``learn_one``, bit
+for bit. How absent and new features are learned: `nolana.river.slots`.
 """
 
 from nolana.errors import MissingExtraError

@@ -36,7 +36,7 @@ class RiverClassifier(RiverModel, base.MiniBatchClassifier):
         x
             Features: a dict from names to numbers.
         """
-        return None if self._estimator is None else self._estimator.predict(self._row(x)).item()
+        return None if not self._ready else self._estimator.predict(self._row(x)).item()
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """The probability of each label seen so far; empty before the first row.
@@ -46,7 +46,7 @@ class RiverClassifier(RiverModel, base.MiniBatchClassifier):
         x
             Features: a dict from names to numbers.
         """
-        if self._estimator is None:
+        if not self._ready:
             return {}
         [probabilities] = self._estimator.predict_proba(self._row(x)).tolist()
         return dict(zip(self._estimator.classes_.tolist(), probabilities, strict=True))
@@ -59,7 +59,7 @@ class RiverClassifier(RiverModel, base.MiniBatchClassifier):
         X
             A frame whose columns are features.
         """
-        if self._estimator is None or not len(X):
+        if not self._ready or not len(X):
             return series_like(X, [None] * len(X))
         return series_like(X, self._estimator.predict(self._rows(X)).tolist())
 
@@ -71,7 +71,7 @@ class RiverClassifier(RiverModel, base.MiniBatchClassifier):
         X
             A frame whose columns are features.
         """
-        if self._estimator is None:
+        if not self._ready:
             return frame_like(X, [], np.zeros((len(X), 0)))
         labels = self._estimator.classes_.tolist()
         if not len(X):

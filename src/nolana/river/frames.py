@@ -32,7 +32,7 @@ def frame_values(X: Any) -> tuple[list[Hashable], Array]:
     infinite = np.argwhere(np.isinf(values))
     if len(infinite):
         row, column = infinite[0]
-        number_of(names[column], values[row, column])
+        number_of(names[column], float(values[row, column]))
     return names, values
 
 

@@ -1,6 +1,7 @@
 """Dicts of very many features as sparse rows: each name has a column by its hash, and no name is stored.
 
-An absent feature is 0. The estimators give the most frequent columns a slot of their own (`nolana.reference.FeatureTable`).
+An absent feature is 0. The estimators give the most frequent columns a slot of their own
+(`nolana.reference.FeatureTable`).
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -22,7 +23,7 @@ class HashedFeatures:
     width = COLUMNS
     bytes = 0
 
-    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Any, None]:  # noqa: ARG002
+    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Any, None]:
         """The row (1, d) of a dict, as a CSR matrix."""
         return self.rows_of([x]), None
 
@@ -33,7 +34,9 @@ class HashedFeatures:
         """The rows (n, d) of dicts, as a CSR matrix."""
         from scipy.sparse import csr_matrix
 
-        starts, columns, values = [0], [], []
+        starts: list[int] = [0]
+        columns: list[int] = []
+        values: list[float] = []
         for x in dicts:
             sums: dict[int, list[float]] = {}
             for name, value in x.items():

@@ -91,4 +91,7 @@ class NolanaRegressor(RiverRegressor, LandmarkModel):
     True
     """
 
+    epsilon: float = 0.1
+    center: bool = True
+
     _estimator_class = estimators.NolanaRegressor

@@ -1,12 +1,11 @@
 """A model of River around an estimator of nolana: dicts in, one row at a time or a frame of them.
 
 The number of slots is open for 64 rows. Until then the rows are stored and learned again when there are more features
-than slots: afterwards the model is as if all of them had been known from the first row. Features of which most are absent
-in most rows, as words in texts, are learned as sparse rows where they would need more than 256 slots.
+than slots: afterwards the model is as if all of them had been known from the first row. Features of which most are
+absent in most rows, as words in texts, are learned as sparse rows where they would need more than 256 slots.
 """
 
 from collections.abc import Hashable, Iterator
-from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +41,8 @@ class RiverModel(base.Estimator):
 
     def _make_estimator(self) -> Any:
         """The estimator of these parameters."""
-        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "n_slots"}
+        own = self._get_params()
+        del own["n_slots"]
         if "seed" in own:
             own["random_state"] = own.pop("seed")
         return self._estimator_class(**own)
@@ -154,7 +154,9 @@ class RiverModel(base.Estimator):
         targets = list(y.to_list() if hasattr(y, "to_list") else y)
         weights = [1.0] * len(targets) if w is None else [float(each) for each in w]
         if not len(values) == len(targets) == len(weights):
-            raise ValueError(f"X has {len(values)} rows, y {len(targets)} and w {len(weights)}; expected as many of each")
+            raise ValueError(
+                f"X has {len(values)} rows, y {len(targets)} and w {len(weights)}; expected as many of each"
+            )
         if not targets:
             return
         self._check_targets(targets)
@@ -197,6 +199,11 @@ class RiverModel(base.Estimator):
 
     # Reading
 
+    @property
+    def _ready(self) -> bool:
+        """Whether a row of positive weight was learned."""
+        return self._estimator is not None and self._estimator._learner.rows > 0
+
     def _row(self, x: Features) -> Any:
         features: Any = self._features
         return features.read(x, self._centre_now)[0]
@@ -215,13 +222,13 @@ class RiverModel(base.Estimator):
 
     @property
     def estimator(self) -> Any:
-        """The estimator of nolana inside: its ``drift_``, ``experts_``, ``landmarks_`` and so on; None before any row."""
+        """The estimator of nolana inside, for ``drift_``, ``experts_``, ``landmarks_``; None before the first row."""
         return self._estimator
 
     @property
     def memory_bytes_(self) -> int:
         """Bytes of the learner, of the slots and, in the first 64 rows, of the stored rows."""
-        learner = 0 if self._estimator is None else int(self._estimator.memory_bytes_)
+        learner = 0 if self._estimator is None else int(self._estimator._learner.memory_bytes)
         stored = sum(100 * len(x) for x, _, _ in self._first_rows or ())
         return learner + stored + (0 if self._features is None else self._features.bytes)
 

@@ -31,7 +31,7 @@ class RiverRegressor(RiverModel, base.MiniBatchRegressor):
         x
             Features: a dict from names to numbers.
         """
-        return 0.0 if self._estimator is None else float(self._estimator.predict(self._row(x))[0])
+        return 0.0 if not self._ready else float(self._estimator.predict(self._row(x))[0])
 
     def predict_many(self, X: Any) -> Any:
         """The predicted target of each row of a frame, as a series.
@@ -41,6 +41,6 @@ class RiverRegressor(RiverModel, base.MiniBatchRegressor):
         X
             A frame whose columns are features.
         """
-        if self._estimator is None or not len(X):
+        if not self._ready or not len(X):
             return series_like(X, [0.0] * len(X))
         return series_like(X, self._estimator.predict(self._rows(X)).tolist())

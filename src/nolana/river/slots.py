@@ -2,13 +2,14 @@
 
 A feature owns a slot from its first row on; the slots behind them are free and hold 0, a constant, which costs nothing.
 When no slot is free, further features share the last eighth of the slots: slot and sign follow from a hash of the name,
-and a shared slot holds the sum of its features (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning",
-2009). So the table of names is as long as the row, whatever comes.
+and a shared slot holds the sum of its features (Weinberger et al., "Feature Hashing for Large Scale Multitask
+Learning", 2009). So the table of names is as long as the row, whatever comes.
 
-The value of a feature is that of its dict, minus its first value if the slot was free before: then no slot jumps. A
+The value of a feature is that of its dict, minus (almost) its first value if the slot was free before: no slot jumps. A
 feature that is absent (not in the dict, None or NaN)
 
-- is 0 if it was absent in most of the 64 rows since it appeared: such a feature is a count or an indicator;
+- is 0 if, in the 64 rows since it appeared, it was absent in most rows or always had the same value: such a feature is
+  a count or an indicator;
 - otherwise is missing, and has the centre of the scaling, so that its scaled value is 0.
 """
 
@@ -26,6 +27,7 @@ Features = Mapping[Any, Any]  # name -> value
 YOUTH = 64  # rows that decide whether absence means 0
 FEWEST_SPARE = 4
 NOT_USED = -1
+TRACE = 1e-6
 
 
 def width_for(features: int) -> int:
@@ -41,6 +43,11 @@ def hash_of(name: Hashable) -> int:
 def sort_key(name: Hashable) -> tuple[str, str]:
     """An order of names of any type: the order in a dict must have no effect."""
     return type(name).__name__, repr(name)
+
+
+def almost(first: float) -> float:
+    """The first value of a feature but for a trace of it, by which the scaling sees that its slot changed."""
+    return first - TRACE * (abs(first) or 1.0)
 
 
 def number_of(name: Hashable, value: Any) -> float | None:
@@ -64,7 +71,7 @@ def number_of(name: Hashable, value: Any) -> float | None:
 class Seen(NamedTuple):
     """What a row of a dict changes in the slots, once it was learned."""
 
-    slots: list[int]  # of the features that are present
+    values: dict[int, float]  # by slot, of the features that are present
     names: list[Hashable]  # new ones, in the order of the slots that they take
     first: list[tuple[int, float]]  # slots that were free before, with their first values
 
@@ -81,6 +88,8 @@ class FeatureSlots:
         self._first: Array = np.zeros(width)
         self._born = np.full(width, NOT_USED, dtype=np.int64)  # the row that used the slot first
         self._present = np.zeros(width, dtype=np.int64)  # how many of its first 64 rows had it
+        self._value: Array = np.zeros(width)  # in the row that used the slot first
+        self._varies = np.zeros(width, dtype=bool)  # whether another value came in its first 64 rows
         self._settled = 0  # from this row on the youth of every slot is over
         self._shift: Array | None = None  # the first values, where one is not 0
         self._complete = True  # whether no shared slot is in use, so that a row with all names is complete
@@ -93,7 +102,7 @@ class FeatureSlots:
     @property
     def bytes(self) -> int:
         """Of the arrays, and about 100 for each name."""
-        return 3 * 8 * self.width + 100 * len(self.names)
+        return 33 * self.width + 100 * len(self.names)
 
     def new_names(self, x: Features) -> list[Hashable]:
         """Names without a slot whose value is not missing, sorted."""
@@ -117,7 +126,8 @@ class FeatureSlots:
 
     def _read_any(self, x: Features, centre: Callable[[], Array]) -> tuple[Array, Seen]:
         row = self._absent(centre) if self.names else np.zeros(self.width)
-        slots, new = [], []
+        values: dict[int, float] = {}
+        new = []
         for name, value in x.items():
             slot, number = self._slot.get(name), number_of(name, value)
             if number is None:
@@ -125,9 +135,8 @@ class FeatureSlots:
             if slot is None:
                 new.append((name, number))
             else:
-                row[slot] = number - self._first[slot]
-                slots.append(slot)
-        seen = Seen(slots, [], [])
+                row[slot] = values[slot] = number - self._first[slot]
+        seen = Seen(values, [], [])
         if new:
             self._place(row, sorted(new, key=lambda item: sort_key(item[0])), seen)
         return row[None], seen
@@ -135,8 +144,8 @@ class FeatureSlots:
     def _absent(self, centre: Callable[[], Array]) -> Array:  # (d,)
         """A row without any feature."""
         used = self._born >= 0
-        counts = 2 * self._present < np.minimum(self.rows - self._born, YOUTH)
-        return np.where(used, np.where(counts, -self._first, centre()), 0.0)
+        zero = ~self._varies | (2 * self._present < np.minimum(self.rows - self._born, YOUTH))
+        return np.where(used, np.where(zero, -self._first, centre()), 0.0)
 
     def _place(self, row: Array, new: list[tuple[Hashable, float]], seen: Seen) -> None:
         """Features without a slot: they take free ones, and share when there is none."""
@@ -144,11 +153,10 @@ class FeatureSlots:
         for i, (name, number) in enumerate(owned):
             slot = len(self.names) + i
             if self.rows:  # rows before had 0 here; those of the first row have their slots from the beginning
-                seen.first.append((slot, number))
-            else:
-                row[slot] = number
+                seen.first.append((slot, almost(number)))
+            row[slot] = number - (almost(number) if self.rows else 0.0)
             seen.names.append(name)
-            seen.slots.append(slot)
+            seen.values[slot] = float(row[slot])
         sums: dict[int, float] = {}
         for name, number in new[len(owned) :]:
             code = hash_of(name)
@@ -156,11 +164,9 @@ class FeatureSlots:
             sums[slot] = sums.get(slot, 0.0) + (number if code & 1 else -number)
         for slot, total in sums.items():
             if self._born[slot] == NOT_USED:
-                seen.first.append((slot, total))
-                row[slot] = 0.0
-            else:
-                row[slot] = total - self._first[slot]
-            seen.slots.append(slot)
+                seen.first.append((slot, almost(total)))
+            row[slot] = total - (almost(total) if self._born[slot] == NOT_USED else self._first[slot])
+            seen.values[slot] = float(row[slot])
 
     def learned(self, seen: Seen | None) -> None:
         """The row of the last `read` was learned."""
@@ -176,13 +182,14 @@ class FeatureSlots:
             self._first[slot] = number
         if seen.first:
             self._shift = self._first
-        for slot in seen.slots:
+        for slot, value in seen.values.items():
             if self._born[slot] == NOT_USED:
-                self._born[slot] = self.rows
+                self._born[slot], self._value[slot] = self.rows, value
                 self._settled = self.rows + YOUTH
                 self._complete = self._complete and slot < self.width - self.shared
             if self.rows - self._born[slot] < YOUTH:
                 self._present[slot] += 1
+                self._varies[slot] |= value != self._value[slot]
 
     # Many rows
 
