@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nolana.evaluate.delay import DelayedLabels, ScoredRows, WithProbabilities, learn_scores
 from nolana.evaluate.history import History, Point
+from nolana.evaluate.one_by_one import as_learner
 from nolana.label_index import flat
 from nolana.metrics import Metric, Predictions, resolve
 
@@ -101,6 +102,7 @@ class Evaluation:
 
         A callback may call `state` between two blocks.
         """
+        learner = as_learner(learner)
         taught = self._with_probabilities(learner)
         for block in blocks:
             self._count(learner, self._learn(taught, *_unpacked(block)))
@@ -124,6 +126,8 @@ class Evaluation:
     def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> ScoredRows:
         """The rows that are counted after a block, in the order of their arrival."""
         truth = flat(y)
+        if self._delayed.delay == 0 and hasattr(learner, "convert"):
+            x = learner.convert(x, y)
         begin = time.perf_counter()
         if self._delayed.delay == 0:
             counted = ScoredRows(truth, learn_scores(learner, x, y, weight), weight)
