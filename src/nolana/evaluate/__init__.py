@@ -28,10 +28,10 @@ def progressive(
     Parameters
     ----------
     learner : a model of River (``learn_one``, ``predict_one``), or anything with ``learn(X, y) -> scores``; with a
-        delay also ``scores(X)``, the current scores of rows. Scores are (n,), (n, targets), or (n, classes) if the learner has ``classes_``. For log_loss a classifier has
-        ``probabilities(scores)``, or ``learn_proba(X, y) -> (scores, probabilities)``; with a delay also
-        ``scores_proba(X)``. A learner may have ``convert(X, y)``, which makes the rows that its ``learn`` takes; the
-        time for this is not counted.
+        delay also ``scores(X)``, the current scores of rows. Scores are (n,), (n, targets), or (n, classes) if the
+        learner has ``classes_``. For log_loss a classifier has ``probabilities(scores)``, or
+        ``learn_proba(X, y) -> (scores, probabilities)``; with a delay also ``scores_proba(X)``. A learner may have
+        ``convert(X, y)``, which makes the rows that its ``learn`` takes; the time for this is not counted.
     blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and optionally ``.sample_weight``.
         Weights are passed to `learn` and used in the metrics.
     metrics : names ("accuracy", "f1", "auc", "log_loss", ...; "rmse", "mae", "r2") or objects, see

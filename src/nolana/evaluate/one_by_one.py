@@ -1,7 +1,7 @@
 """Models with ``learn_one`` and ``predict_one``, as River's, for progressive validation.
 
-They need no import here: a model is recognised by its methods. A row is a dict from the names of the columns of a frame,
-or from the numbers of the columns of an array.
+They need no import here: a model is recognised by its methods. A row is a dict from the names of the columns of a
+frame, or from the numbers of the columns of an array.
 """
 
 import inspect
@@ -40,7 +40,7 @@ class _OneByOne:
         parameters = inspect.signature(model.learn_one).parameters.values()
         self._takes_weight = any(each.name == "w" or each.kind is each.VAR_KEYWORD for each in parameters)
 
-    def convert(self, X: Any, y: Any = None) -> list[Row]:  # noqa: ARG002
+    def convert(self, X: Any, y: Any = None) -> list[Row]:
         """The rows of an array, a sparse matrix or a frame as dicts."""
         if isinstance(X, list):
             return X
