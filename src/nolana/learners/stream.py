@@ -219,6 +219,8 @@ class StreamLearner(Driver):
 
     def _learn(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
         x = SparseRows.of(x) if self.sparse else x
+        if len(x) <= self._next_event - self.rows and not self._new_class:  # no event between the rows
+            return self._learn_part(x, y, weight)
         scores = np.empty(y.shape)
         start = 0
         while start < len(x):
