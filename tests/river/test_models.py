@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("river", reason="River is not installed")
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import checks, compose, drift, ensemble, evaluate, forest, metrics, multiclass, preprocessing
 
@@ -112,6 +112,7 @@ def frames(draw):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=name_of)
+@settings(max_examples=25)
 @given(frames=frames(), slots=st.sampled_from([None, None, 5]), weighted=st.booleans())
 def test_learn_many_equals_a_loop_of_learn_one(model, frames, slots, weighted):
     pandas = pytest.importorskip("pandas")
