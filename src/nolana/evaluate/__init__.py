@@ -1,7 +1,8 @@
 """Progressive validation: each row is predicted before it is learned, and these predictions are scored.
 
 The only predict-then-learn loop in the project (`Evaluation.run`). It uses protocols only: a learner has
-``learn(X, y) -> scores``, and ``classes_`` if it classifies; blocks are tuples (X, y) or have ``.X`` and ``.y``.
+``learn(X, y) -> scores``, and ``classes_`` if it classifies, or is a model of River; blocks are tuples (X, y) or have
+``.X`` and ``.y``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,13 +10,14 @@ from typing import Any
 
 from nolana.evaluate.evaluation import Evaluation, Learner, Progress, Result
 from nolana.evaluate.history import Point
+from nolana.evaluate.one_by_one import RowModel
 from nolana.metrics import Metric
 
-__all__ = ["Evaluation", "Learner", "Point", "Progress", "Result", "progressive"]
+__all__ = ["Evaluation", "Learner", "Point", "Progress", "Result", "RowModel", "progressive"]
 
 
 def progressive(
-    learner: Learner,
+    learner: Learner | RowModel,
     blocks: Iterable[Any],
     *,
     metrics: Sequence[str | Metric] | None = None,

@@ -6,17 +6,29 @@ frame, or from the numbers of the columns of an array.
 
 import inspect
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.label_index import LabelIndex, flat
 
-__all__ = ["OneByOneClassifier", "OneByOneRegressor", "as_learner", "is_one_by_one"]
+__all__ = ["OneByOneClassifier", "OneByOneRegressor", "RowModel", "as_learner", "is_one_by_one"]
 
 Array = NDArray[np.float64]
 Row = dict[Hashable, Any]
+
+
+class RowModel(Protocol):
+    """The protocol of a model that learns rows one by one, as River's."""
+
+    def learn_one(self, x: Any, y: Any) -> Any:
+        """Learn a row, a dict of features."""
+        ...
+
+    def predict_one(self, x: Any) -> Any:
+        """The label or the target of a row."""
+        ...
 
 
 def is_one_by_one(model: Any) -> bool:
