@@ -215,6 +215,9 @@ def test_a_refused_frame_changes_nothing(rng):
         with pytest.raises(ValueError, match=text):
             model.learn_many(X, y)
         assert model.predict_many(frame).tolist() == before
+    with pytest.raises(ValueError, match="sample_weight is -1"):
+        model.learn_many(frame.drop(columns="b"), frame["a"], [1] * 70 + [-1] * 20)
+    assert model.predict_many(frame).tolist() == before
 
 
 def test_n_slots_is_checked():

@@ -71,21 +71,14 @@ class NolanaClassifier(RiverClassifier, LandmarkModel):
 class NolanaRegressor(RiverRegressor, LandmarkModel):
     """Predict a number from a stream with a kernel model of fixed size whose landmarks follow the data.
 
-    `nolana.NolanaRegressor` for River. It describes the parameters, which have the same names and defaults; those of
-    ``fit`` and ``initial_landmarks`` do not exist here.
-
-    Parameters
-    ----------
-    n_landmarks
-        Landmarks m; memory is about 8 (m d + m (m + 1)) bytes.
-    n_slots
-        Slots for features, as in `nolana.river.StreamClassifier`.
+    `nolana.NolanaRegressor` for River, with the parameters of `nolana.river.NolanaClassifier`, ``epsilon`` and
+    ``center``.
 
     Examples
     --------
     >>> from river import datasets, evaluate, metrics
     >>> from nolana.river import NolanaRegressor
-    >>> model = NolanaRegressor(n_landmarks=50)
+    >>> model = NolanaRegressor()
     >>> score = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
     >>> score.get() < 0.5
     True

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from nolana.estimators.edge import check_weights
 from nolana.learners.rows import WIDE
 from nolana.river.frames import frame_values, row_dict
 from nolana.river.hashed import COLUMNS, HashedFeatures
@@ -152,13 +153,12 @@ class RiverModel(base.Estimator):
         """
         names, values = frame_values(X)
         targets = list(y.to_list() if hasattr(y, "to_list") else y)
-        weights = [1.0] * len(targets) if w is None else [float(each) for each in w]
-        if not len(values) == len(targets) == len(weights):
-            raise ValueError(
-                f"X has {len(values)} rows, y {len(targets)} and w {len(weights)}; expected as many of each"
-            )
+        if len(values) != len(targets):
+            raise ValueError(f"X has {len(values)} rows, y {len(targets)}; expected as many of each")
         if not targets:
             return
+        checked = check_weights(w, len(targets))
+        weights = [1.0] * len(targets) if checked is None else checked.tolist()
         self._check_targets(targets)
         start = 0
         while self._first_rows is not None and start < len(targets):
