@@ -220,6 +220,14 @@ def test_a_refused_frame_changes_nothing(rng):
     assert model.predict_many(frame).tolist() == before
 
 
+@pytest.mark.parametrize("y", [None, "high", [1.0], float("nan"), float("inf")])
+def test_a_target_that_is_no_number_is_refused(y):
+    model = nr.NolanaRegressor()
+    with pytest.raises(ValueError, match="expected a finite number"):
+        model.learn_one({"a": 1.0}, y)
+    assert model.estimator is None
+
+
 def test_n_slots_is_checked():
     for slots in (0, 2.5, 1 << 21):
         with pytest.raises(ValueError, match=r"n_slots=.* is out of range"):

@@ -20,7 +20,11 @@ class RiverRegressor(RiverModel, base.MiniBatchRegressor):
 
     def _check_targets(self, targets: list[Any]) -> None:
         for row, target in enumerate(targets):
-            if isinstance(target, str | bytes | None) or not abs(target) <= LARGEST_TARGET:
+            try:
+                legal = bool(abs(target) <= LARGEST_TARGET)  # False for NaN
+            except (TypeError, ValueError):
+                legal = False
+            if not legal:
                 raise ValueError(f"y is {target!r} at row {row}; expected a finite number. No row was learned")
 
     def predict_one(self, x: Features, **kwargs: Any) -> float:
