@@ -4,7 +4,7 @@ An absent feature is 0. The estimators give the most frequent columns a slot of 
 (`nolana.reference.FeatureTable`).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,19 +38,15 @@ class HashedFeatures:
         columns: list[int] = []
         values: list[float] = []
         for x in dicts:
-            sums: dict[int, list[float]] = {}
+            sums: dict[int, float] = {}
             for name, value in x.items():
                 number = number_of(name, value)
                 if number:
-                    sums.setdefault(column_of(name), []).append(number)
+                    column = hash_of(name) % COLUMNS
+                    sums[column] = sums.get(column, 0.0) + number
             order = sorted(sums)
             columns.extend(order)
-            values.extend(sum(sorted(sums[column])) for column in order)
+            values.extend([sums[column] for column in order])
             starts.append(len(columns))
         parts = np.array(values), np.array(columns, dtype=np.int32), np.array(starts, dtype=np.int32)
         return csr_matrix(parts, shape=(len(dicts), COLUMNS))
-
-
-def column_of(name: Hashable) -> int:
-    """The column of a name."""
-    return hash_of(name) % COLUMNS

@@ -37,7 +37,7 @@ def width_for(features: int) -> int:
 
 def hash_of(name: Hashable) -> int:
     """The same in every process, which Python's own hash is not."""
-    return zlib.crc32(f"{type(name).__name__} {name!r}".encode())
+    return zlib.crc32((name if type(name) is str else f"{type(name).__name__} {name!r}").encode(errors="replace"))
 
 
 def sort_key(name: Hashable) -> tuple[str, str]:
@@ -52,13 +52,15 @@ def almost(first: float) -> float:
 
 def number_of(name: Hashable, value: Any) -> float | None:
     """The value of a feature; None where it is missing."""
+    if type(value) is float and math.isfinite(value):
+        return value
     if value is None:
         return None
     try:
         if isinstance(value, str | bytes):
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"the feature {name!r} is {value!r} ({type(value).__name__}); expected a number, None or NaN. Encode it "
             "first, for example with river.preprocessing.OneHotEncoder"
