@@ -31,11 +31,12 @@ from typing import Any
 import numpy as np
 
 import nolana
-from libraries import BLOCK, PEERS, Learner, Make, Native, Task, blocks_of
+from libraries import BLOCK, PEERS, Make, blocks_of
 from nolana.errors import DataError
 from nolana.evaluate import Progress, progressive
 from nolana.experts import Cells, Landmarks, Neighbours
 from nolana.paper.harness.machine import cpu_name, version_of
+from nolana.peers import Task
 from streams import STREAMS, Rows, print_setting, shuffled
 
 NAMES = ("covtype", "ijcnn1", "usps", "usps_halves", "cpusmall", "elec2", "insects", "interchanging_rbf")
@@ -58,20 +59,20 @@ class Method:
     missing: str | None = None  # the reason why it cannot run here
 
 
-def landmarks(task: Task, seed: int) -> Native:
+def landmarks(task: Task, seed: int) -> Any:
     """One landmark learner, m = 100."""
     kind = nolana.NolanaRegressor if task.classes is None else nolana.NolanaClassifier
-    return Native(kind(n_landmarks=100, scale=True, random_state=seed))
+    return kind(n_landmarks=100, scale=True, random_state=seed)
 
 
-def stream(task: Task, seed: int, **parameters: Any) -> Native:
+def stream(task: Task, seed: int, **parameters: Any) -> Any:
     """The default learner."""
     kind = nolana.StreamRegressor if task.classes is None else nolana.StreamClassifier
-    return Native(kind(random_state=seed, **parameters))
+    return kind(random_state=seed, **parameters)
 
 
 # The default learner with one part switched off. An entry is `name: constructor(task, seed, memory=...)`.
-ABLATION: dict[str, Callable[..., Native]] = {
+ABLATION: dict[str, Callable[..., Any]] = {
     "all parts": stream,
     "without landmarks": partial(stream, experts=[Cells(), Neighbours()]),
     "without cells": partial(stream, experts=[Landmarks(), Neighbours()]),
@@ -130,9 +131,7 @@ class Run:
         return self.curve[rows // BLOCK - 1] if rows % BLOCK == 0 and rows < self.rows else None
 
 
-def one_pass(
-    learner: Learner, X: Any, y: Any, limit: float, value: Callable[[dict[str, float]], float]
-) -> dict[str, Any]:
+def one_pass(learner: Any, X: Any, y: Any, limit: float, value: Callable[[dict[str, float]], float]) -> dict[str, Any]:
     """Blocks until the limit; the fields of a `Run`."""
     curve: list[float] = []
     end = time.perf_counter() + limit

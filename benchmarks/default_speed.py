@@ -23,12 +23,13 @@ import numpy as np
 
 import nolana
 from default import stream
-from libraries import BLOCK, PEERS, Native, Task, blocks_of
+from libraries import BLOCK, PEERS, blocks_of
 from nolana import NolanaClassifier
 from nolana.errors import DataError
 from nolana.evaluate import progressive
 from nolana.experts import Cells
 from nolana.paper.harness.machine import version_of
+from nolana.peers import Task
 from speed import interleaved
 from streams import STREAMS, print_setting, shuffled
 
@@ -113,7 +114,7 @@ def against_forests(rows: int, repeats: int) -> None:
         )
 
 
-def default(task: Task) -> Native:
+def default(task: Task) -> Any:
     """The default learner; before it exists, 100 landmarks."""
     return stream(task, SEED)
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDClassifier
 
-import libraries
-from nolana import NolanaClassifier
+from libraries import blocks_of
+from nolana import NolanaClassifier, peers
 from nolana.evaluate import Result, progressive
 from streams import STREAMS, print_setting, shuffled
 
@@ -64,9 +64,9 @@ class Task:
         starts = range(0, len(self.X), block)
         return lambda _: ((self.X[i : i + block], self.y[i : i + block]) for i in starts)
 
-    def converted(self, rows: int) -> Blocks:
-        """In the form of another library; made outside the timed call, because its user has them already."""
-        return lambda learner: libraries.blocks_of(learner, self.X[:rows], self.y[:rows])
+    def first(self, rows: int) -> Blocks:
+        """The first rows; learners of another library convert them outside the timed call."""
+        return lambda learner: blocks_of(learner, self.X[:rows], self.y[:rows])
 
 
 class NystroemSGD:
@@ -163,14 +163,16 @@ def tuned_nystroem(task: Task, gamma: float) -> list[Outcome]:
 
 
 def river_candidates(task: Task) -> list[Candidate]:
-    known = libraries.Task.of(task.X, task.y, regression=False)
-    slow = task.converted(task.slow_rows)
+    known = peers.Task.of(task.X, task.y, regression=False)
+    slow = task.first(task.slow_rows)
+
+    def made(name: str) -> Callable[[], Any]:
+        return lambda: peers.peer(name).make(known, SEED)
+
     return [
-        Candidate(
-            "River, scaler + logistic", 1, lambda: libraries.river_linear(known, SEED), task.converted(len(task.X))
-        ),
-        Candidate("River, AMFClassifier", 1, lambda: libraries.river_amf(known, SEED), slow, repeats=1),
-        Candidate("River, ARFClassifier", 1, lambda: libraries.river_arf(known, SEED), slow, repeats=1),
+        Candidate("River, scaler + logistic", 1, made("river:linear"), task.first(len(task.X))),
+        Candidate("River, AMFClassifier", 1, made("river:AMF"), slow, repeats=1),
+        Candidate("River, ARFClassifier", 1, made("river:ARF"), slow, repeats=1),
     ]
 
 

@@ -44,5 +44,8 @@ class LabelIndex:
             self.labels = np.concatenate([self.labels, added]) if len(self.labels) else added
         return np.array([self._column[name] for name in names], dtype=np.intp)[codes]
 
+    def __contains__(self, label: Hashable) -> bool:
+        return label in self._column
+
     def __len__(self) -> int:
         return len(self._column)

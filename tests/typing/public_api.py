@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nolana
+import nolana.river
 from nolana import (
     NolanaClassifier,
     NolanaRegressor,
@@ -78,3 +79,10 @@ except DataError as missing:
 fogd = rivals.at_equal_budget("FOGD", n_landmarks=50, n_features=3)
 citation: str = rivals.catalogue()["FOGD"].citation
 trivial = baselines.MajorityClass()
+
+# River
+online = nolana.river.StreamClassifier(memory="64KB", seed=1)
+online.learn_one({"a": 1.0}, "yes", w=2.0)
+chances: dict[str, float] = online.predict_proba_one({"a": 1.0})
+price: float = nolana.river.NolanaRegressor(n_landmarks=20).predict_one({"a": 1.0})
+compared = evaluate.progressive(online, blocks())

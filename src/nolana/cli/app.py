@@ -125,7 +125,11 @@ def compare(
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="Names separated by commas, such as stream,NOLANA,FOGD, or all."),
+        typer.Option(
+            metavar="NAME,...",
+            help="Names separated by commas, such as stream,NOLANA,FOGD, or all. Of other libraries, where they are "
+            "installed: river:linear, ARF, AMF, SRP or HAT, moa:ARF, SRP or SAMkNN, or a class after the colon.",
+        ),
     ] = None,
     landmarks: Annotated[
         int, typer.Option(min=1, help="Each method gets the memory that NOLANA needs for this many.")

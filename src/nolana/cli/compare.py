@@ -14,12 +14,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from nolana import baselines, plot, streams
+from nolana import baselines, peers, plot, streams
 from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source, words_of_command_line
 from nolana.cli.progress import progress_bar
 from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, infer_task, one_pass, standardised
+from nolana.errors import MissingExtraError
 from nolana.estimators.stream import memory_of
 from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen
@@ -29,6 +30,7 @@ from nolana.tuning import Facts, distance_of, tune
 from nolana.tuning import Point as Parameters
 
 Array = NDArray[np.float64]
+Wanted = MethodAtBudget | peers.PeerMethod
 
 DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
@@ -90,7 +92,7 @@ def execute(
     title = "scikit-learn's digits" if data is None else data.name
     rows = _rows(title, X, y, task, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
     with blame_option("--methods"):
-        wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit))
+        wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit), rows)
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
     metric = _metric(metric, rows.kind)
     with one_blas_thread(), _bar() as bar:
@@ -101,7 +103,7 @@ def execute(
     if as_json:
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
     else:
-        _print(table, rows, metric, landmarks, _memory_of_stream(wanted), len(seeds), tuned, in_order, out)
+        _print(table, rows, metric, landmarks, _notes(wanted), len(seeds), tuned, in_order, out)
 
 
 def _metric(name: str | None, kind: str) -> str:
@@ -145,7 +147,7 @@ def _read(data: Path, options: streams.SourceOptions) -> tuple[Array, NDArray[An
     return X, y
 
 
-def _wanted(methods: str | None, task: Task) -> list[MethodAtBudget]:
+def _wanted(methods: str | None, task: Task, rows: Rows) -> list[Wanted]:
     if methods is None:
         chosen = [name for name in DEFAULT if name in names(task.kind)]
     elif methods.strip().lower() == "all":
@@ -154,11 +156,25 @@ def _wanted(methods: str | None, task: Task) -> list[MethodAtBudget]:
         chosen = [name.strip() for name in methods.split(",") if name.strip()]
     if not chosen:
         raise ValueError("no method was named")
-    return list({m.name: m for m in (at_budget(name, task) for name in chosen)}.values())
+    known = peers.Task.of(rows.X, np.concatenate([rows.y_first, rows.y]), rows.kind == "regression")
+    return list({m.name: m for m in (_method(name, task, known) for name in chosen)}.values())
+
+
+def _method(name: str, task: Task, known: peers.Task) -> Wanted:
+    """A method of nolana at its budget, or one of another library."""
+    if not peers.is_peer(name):
+        return at_budget(name, task)
+    method = peers.peer(name)
+    try:
+        method.check()
+        method.make(known, 0)  # an unknown name is reported before anything runs
+    except MissingExtraError as error:
+        raise ValueError(str(error)) from error
+    return peers.PeerMethod(method, known)
 
 
 def _compare(
-    rows: Rows, wanted: list[MethodAtBudget], seeds: Sequence[int | None], metric: str, tuned: bool, bar: Progress
+    rows: Rows, wanted: list[Wanted], seeds: Sequence[int | None], metric: str, tuned: bool, bar: Progress
 ) -> tuple[list[Line], dict[str, list[Point]]]:
     todo = (len(wanted) + len(BASELINES[rows.kind])) * len(seeds) * len(rows.y)
     task = bar.add_task("", total=todo, doing="")
@@ -234,15 +250,25 @@ def _line(name: str, runs: list[PassResult], parameters: dict[str, Any]) -> Line
     )
 
 
-def _memory_of_stream(wanted: list[MethodAtBudget]) -> str | None:
-    """How much memory the stream learner has; None where it is not compared."""
-    stream = next((method for method in wanted if method.method is STREAM), None)
-    if stream is None:
-        return None
-    text = f"stream has at most {stream.build({}, 0).memory:,} bytes"
-    return text + (
-        ", by --memory." if stream.task.memory else ": as many as NOLANA for two classes, and at least 32KB."
-    )
+def _notes(wanted: list[Wanted]) -> list[str]:
+    """How much memory the stream learner and the methods of other libraries have."""
+    notes = []
+    for method in wanted:
+        if isinstance(method, MethodAtBudget) and method.method is STREAM:
+            text = f"stream has at most {method.build({}, 0).memory:,} bytes"
+            notes.append(
+                text
+                + (
+                    ", by --memory."
+                    if method.task.memory
+                    else ": as many as NOLANA for two classes, and at least 32KB."
+                )
+            )
+    if any(isinstance(method, peers.PeerMethod) for method in wanted):
+        notes.append(
+            "Methods of other libraries have their default parameters, 10 models in an ensemble, no memory limit."
+        )
+    return notes
 
 
 def _bar() -> Progress:
@@ -260,7 +286,7 @@ def _print(
     rows: Rows,
     metric: str,
     landmarks: int,
-    note: str | None,
+    notes: list[str],
     passes: int,
     tuned: bool,
     in_order: bool,
@@ -283,7 +309,7 @@ def _print(
     console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
     console.print(f"Each method has the memory of {landmarks} landmarks; {order}.")
     console.print(grid)
-    if note is not None:
+    for note in notes:
         console.print(note)
     if rows.scaled:
         console.print("Features are standardised by the rows up to each row (--no-scale: as they are).")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nolana import modelfile
 from nolana._sklearn import BaseEstimator, check_is_fitted, check_random_state
 from nolana.errors import ModelFileError
-from nolana.estimators.edge import blocks_for, check_features
+from nolana.estimators.edge import blocks_for, check_features, check_values, is_plain
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
 from nolana.learners.driver import Driver
@@ -206,6 +206,14 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _score_one(self, x: Any) -> Array | None:
+        """The fast path for reading: scores (1, outputs) of one plain row. None where it does not apply."""
+        if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x) or not self._learner.rows:
+            return None
+        check_values(x, self._learner.largest)
+        with self._learner.lock:
+            return np.asarray(self._learner.scores(x))
 
     def _read_blocks(self, X: Any, read: Callable[[Array], T]) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""

@@ -122,10 +122,14 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             f = self._learner.learn(x, target)
             if self._calibration is not None:
                 self._calibration.observe(f, target)
-            if len(self._two) == 2:
-                value = f[0, 0]
-                return np.array(((value * self._two[0], value * self._two[1]),))
-            return self._labels.by_column(f, np.nan)
+            return self._one_by_column(f, np.nan)
+
+    def _one_by_column(self, f: Array, missing: float) -> Array:  # (1, c) -> (1, classes)
+        """`Labels.by_column` for one row, without a search where there are two classes."""
+        if len(self._two) == 2:
+            value = f[0, 0]
+            return np.array(((value * self._two[0], value * self._two[1]),))
+        return self._labels.by_column(f, missing)
 
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
@@ -264,6 +268,10 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest score."""
+        f = self._score_one(X)
+        if f is not None:
+            column = int(self._one_by_column(f, -np.inf).argmax())
+            return self.classes_[column : column + 1].copy()
         classes, scores = self._column_scores(X)
         return np.asarray(classes[scores.argmax(axis=1)])
 
@@ -276,6 +284,9 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes), those of the loss if it has any, else calibrated; 1 where one class was seen."""
+        f = self._score_one(X)
+        if f is not None:
+            return self._one_proba(f)
         check_is_fitted(self)
         calibration = self._calibration
         if calibration is None:
@@ -286,6 +297,13 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             return self.classes_, self._labels.by_column(calibration.log_odds(f), -np.inf)
 
         return softmax(aligned(self._read_blocks(X, read), -np.inf)[1])
+
+    def _one_proba(self, f: Array) -> Array:  # (1, outputs) -> (1, classes)
+        """`predict_proba` of one row from its scores."""
+        if self._calibration is not None:
+            return softmax(self._one_by_column(self._calibration.log_odds(f), -np.inf))
+        scores = self._one_by_column(f, -np.inf)
+        return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: undecided
 
     def _probabilities(self, scores: Array, log_odds: Array) -> Array:  # each (n, classes)
         """Of what `_learn_many` returns."""

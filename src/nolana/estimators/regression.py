@@ -261,4 +261,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """The target of each row, (n,), or (n, k) if k targets were learned."""
+        f = self._score_one(X)
+        if f is not None:
+            return self._centre.read(f, self._centre.mean)
         return np.concatenate(self._read_blocks(X, lambda f: self._centre.read(f, self._centre.mean)))

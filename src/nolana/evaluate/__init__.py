@@ -1,7 +1,8 @@
 """Progressive validation: each row is predicted before it is learned, and these predictions are scored.
 
 The only predict-then-learn loop in the project (`Evaluation.run`). It uses protocols only: a learner has
-``learn(X, y) -> scores``, and ``classes_`` if it classifies; blocks are tuples (X, y) or have ``.X`` and ``.y``.
+``learn(X, y) -> scores``, and ``classes_`` if it classifies, or is a model of River; blocks are tuples (X, y) or have
+``.X`` and ``.y``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,13 +10,14 @@ from typing import Any
 
 from nolana.evaluate.evaluation import Evaluation, Learner, Progress, Result
 from nolana.evaluate.history import Point
+from nolana.evaluate.one_by_one import RowModel
 from nolana.metrics import Metric
 
-__all__ = ["Evaluation", "Learner", "Point", "Progress", "Result", "progressive"]
+__all__ = ["Evaluation", "Learner", "Point", "Progress", "Result", "RowModel", "progressive"]
 
 
 def progressive(
-    learner: Learner,
+    learner: Learner | RowModel,
     blocks: Iterable[Any],
     *,
     metrics: Sequence[str | Metric] | None = None,
@@ -27,10 +29,11 @@ def progressive(
 
     Parameters
     ----------
-    learner : anything with ``learn(X, y) -> scores``; with a delay also ``scores(X)``, the current scores of rows.
-        Scores are (n,), (n, targets), or (n, classes) if the learner has ``classes_``. For log_loss a classifier has
-        ``probabilities(scores)``, or ``learn_proba(X, y) -> (scores, probabilities)``; with a delay also
-        ``scores_proba(X)``.
+    learner : a model of River (``learn_one``, ``predict_one``), or anything with ``learn(X, y) -> scores``; with a
+        delay also ``scores(X)``, the current scores of rows. Scores are (n,), (n, targets), or (n, classes) if the
+        learner has ``classes_``. For log_loss a classifier has ``probabilities(scores)``, or
+        ``learn_proba(X, y) -> (scores, probabilities)``; with a delay also ``scores_proba(X)``. A learner may have
+        ``convert(X, y)``, which makes the rows that its ``learn`` takes; the time for this is not counted.
     blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and optionally ``.sample_weight``.
         Weights are passed to `learn` and used in the metrics.
     metrics : names ("accuracy", "f1", "auc", "log_loss", ...; "rmse", "mae", "r2") or objects, see

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nolana.evaluate.delay import DelayedLabels, ScoredRows, WithProbabilities, learn_scores
 from nolana.evaluate.history import History, Point
+from nolana.evaluate.one_by_one import RowModel, as_learner
 from nolana.label_index import flat
 from nolana.metrics import Metric, Predictions, resolve
 
@@ -95,22 +96,23 @@ class Evaluation:
         self.seconds = 0.0
 
     def run(
-        self, learner: Learner, blocks: Iterable[Any], callback: Callable[[Progress], None] | None = None
+        self, learner: Learner | RowModel, blocks: Iterable[Any], callback: Callable[[Progress], None] | None = None
     ) -> Result:
         """Predict, then learn, block by block; after the last block all missing labels arrive.
 
         A callback may call `state` between two blocks.
         """
-        taught = self._with_probabilities(learner)
+        own: Learner = as_learner(learner)
+        taught = self._with_probabilities(own)
         for block in blocks:
-            self._count(learner, self._learn(taught, *_unpacked(block)))
+            self._count(own, self._learn(taught, *_unpacked(block)))
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
         if len(self._delayed):
             begin = time.perf_counter()
             rest = self._delayed.drain(_scoring(taught, self._delayed.delay))
             self.seconds += time.perf_counter() - begin
-            self._count(learner, rest)
+            self._count(own, rest)
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
         return Result(self.rows, self.metrics, self.history, self.seconds)
@@ -124,6 +126,8 @@ class Evaluation:
     def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> ScoredRows:
         """The rows that are counted after a block, in the order of their arrival."""
         truth = flat(y)
+        if self._delayed.delay == 0 and hasattr(learner, "convert"):
+            x = learner.convert(x, y)
         begin = time.perf_counter()
         if self._delayed.delay == 0:
             counted = ScoredRows(truth, learn_scores(learner, x, y, weight), weight)

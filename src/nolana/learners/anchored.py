@@ -45,6 +45,10 @@ class AnchoredScaling(EngineScaling):
         """Rows as the kernel sees them."""
         return x if self._anchors is None else np.asarray(self._engine.apply(x))
 
+    def centre(self) -> Array:  # (d,)
+        """What features are scaled around."""
+        return np.asarray(self._engine.state()["center"])
+
     def undo(self, z: Array) -> Array:
         """Places in the units of the input."""
         return z if self._anchors is None else unscaled(z, self._anchors)

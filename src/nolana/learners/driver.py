@@ -86,6 +86,10 @@ class Driver:
         """State and scratch."""
         return int(self._engine.memory_bytes)
 
+    def centre(self) -> Array:  # (d,)
+        """What the features of dense rows are scaled around; it changes at anchors only. 0 without scaling."""
+        return np.zeros(self.n_features)
+
     def learn(self, x: Any, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
         """What each row scored before it was learned."""
         return self._warn_if_diverged(self._learn(x, y, weight))

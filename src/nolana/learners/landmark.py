@@ -145,6 +145,9 @@ class LandmarkLearner(Driver):
         """State and scratch; constant once the landmarks are full and the classes known."""
         return super().memory_bytes + sum(part.memory_bytes for part in (self._scaling, self._targets) if part)
 
+    def centre(self) -> Array:
+        return self._scaling.centre() if isinstance(self._scaling, AnchoredScaling) else super().centre()
+
     def landmarks(self) -> Array:
         """The landmarks (m, d) in the units of the input."""
         places: Array = self._engine.state()["landmarks"]

@@ -166,6 +166,9 @@ class StreamLearner(Driver):
         scores: Array = self._engine.scores_sparse(dense, starts, slots, z)
         return self._from_engine(self._warn_if_diverged(scores))
 
+    def centre(self) -> Array:
+        return np.asarray(self._scaling.state()["center"])
+
     def half_width(self, level: float) -> float:
         """Of the interval that covers this share of the targets, in their units."""
         return float(self._interval.half_width(level)) / self._target_factor if self._target_factor > 0 else 0.0
@@ -219,6 +222,8 @@ class StreamLearner(Driver):
 
     def _learn(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
         x = SparseRows.of(x) if self.sparse else x
+        if len(x) <= self._next_event - self.rows and not self._new_class:  # no event between the rows
+            return self._learn_part(x, y, weight)
         scores = np.empty(y.shape)
         start = 0
         while start < len(x):

@@ -1,0 +1,60 @@
+"""Data frames in and out: pandas and polars, without importing either."""
+
+import sys
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.river.slots import number_of
+
+Array = NDArray[np.float64]
+
+
+def frame_values(X: Any) -> tuple[list[Hashable], Array]:
+    """The names of the columns and the values (n, k) of a frame; a missing value is NaN."""
+    if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
+        raise ValueError(f"X is {type(X).__name__}; expected a data frame whose columns are the features")
+    names = list(X.columns)
+    try:
+        if hasattr(X, "iloc"):
+            values = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            values = np.asarray(X.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        columns = X.to_dict("list") if hasattr(X, "iloc") else X.to_dict(as_series=False)
+        for name, column in columns.items():
+            for value in column:
+                number_of(name, value)
+        raise
+    values = np.ascontiguousarray(values)
+    infinite = np.argwhere(np.isinf(values))
+    if len(infinite):
+        row, column = infinite[0]
+        number_of(names[column], float(values[row, column]))
+    return names, values
+
+
+def row_dict(names: list[Hashable], row: Array) -> dict[Hashable, float]:
+    """A row of a frame as a dict."""
+    return dict(zip(names, row.tolist(), strict=True))
+
+
+def series_like(X: Any, values: list[Any]) -> Any:
+    """A value for each row of a frame, as a series of the same library with the same index."""
+    library = _library(X)
+    return library.Series(values, index=X.index) if hasattr(X, "iloc") else library.Series(values=values)
+
+
+def frame_like(X: Any, labels: list[Any], values: Array) -> Any:
+    """A column for each label, as a frame of the same library; polars has text as names of columns."""
+    library = _library(X)
+    if hasattr(X, "iloc"):
+        return library.DataFrame(values, index=X.index, columns=library.Index(labels, dtype=object))
+    return library.DataFrame({str(label): values[:, i] for i, label in enumerate(labels)})
+
+
+def _library(X: Any) -> Any:
+    """The module of a frame, which is loaded because the frame exists."""
+    return sys.modules[type(X).__module__.partition(".")[0]]

@@ -1,0 +1,243 @@
+"""A model of River around an estimator of nolana: dicts in, one row at a time or a frame of them.
+
+The number of slots is open for 64 rows. Until then the rows are stored and learned again when there are more features
+than slots: afterwards the model is as if all of them had been known from the first row. Features of which most are
+absent in most rows, as words in texts, are learned as sparse rows where they would need more than 256 slots.
+"""
+
+from collections.abc import Hashable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from nolana.estimators.edge import check_weights
+from nolana.learners.rows import WIDE
+from nolana.river.frames import frame_values, row_dict
+from nolana.river.hashed import COLUMNS, HashedFeatures
+from nolana.river.slots import Features, FeatureSlots, width_for
+
+Array = NDArray[np.float64]
+Example = tuple[dict[Hashable, Any], Any, float]  # features, label or target, weight
+
+OPEN = 64  # rows after which the number of slots is decided
+MOST_SLOTS = 1024  # more features are learned as sparse rows
+LAST_REGULAR_ANCHOR, CHECK_EVERY = 512, 64  # rows at which `centre` of a learner may change
+
+
+class RiverModel(base.Estimator):
+    """What the classifiers and the regressors share."""
+
+    n_slots: int | None
+
+    _estimator_class: ClassVar[type]
+    _estimator: Any  # of nolana; None before the first row
+    _features: FeatureSlots | HashedFeatures | None
+    _first_rows: list[Example] | None  # while the number of slots is open
+    _centre: tuple[int, Array] | None
+
+    def __post_init__(self) -> None:
+        self._estimator, self._features, self._first_rows, self._centre = None, None, [], None
+
+    def _make_estimator(self) -> Any:
+        """The estimator of these parameters."""
+        own = self._get_params()
+        del own["n_slots"]
+        if "seed" in own:
+            own["random_state"] = own.pop("seed")
+        return self._estimator_class(**own)
+
+    def _learn_rows(self, estimator: Any, rows: Any, targets: list[Any], weights: list[float] | None) -> None:
+        """Learn rows of slots; a refused call changes nothing."""
+        raise NotImplementedError
+
+    def _check_targets(self, targets: list[Any]) -> None:
+        """ValueError for what `_learn_rows` would refuse."""
+        raise NotImplementedError
+
+    # Learning
+
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x
+            Features: a dict from names to numbers. An absent feature, None and NaN are missing values.
+        y
+            The label or the target.
+        w
+            The weight of the row.
+        """
+        if self._first_rows is not None:
+            self._learn_first((dict(x), y, w))
+            return
+        self._learn_example(x, y, w)
+
+    def _learn_first(self, example: Example) -> None:
+        """A row while the number of slots is open."""
+        assert self._first_rows is not None
+        before = dict(self.__dict__)
+        self._first_rows = [*self._first_rows, example]
+        try:
+            features = self._features
+            if features is None or (isinstance(features, FeatureSlots) and self._needs_slots(features, example[0])):
+                self._learn_again()
+            else:
+                self._learn_example(*example)
+            self._decide_width()
+        except BaseException:
+            self.__dict__.update(before)
+            raise
+
+    def _learn_example(self, x: Features, y: Any, w: float) -> None:
+        features: Any = self._features
+        row, seen = features.read(x, self._centre_now)
+        self._learn_rows(self._estimator, row, [y], None if w == 1.0 else [w])
+        features.learned(seen)
+
+    def _needs_slots(self, features: FeatureSlots, x: Features) -> bool:
+        return self.n_slots is None and len(features.new_names(x)) > features.free
+
+    def _decide_width(self) -> None:
+        """After 64 rows there is a spare slot for every fourth feature; wide rows need no further look."""
+        features, rows = self._features, self._first_rows
+        assert rows is not None
+        if isinstance(features, FeatureSlots) and self.n_slots is None:
+            if len(rows) < OPEN:
+                return
+            if features.width < width_for(len(features.names)):
+                self._learn_again()
+        self._first_rows = None
+
+    def _learn_again(self) -> None:
+        """The stored rows, with as many slots as they need."""
+        rows = self._first_rows
+        assert rows is not None
+        self._estimator, self._centre = self._make_estimator(), None
+        self._features = self._slots_for(rows)
+        for example in rows:
+            self._learn_example(*example)
+
+    def _slots_for(self, rows: list[Example]) -> FeatureSlots | HashedFeatures:
+        present = [FeatureSlots(1).new_names(x) for x, _, _ in rows]
+        names = {name for each in present for name in each}
+        width = width_for(len(names)) if self.n_slots is None else self.n_slots
+        if not isinstance(width, int | np.integer) or not 1 <= width <= COLUMNS:
+            raise ValueError(f"n_slots={width!r} is out of range: a whole number from 1 to {COLUMNS}, or None")
+        sparse = self.n_slots is None and 2 * sum(len(each) for each in present) < len(rows) * len(names)
+        return HashedFeatures() if width > (WIDE if sparse else MOST_SLOTS) else FeatureSlots(int(width))
+
+    def _centre_now(self) -> Array:
+        """What the learner scales the slots around; it may change after 2, 4, ..., 512 rows, then every 64 rows."""
+        learner = self._estimator.__dict__.get("_learner")
+        if learner is None:
+            return np.zeros(self._features.width if self._features else 0)
+        period = period_of(learner.rows)
+        if self._centre is None or self._centre[0] != period:
+            self._centre = period, learner.centre()
+        return self._centre[1]
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn the rows of a frame; the same as `learn_one` for each of them, bit for bit.
+
+        Parameters
+        ----------
+        X
+            A frame whose columns are features; NaN is a missing value.
+        y
+            Labels or targets, one for each row.
+        w
+            Weights, one for each row; None: all rows count the same.
+        """
+        names, values = frame_values(X)
+        targets = list(y.to_list() if hasattr(y, "to_list") else y)
+        if len(values) != len(targets):
+            raise ValueError(f"X has {len(values)} rows, y {len(targets)}; expected as many of each")
+        if not targets:
+            return
+        checked = check_weights(w, len(targets))
+        weights = [1.0] * len(targets) if checked is None else checked.tolist()
+        self._check_targets(targets)
+        start = 0
+        while self._first_rows is not None and start < len(targets):
+            self.learn_one(row_dict(names, values[start]), targets[start], weights[start])
+            start += 1
+        for stop, rows in self._blocks(names, values, weights, start):
+            own = weights[start:stop]
+            self._learn_rows(self._estimator, rows, targets[start:stop], None if set(own) == {1.0} else own)
+            start = stop
+
+    def _blocks(
+        self, names: list[Hashable], values: Array, weights: list[float], start: int
+    ) -> Iterator[tuple[int, Any]]:
+        """Rows from `start` on, each block with the number of the row behind it; it is learned before the next."""
+        features = self._features
+        if start == len(values):
+            return
+        if isinstance(features, HashedFeatures):
+            yield len(values), features.rows_of([row_dict(names, row) for row in values[start:]])
+            return
+        assert features is not None
+        complete = features.read_all(names, values[start:])
+        if complete is not None:
+            yield len(values), complete
+            features.learned_all(len(complete))
+            return
+        learner, rows, counted = self._estimator._learner, [], 0
+        for i in range(start, len(values)):
+            row, seen = features.read(row_dict(names, values[i]), self._centre_now)
+            features.learned(seen)
+            rows.append(row[0])
+            counted += weights[i] > 0
+            if period_of(learner.rows + counted) != period_of(learner.rows):  # the next row may have another centre
+                yield i + 1, np.array(rows)
+                rows, counted = [], 0
+        if rows:
+            yield len(values), np.array(rows)
+
+    # Reading
+
+    @property
+    def _ready(self) -> bool:
+        """Whether a row of positive weight was learned."""
+        return self._estimator is not None and self._estimator._learner.rows > 0
+
+    def _row(self, x: Features) -> Any:
+        features: Any = self._features
+        return features.read(x, self._centre_now)[0]
+
+    def _rows(self, X: Any) -> Any:
+        """The rows of a frame, nothing of which is learned."""
+        names, values = frame_values(X)
+        features: Any = self._features
+        dicts = (row_dict(names, row) for row in values)
+        if isinstance(features, HashedFeatures):
+            return features.rows_of(list(dicts))
+        complete = features.read_all(names, values)
+        if complete is not None:
+            return complete
+        return np.array([self._row(x)[0] for x in dicts]).reshape(len(values), features.width)
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator of nolana inside, for ``drift_``, ``experts_``, ``landmarks_``; None before the first row."""
+        return self._estimator
+
+    @property
+    def memory_bytes_(self) -> int:
+        """Bytes of the learner, of the slots and, in the first 64 rows, of the stored rows."""
+        learner = 0 if self._estimator is None else int(self._estimator._learner.memory_bytes)
+        stored = sum(100 * len(x) for x, _, _ in self._first_rows or ())
+        return learner + stored + (0 if self._features is None else self._features.bytes)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """River's own count does not see the compiled core."""
+        return self.memory_bytes_
+
+
+def period_of(rows: int) -> int:
+    """Learners scale around the same centre in one period: it may change after 2, 4, ..., 512 rows, then every 64."""
+    return rows.bit_length() if rows <= LAST_REGULAR_ANCHOR else LAST_REGULAR_ANCHOR + rows // CHECK_EVERY
