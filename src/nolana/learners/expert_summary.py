@@ -7,7 +7,7 @@ import numpy as np
 
 from nolana.learners.driver import State, part_of
 from nolana.learners.layout import experts_on
-from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.cells import CellHead, ConstantCells, DiagonalCells
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
@@ -22,6 +22,7 @@ NAMES = {
     ConstantCells: "cells, fast",
     DiagonalLinear: "linear",
 }
+CELL_NUMBERS = ("cells", "variances")
 SIZES = {"capacity": "landmarks", "table": "slots", "grids": "grids"}  # arguments of maps
 
 
@@ -42,7 +43,10 @@ def expert_records(spec: Spec, state: State, target_factor: float | None) -> lis
         i = expert.arguments["map"]
         error = float(state["errors"][e])
         shared = len(experts_on(spec, i))
-        nbytes = sum(np.asarray(v).nbytes for v in part_of(state, f"expert{e}/").values())
+        own = part_of(state, f"expert{e}/")
+        nbytes = sum(np.asarray(v).nbytes for v in own.values())
+        if issubclass(expert.arguments["head"].kind, CellHead):  # exported in single precision, stored in 16 bits
+            nbytes -= sum(own[name].nbytes // 2 for name in CELL_NUMBERS if name in own)
         nbytes += sum(np.asarray(v).nbytes for v in part_of(state, f"map{i}/").values()) // shared
         records.append(
             {
