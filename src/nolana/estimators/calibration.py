@@ -61,7 +61,9 @@ class OnlineCalibration:
         return new
 
     @classmethod
-    def merged(cls, base: "OnlineCalibration", parts: list["OnlineCalibration"], rows: list[int]) -> "OnlineCalibration":
+    def merged(
+        cls, base: "OnlineCalibration", parts: list["OnlineCalibration"], rows: list[int]
+    ) -> "OnlineCalibration":
         """The calibration of all parts, each of which observed so many rows after the base."""
         new = cls()
         states = [part._part.state() for part in parts]

@@ -51,7 +51,9 @@ def settled(model: Any) -> Any:
     if not mergeable(model._learner):
         raise ValueError(f"parts of this {type(model).__name__} could not be merged; {WHO}")
     if model._learner.origin is not None and model._learner.origin.frozen:
-        raise ValueError("this is a part already; split its base, or merge it with the other parts and split the result")
+        raise ValueError(
+            "this is a part already; split its base, or merge it with the other parts and split the result"
+        )
     base = copy.copy(model)
     base.__dict__.pop("_on_drift", None)
     if base._learner.origin is not None:
@@ -68,8 +70,8 @@ def merge(learners: Iterable[Any], base: Any = None) -> Any:
     """The learner that saw the rows of all parts.
 
     Parts are what ``split`` of one model returned, after each has learned rows of its own; a merge of some of them can
-    be merged with the others. For the squared loss (`NolanaRegressor`) the result is that of one process; for other losses
-    it is close to it.
+    be merged with the others. For the squared loss (`NolanaRegressor`) the result is that of one process; for other
+    losses it is close to it.
 
     Parameters
     ----------
@@ -131,8 +133,8 @@ def _common_base(parts: list[Any], base: Any) -> tuple[Origin, Any]:
         base = settled(base)
         if fingerprint(base) != origins[0].fingerprint:
             raise ValueError(
-                "base is not the model that these parts were split from, or it has learned since; pass that model as it "
-                "was, for example loaded from its file"
+                "base is not the model that these parts were split from, or it has learned since; pass that model as "
+                "it was, for example loaded from its file"
             )
     for part in parts:
         _check_parameters(base, part)
@@ -150,7 +152,9 @@ def _check_parameters(base: Any, part: Any) -> None:
         other = theirs[name]
         same = repr(value) == repr(other) if not isinstance(value, np.ndarray) else np.array_equal(value, other)
         if name not in ("max_iter", "shuffle", "random_state") and not same:
-            raise ValueError(f"a part has {name}={other!r}, its base {name}={value!r}; parts keep the parameters of their base")
+            raise ValueError(
+                f"a part has {name}={other!r}, its base {name}={value!r}; parts keep the parameters of their base"
+            )
     first, second = base._learner, part._learner
     if first.n_features != second.n_features:
         raise ValueError(f"a part has {second.n_features} features, its base {first.n_features}")
@@ -179,7 +183,8 @@ def aligned_labels(base: Labels, parts: list[Labels]) -> tuple[Labels, list[Alig
     for part in parts:
         assert part.classes is not None
         labels.announce(part.classes)
-    new = sorted({label for part in parts for label in part.position} - set(base.position))
+    seen: set[Any] = {label for part in parts for label in part.position}
+    new = sorted(seen - set(base.position))
     changes = [change for label in new if (change := labels.see(label)) is not None]
     alignments = [Alignment(changes, [], ())]
     for part in parts:

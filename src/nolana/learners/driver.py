@@ -54,8 +54,8 @@ def rearrange_weights(state: State, sources: list[int], signs: list[float]) -> N
 class Origin:
     """Where a part of a merge comes from: the fingerprint and the rows of its base.
 
-    A part is frozen: its maps do not change. A merge of parts has the same origin until it learns again. `base` is there
-    as long as nobody saves or copies the part.
+    A part is frozen: its maps do not change. A merge of parts has the same origin until it learns again. `base` is
+    there as long as nobody saves or copies the part.
     """
 
     fingerprint: str

@@ -4,8 +4,8 @@ Nothing that a map is made of changes in a part: landmarks are as many as they a
 has no new anchors, width, grids and slots of features stay, relevance is not measured. Only a new class may make
 tables and maps smaller, as in any learner.
 
-Heads of a part forget nothing, and their variances have no floor: what a part learned is then a sum over its rows, which
-can be added up. The merged learner forgets for all rows when it learns again.
+Heads of a part forget nothing, and their variances have no floor: what a part learned is then a sum over its rows,
+which can be added up. The merged learner forgets for all rows when it learns again.
 """
 
 from dataclasses import replace
@@ -78,7 +78,7 @@ def frozen_copy(learner: Any, origin: Origin) -> Any:
 
 def with_state(like: Driver, spec: Spec, state: State, origin: Origin | None) -> Any:
     """A learner of this spec in this state."""
-    outputs = int(len(state["weights"])) if "weights" in state else like.outputs
+    outputs = len(state["weights"]) if "weights" in state else like.outputs
     new = type(like)(spec, like.options, like.n_features, outputs)
     new.origin = origin
     new.restore(state)

@@ -35,7 +35,7 @@ def merged_learner(base: Any, parts: Sequence[Any], origin: Origin, alignments: 
         return _merged(base, parts, origin, alignments)
 
 
-def _merged(base: Driver, parts: Sequence[Driver], origin: Origin, alignments: Sequence[Alignment]) -> Driver:
+def _merged(base: Driver, parts: Sequence[Driver], origin: Origin, alignments: Sequence[Alignment]) -> Any:
     own, *others = alignments
     before, rows = base.rows, np.array([part.rows - base.rows for part in parts], dtype=np.float64)
     if own.changes:

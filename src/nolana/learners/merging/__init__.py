@@ -42,9 +42,9 @@ Rule = Callable[[Parts, Spec, Spec], State]  # parts, map and head -> entries of
 HEADS: dict[Any, Rule] = {
     Newton: lambda parts, map, head: merge_newton(parts, unpack(parts.base["inverse"]).sum(axis=1)),
     LMS: lambda parts, map, head: merge_lms(parts),
-    DiagonalCells: lambda parts, map, head: merge_cells(parts),
+    DiagonalCells: lambda parts, map, head: merge_cells(parts, map.arguments["grids"], head.arguments["variance"]),
     ConstantCells: lambda parts, map, head: merge_constant_cells(parts),
-    DiagonalLinear: lambda parts, map, head: merge_linear(parts),
+    DiagonalLinear: lambda parts, map, head: merge_linear(parts, head.arguments["variance"]),
     Vote: lambda parts, map, head: merge_vote(parts, int(map.arguments["windows"][head.arguments["window"]])),
 }
 MAPS = (LandmarkMap, CellMap, NeighbourMap, LinearMap)
@@ -77,7 +77,11 @@ def merged(spec: Spec, parts: Parts) -> State:
         after |= {prefix + name: value for name, value in own.items()}
     if not single:
         after |= merge_stack(parts, spec.arguments["combiner"].arguments["forgetting"])
-    for prefix, rule in (("scaling/", merge_scaling), ("target_scaling/", merge_scaling), ("interval/", merge_interval)):
+    for prefix, rule in (
+        ("scaling/", merge_scaling),
+        ("target_scaling/", merge_scaling),
+        ("interval/", merge_interval),
+    ):
         if prefix + "rows" in parts.base:
             after |= {prefix + name: value for name, value in rule(parts.only(prefix)).items()}
     if "scaling_mean" in parts.base:

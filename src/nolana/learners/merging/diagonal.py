@@ -1,6 +1,13 @@
 """Heads with a variance for each weight: information is added element by element.
 
-    1/s = 1/s_0 + sum_i (1/s_i - 1/s_0),   w = w_0 + s sum_i (w_i - w_0)/s_i
+    1/s = 1/s_0 + sum_i l_i,   l_i = 1/s_i - 1/s_0: what part i learned about the weight
+    w = w_0 + sum_i (p + l_i)(w_i - w_0)/(p + sum_i l_i)
+
+With p = 1/s_0 these would be the sums of independent weights. But each row moves many weights at once to correct one
+score, so parts correct the same error in all of them, and the sum of their changes overshoots: 60.2 % instead of 85.6
+on 100,000 rows of covtype in 8 parts. The variance of a score is v, that of all weights of a row, so p = 1/(0.15 v):
+weights about which all parts learned much are their mean, weights that few rows met are the sum of the changes. On
+covtype a factor of 0.03 instead of 0.15 costs 1.1 points, a factor of 1 the same.
 
 Variances of parts have no floor (`nolana.learners.freezing`), so that each says how much its part learned; the merged
 learner has it again when it learns (`floored`).
@@ -16,37 +23,49 @@ from nolana.reference.state import State
 
 Array = NDArray[np.float64]
 
+SHARED = 0.15  # of the variance of a row's score
 
-def merge_diagonal(parts: Parts, weights: str, variances: str, axis: int) -> State:
-    """Weights with their variances; outputs are along `axis` of the weights."""
+
+def merge_diagonal(parts: Parts, weights: str, variances: str, axis: int, row_variance: float) -> State:
+    """Weights with their variances; outputs are along `axis` of the weights. 1/row_variance is p."""
     base_s = np.asarray(parts.base[variances], dtype=np.float64)
     base_w = np.asarray(parts.base[weights], dtype=np.float64)
-    precision, pull = 1 / base_s, np.zeros_like(base_w)
-    touched = np.zeros(base_s.shape, dtype=bool)
+    first = 1 / row_variance
+    learned, pull = np.zeros_like(base_s), np.zeros_like(base_w)
     for state in parts.states:
-        s = np.asarray(state[variances], dtype=np.float64)
-        change = np.asarray(state[weights], dtype=np.float64) - base_w
-        precision = precision + (1 / s - 1 / base_s)
-        pull += change / np.expand_dims(s, axis)
-        touched |= (s != base_s) | change.any(axis=axis)
-    s = np.where(touched, 1 / precision, base_s)
-    merged = base_w + pull * np.expand_dims(s, axis)
+        own = 1 / np.asarray(state[variances], dtype=np.float64) - 1 / base_s
+        learned = learned + own
+        pull += (np.asarray(state[weights], dtype=np.float64) - base_w) * np.expand_dims(first + own, axis)
+    s = np.where(learned != 0, 1 / (1 / base_s + learned), base_s)
+    merged = base_w + pull / np.expand_dims(np.where(first + learned > 0, first + learned, 1.0), axis)
     like = {weights: parts.base[weights], variances: parts.base[variances]}
     return {name: _as(like[name], value) for name, value in ((weights, merged), (variances, s))}
+
+
+def mean_variance(variances: NDArray[Any], start: float) -> float:
+    """The mean variance of a weight that a row meets: each by its rows, which are about 1/s - 1/start."""
+    s = variances.astype(np.float64)
+    rows = np.maximum(0.0, 1 / s - 1 / start)
+    total = float(rows.sum())
+    return float(rows @ s) / total if total > 0 else start
 
 
 def _as(like: Any, value: Array) -> Any:
     return np.ascontiguousarray(value, dtype=like.dtype) if isinstance(like, np.ndarray) else float(value)
 
 
-def merge_cells(parts: Parts) -> State:
-    """`DiagonalCells`: the table, and the linear part."""
-    return merge_diagonal(parts, "cells", "variances", 1) | merge_diagonal(parts, "linear", "linear_variances", 0)
+def merge_cells(parts: Parts, grids: int, start: float) -> State:
+    """`DiagonalCells`: the table, and the linear part, which every row meets: the mean by what the parts learned."""
+    v = grids * mean_variance(parts.base["variances"], start)
+    linear = merge_diagonal(parts, "linear", "linear_variances", 0, np.inf)
+    return merge_diagonal(parts, "cells", "variances", 1, SHARED * v) | linear
 
 
-def merge_linear(parts: Parts) -> State:
-    """`DiagonalLinear`: the slots, and the bias."""
-    return merge_diagonal(parts, "slots", "variances", 1) | merge_diagonal(parts, "bias", "bias_variance", 0)
+def merge_linear(parts: Parts, start: float) -> State:
+    """`DiagonalLinear`: the slots, and the bias. Rows have length 1, so v is the mean variance of a slot."""
+    v = mean_variance(parts.base["variances"], start)
+    bias = merge_diagonal(parts, "bias", "bias_variance", 0, np.inf)
+    return merge_diagonal(parts, "slots", "variances", 1, SHARED * v) | bias
 
 
 def floored(state: State, floor: float, names: tuple[str, ...]) -> State:

@@ -30,7 +30,7 @@ SMALLEST = 1e-14  # eigenvalue of a covariance, in units of the base's or of the
 def root_of(matrix: Array) -> Array:
     """C with C C' = matrix; eigenvalues that rounding made negative become tiny."""
     try:
-        return np.linalg.cholesky(matrix)
+        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
         return np.asarray(vectors * np.sqrt(np.maximum(values, SMALLEST * values.max())))
@@ -42,7 +42,7 @@ def inverse_of(matrix: Array) -> Array:
     return np.asarray(half.T @ half)
 
 
-def merge_newton(parts: Parts, ones: Array | None = None) -> State:
+def merge_newton(parts: Parts, ones: Array) -> State:
     """Weights and covariance of the merged head; base and parts hold the state of their map too.
 
     ones: P 1 (m,). A part that never saw the class of an output counts as if its rows had scored -1 there.
@@ -56,7 +56,7 @@ def merge_newton(parts: Parts, ones: Array | None = None) -> State:
         own = inverse_of(white @ covariance_of(state) @ white.T)
         information += own - np.eye(n)
         pulled = own @ (white @ (state["weights"] - base["weights"]).T)
-        absent = list(parts.absent[i]) if parts.absent and ones is not None else []
+        absent = list(parts.absent[i]) if parts.absent else []
         if absent:
             pulled[:, absent] = -((own - np.eye(n)) @ (white @ ones))[:, None]
         pull += pulled

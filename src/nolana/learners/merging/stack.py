@@ -1,9 +1,9 @@
 """The stack, the calibration and the drift alarm, which forget by rows.
 
 Information H and H theta are running sums with forgetting lambda, so they merge as running means of the gain
-1 - lambda: exactly for numbers, and for classes as far as the parts had the same weights. Knots of the calibration forget
-only when they are used: they are the mean of the parts. The alarm takes the error rate of all parts and the largest
-excess, so that many parts raise no more false alarms than one.
+1 - lambda: exactly for numbers, and for classes as far as the parts had the same weights. Knots of the calibration
+forget only when they are used: they are the mean of the parts. The alarm takes the error rate of all parts and the
+largest excess, so that many parts raise no more false alarms than one.
 """
 
 import numpy as np
