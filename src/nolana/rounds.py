@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.estimators.labels import aligned
-from nolana.estimators.merging import merge
+from nolana.estimators.merging import check_mergeable, merge
 from nolana.learners.landmark import LATE
 from nolana.learners.relevance import FIRST_REDRAW
 
@@ -79,6 +79,7 @@ class RoundLearner:
     """
 
     def __init__(self, model: Any, parts: int = PARTS, learn_all: LearnAll = learn_here) -> None:
+        check_mergeable(model)
         self.model, self.parts, self.learn_all = model, parts, learn_all
 
     def __getattr__(self, name: str) -> Any:

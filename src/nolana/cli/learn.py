@@ -3,6 +3,8 @@
 import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from nolana.runs import (
 )
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.source import CHANGEABLE
+from nolana.runs.workers import Workers
 
 
 def execute(
@@ -45,6 +48,7 @@ def execute(
     again: bool,
     leave_rest: bool,
     each: bool,
+    workers: int | None,
     as_json: bool,
 ) -> None:
     """Learn, write the model, print the summary."""
@@ -65,7 +69,7 @@ def execute(
             else:
                 run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
         begun = time.monotonic()
-        with one_blas_thread(), Stop() as stop:
+        with one_blas_thread(), Stop() as stop, _workers(run, workers):
             printer = _Printer(as_json, stop) if each else None
             with live_view(quiet=each and sys.stdout.isatty()) as view:
                 try:
@@ -73,7 +77,7 @@ def execute(
                 except StreamError as error:
                     raise _after_saving(error, run, checkpoints) from error
             nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
-            if not nothing_new:
+            if not nothing_new and run.can_be_saved:
                 checkpoints.write(run)
     facts = {"model": str(model)} | summary(run, time.monotonic() - begun, stop)
     with exit_when_unread():
@@ -85,6 +89,19 @@ def execute(
             print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", lines(facts), stderr=each)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
+
+
+@contextmanager
+def _workers(run: Run, count: int | None) -> Iterator[None]:
+    """Within this context the run learns with so many processes."""
+    if count is None:
+        yield
+        return
+    with blame_option("--workers"):
+        workers = Workers(count)
+        run.learn_in_rounds(workers)
+    with workers:
+        yield
 
 
 def _note(text: str) -> None:

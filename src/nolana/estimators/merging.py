@@ -16,12 +16,15 @@ from nolana._sklearn import NotFittedError
 from nolana.estimators.calibration import OnlineCalibration
 from nolana.estimators.class_weights import ClassCounts
 from nolana.estimators.labels import Labels
+from nolana.estimators.model import NolanaModel
 from nolana.estimators.parameters import integer
+from nolana.estimators.stream import StreamModel
 from nolana.learners import records
 from nolana.learners.alignment import Alignment
 from nolana.learners.driver import Origin
 from nolana.learners.freezing import frozen_copy, mergeable
 from nolana.learners.merge import merged_learner
+from nolana.learners.merging import can_merge
 
 MOST_PARTS = 1 << 16
 WHO = (
@@ -48,8 +51,7 @@ def settled(model: Any) -> Any:
     """A copy of a model that can be split; a merge of parts is made ready to learn."""
     if not model.__sklearn_is_fitted__():
         raise NotFittedError(f"this {type(model).__name__} has learned nothing yet: there is nothing to split")
-    if not mergeable(model._learner):
-        raise ValueError(f"parts of this {type(model).__name__} could not be merged; {WHO}")
+    check_mergeable(model)
     if model._learner.origin is not None and model._learner.origin.frozen:
         raise ValueError(
             "this is a part already; split its base, or merge it with the other parts and split the result"
@@ -59,6 +61,17 @@ def settled(model: Any) -> Any:
     if base._learner.origin is not None:
         base._learner.thaw()
     return base
+
+
+def check_mergeable(model: Any) -> None:
+    """ValueError for a model, fitted or not, whose parts could not be merged."""
+    learner = model.__dict__.get("_learner")
+    if learner is not None:
+        can = mergeable(learner)
+    else:
+        can = isinstance(model, StreamModel) or (isinstance(model, NolanaModel) and can_merge(model._spec(1)[0]))
+    if not can:
+        raise ValueError(f"parts of this {type(model).__name__} could not be merged; {WHO}")
 
 
 def fingerprint(base: Any) -> str:
