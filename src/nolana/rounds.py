@@ -21,7 +21,7 @@ from nolana.estimators.merging import check_mergeable, merge
 from nolana.learners.landmark import LATE
 from nolana.learners.relevance import FIRST_REDRAW
 
-__all__ = ["PARTS", "ROWS_PER_ROUND", "RoundLearner", "leader_rows", "learn_here", "rows_of_parts"]
+__all__ = ["PARTS", "ROWS_PER_ROUND", "RoundLearner", "leader_rows", "learn_here", "part_of_rows", "rows_of_parts"]
 
 LEADER_SHARE = 0.02
 PARTS = 8
@@ -33,21 +33,26 @@ Task = tuple[Any, str, tuple[Any, ...]]  # a part, its verb, and the arguments
 LearnAll = Callable[[list[Task]], list[tuple[Any, Any]]]  # -> each part after its rows, and what the verb returned
 
 
-def leader_rows(model: Any, rows: int) -> int:
-    """How many of the next `rows` rows, which are a round, the leader learns.
+def leader_rows(model: Any, rows: int, later: int = 0) -> int:
+    """How many of the next `rows` rows, which are a round, the leader learns; later: rows before that round.
 
     Until row 2,048 the default learner scales, draws and measures its maps; landmarks may be full after 4 m rows.
     """
     settled = max(FIRST_REDRAW, LATE * getattr(model, "n_landmarks", 0))
-    learned = model.n_rows_ if model.__sklearn_is_fitted__() else 0
+    learned = later + (model.n_rows_ if model.__sklearn_is_fitted__() else 0)
     return min(rows, max(math.ceil(LEADER_SHARE * rows), settled - learned))
 
 
 def rows_of_parts(start: int, stop: int, parts: int) -> list[NDArray[np.intp]]:
     """The rows from start to stop that each part learns."""
     rows = np.arange(start, stop)
-    turns = (rows - start) // TURN % parts
-    return [rows[turns == part] for part in range(parts)]
+    owners = part_of_rows(rows - start, parts)
+    return [rows[owners == part] for part in range(parts)]
+
+
+def part_of_rows(rows: NDArray[np.intp], parts: int) -> NDArray[np.intp]:
+    """The part that learns each of these rows, which are counted from the leader's last one."""
+    return rows // TURN % parts
 
 
 def learn_here(tasks: list[Task]) -> list[tuple[Any, Any]]:

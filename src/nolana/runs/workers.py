@@ -52,9 +52,8 @@ class Workers:
             send(process.stdin, task)
             failed, result = receive(process.stdout)
         except (OSError, EOFError) as error:
-            raise RuntimeError(
-                f"a worker process ended with code {process.wait()}; its rows were not learned"
-            ) from error
+            code = process.wait()
+            raise ChildProcessError(f"a worker process ended with code {code}; its rows were not learned") from error
         if failed:
             raise result
         return result  # type: ignore[no-any-return]

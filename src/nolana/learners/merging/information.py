@@ -58,7 +58,8 @@ def merge_newton(parts: Parts, ones: Array) -> State:
         pulled = own @ (white @ (state["weights"] - base["weights"]).T)
         absent = list(parts.absent[i]) if parts.absent else []
         if absent:
-            pulled[:, absent] = -((own - np.eye(n)) @ (white @ ones))[:, None]
+            before = white @ (ones + base["weights"][absent]).T
+            pulled[:, absent] = (np.eye(n) - own) @ before
         pull += pulled
     covariance = inverse_of(information)
     change = root @ (covariance @ pull)

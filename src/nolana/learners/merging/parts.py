@@ -42,6 +42,12 @@ class Parts:
     before: int
     absent: tuple[tuple[int, ...], ...] = ()  # for each part the outputs whose class it never saw
 
+    def saw(self, part: int, outputs: int) -> Array:  # (c,)
+        """1 for each output whose class a part saw, else 0: it learned nothing about the others."""
+        seen = np.ones(outputs)
+        seen[list(self.absent[part]) if self.absent else []] = 0.0
+        return seen
+
     @property
     def total(self) -> float:
         """Rows after the base."""
