@@ -106,7 +106,11 @@ def test_saved_loaded_and_pickled_parts_give_the_same_learner(make, tmp_path):
     pickled = pickle.loads(pickle.dumps(parts))
     with pytest.raises(ValueError, match="pass base="):
         nolana.merge(loaded)
-    for others in (nolana.merge(loaded, base=base), nolana.merge(pickled, base=model), nolana.merge(loaded, base=model)):
+    for others in (
+        nolana.merge(loaded, base=base),
+        nolana.merge(pickled, base=model),
+        nolana.merge(loaded, base=model),
+    ):
         assert same(state(others), state(merged))
     merged.save(tmp_path / "merged")
     again = nolana.load(tmp_path / "merged")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -78,7 +79,8 @@ class Workers:
         for process in self._processes:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
-                    pipe.close()
+                    with suppress(BrokenPipeError):  # it was killed while a task was sent
+                        pipe.close()
             process.wait()
         self._processes, self._threads = [], None
 
