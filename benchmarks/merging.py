@@ -1,8 +1,8 @@
 """Merging against one process: held-out accuracy of rounds of frozen parts, and the time of worker processes.
 
 Each learner learns the same shuffled rows, once in one process and once in rounds: a leader with its maps moving learns
-the first 2 % of a round, 8 frozen parts the others, and their merge leads the next round (`nolana.rounds`). The score is
-that of 20,000 rows that neither has seen.
+the first 2 % of a round, 8 frozen parts the others, and their merge leads the next round (`nolana.rounds`). The score
+is that of 20,000 rows that neither has seen.
 
 What is unfair. To merging: one process has its maps moving all the time, and each of its rows was scored after all rows
 before it. To one process: a merge of the landmark learner forgets less than its rows did one by one.
@@ -17,6 +17,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,29 @@ def accuracies(name: str, rows: int, parts: int, seed: int) -> tuple[float, floa
         one.learn(X[block], y[block])
         learner.learn(X[block], y[block])
     return one.score(X[rows:], y[rows:]), learner.score(X[rows:], y[rows:])
+
+
+def print_costs(parts: int) -> None:
+    """Bytes of a pickled part, 8 (m d + m (m + 1)) for a landmark expert, and CPU time of split and merge."""
+    X, y = shuffled(*STREAMS["covtype"].load(), 0)
+    d = X.shape[1]
+    print(f"\n{'learner':<17} {'m':>4} {'bytes of a part':>16} {'formula':>8} {'split ms':>9} {'merge ms':>9}")
+    models = [(nolana.StreamClassifier(random_state=0), None)]
+    models += [(nolana.NolanaClassifier(n_landmarks=m), m) for m in (100, 200)]
+    for model, m in models:
+        model.learn(X[:5000], y[:5000])
+        begin = time.process_time()
+        learners = model.split(parts)
+        middle = time.process_time()
+        for i, part in enumerate(learners):
+            part.learn(X[5000 + i : 25_000 : parts], y[5000 + i : 25_000 : parts])
+        learned = time.process_time()
+        nolana.merge(learners)
+        times = 1000 * (middle - begin), 1000 * (time.process_time() - learned)
+        formula = "" if m is None else f"{8 * (m * d + m * (m + 1)):,}"
+        size = len(pickle.dumps(learners[0], pickle.HIGHEST_PROTOCOL))
+        name = type(model).__name__
+        print(f"{name:<17} {m or '':>4} {size:>16,} {formula:>8} {times[0]:>9.0f} {times[1]:>9.0f}", flush=True)
 
 
 def idle_share(seconds: float = 2.0) -> float:
@@ -109,7 +133,9 @@ def main() -> None:
             one, rounds = accuracies(name, arguments.rows, arguments.parts, seed)
             changes.append(100 * (rounds - one))
             print(f"{name:<17} {round_rows:>7,} {seed:>5} {100 * one:>12.2f} {100 * rounds:>8.2f} {changes[-1]:>+7.2f}")
-        print(f"{name:<17} {round_rows:>7,} {'mean':>5} {'':>12} {'':>8} {np.mean(changes):>+7.2f}", flush=True)
+        if changes:
+            print(f"{name:<17} {round_rows:>7,} {'mean':>5} {'':>12} {'':>8} {np.mean(changes):>+7.2f}", flush=True)
+    print_costs(arguments.parts)
     if arguments.scaling_rows:
         print_scaling(arguments.scaling_rows)
 
