@@ -42,9 +42,9 @@ LEARNERS: dict[str, tuple[Callable[[int], Any], int]] = {  # and rows of a round
 }
 
 
-def accuracies(name: str, rows: int, parts: int, seed: int) -> tuple[float, float]:
+def accuracies(name: str, rows: int, round_rows: int, parts: int, seed: int) -> tuple[float, float]:
     """Held-out accuracy of one process, and of rounds."""
-    make, round_rows = LEARNERS[name]
+    make, _ = LEARNERS[name]
     X, y = shuffled(*STREAMS["covtype"].load(), seed)
     X, y = X[: rows + HELD_OUT], y[: rows + HELD_OUT]
     one, learner = make(seed), RoundLearner(make(seed), parts)
@@ -120,6 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200_000, help="rows of covtype to learn")
     parser.add_argument("--parts", type=int, default=8)
+    parser.add_argument("--round", type=int, default=0, help="rows of a round; 0: 20,000 and 10,000")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--scaling-rows", type=int, default=100_000, help="0: no scaling")
     arguments = parser.parse_args()
@@ -127,10 +128,11 @@ def main() -> None:
     print_setting(seed=arguments.seeds)
     print(f"\ncovtype, {arguments.rows:,} rows, {arguments.parts} parts")
     print(f"{'learner':<17} {'round':>7} {'seed':>5} {'one process':>12} {'rounds':>8} {'points':>7}")
-    for name, (_, round_rows) in LEARNERS.items():
+    for name, (_, default) in LEARNERS.items():
+        round_rows = arguments.round or default
         changes = []
         for seed in range(arguments.seeds):
-            one, rounds = accuracies(name, arguments.rows, arguments.parts, seed)
+            one, rounds = accuracies(name, arguments.rows, round_rows, arguments.parts, seed)
             changes.append(100 * (rounds - one))
             print(f"{name:<17} {round_rows:>7,} {seed:>5} {100 * one:>12.2f} {100 * rounds:>8.2f} {changes[-1]:>+7.2f}")
         if changes:

@@ -214,6 +214,57 @@ def test_sparse_rows(rows_of):
     assert merged.score(X, y) > model.score(X, y)
 
 
+def test_several_targets_of_the_default_regressor(tmp_path):
+    X, _ = rows(4000)
+    Y = np.column_stack([X[:, 0] * X[:, 1], X[:, 2] + 3])
+    model = nolana.StreamRegressor(random_state=0)
+    model.learn(X[:2100], Y[:2100])
+    parts = model.split(2)
+    for part, own in zip(parts, (slice(2100, 3000), slice(3000, 4000)), strict=True):
+        part.learn(X[own], Y[own])
+    merged = nolana.merge(parts)
+    assert merged.n_rows_ == 4000
+    assert merged.score(X, Y) > model.score(X, Y)
+    parts[0].save(tmp_path / "part")
+    again = nolana.merge([nolana.load(tmp_path / "part"), parts[1]], base=model)
+    assert np.array_equal(again.predict(X), merged.predict(X))
+    merged.learn(X[:100], Y[:100])
+    assert merged.n_rows_ == 4100
+
+
+@pytest.mark.filterwarnings("ignore::nolana.errors.SketchWarning")
+def test_sketched_rows_are_exact_too():
+    X = sparse.random(2000, 3000, density=0.01, format="csr", random_state=0)
+    y = np.asarray(X[:, :1500].sum(axis=1)).ravel()
+    model = nolana.NolanaRegressor(n_landmarks=20)
+    model.learn(X[:600], y[:600])
+    one, parts = model.split(1), model.split(3)
+    one[0].learn(X[600:], y[600:])
+    for i, part in enumerate(parts):
+        part.learn(X[600 + i :: 3], y[600 + i :: 3])
+    wanted, merged = nolana.merge(one), nolana.merge(parts)
+    assert np.abs(wanted.predict(X) - merged.predict(X)).max() < 1e-8
+    merged.learn(X[:10], y[:10])
+
+
+def test_a_kernel_of_the_users_own_survives_pickling():
+    model = nolana.NolanaRegressor(n_landmarks=10, kernel=_kernel, landmarks=_Policy())
+    X, _ = rows(300)
+    model.learn(X[:200], X[:200, 0])
+    part = pickle.loads(pickle.dumps(model.split(1)[0]))
+    part.learn(X[200:], X[200:, 0])
+    assert nolana.merge([part], base=model).n_rows_ == 300
+
+
+def _kernel(X, Z):
+    return np.exp(-0.1 * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+
+class _Policy:
+    def propose(self, x, distances, landmarks, counts, threshold):
+        return None
+
+
 # Refused
 
 

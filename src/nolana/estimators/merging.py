@@ -7,7 +7,7 @@ memory, as long as nobody saves, copies or pickles the part.
 import copy
 from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,10 @@ from nolana.learners.freezing import frozen_copy, mergeable
 from nolana.learners.merge import merged_learner
 from nolana.learners.merging import can_merge
 
+T = TypeVar("T")
+
 MOST_PARTS = 1 << 16
+PLAIN = (type(None), bool, int, float, str, list, tuple, dict)  # parameters that can be compared in any process
 WHO = (
     "StreamClassifier, StreamRegressor, and NolanaClassifier and NolanaRegressor with optimizer='newton' and "
     "solver='inverse' can be merged"
@@ -79,7 +82,7 @@ def fingerprint(base: Any) -> str:
     return modelfile.fingerprint({"fitted": base._fitted_record(), "learner": records.record_of(base._learner)})
 
 
-def merge(learners: Iterable[Any], base: Any = None) -> Any:
+def merge(learners: Iterable[T], base: T | None = None) -> T:
     """The learner that saw the rows of all parts.
 
     Parts are what ``split`` of one model returned, after each has learned rows of its own; a merge of some of them can
@@ -107,12 +110,13 @@ def merge(learners: Iterable[Any], base: Any = None) -> Any:
     >>> nolana.merge([first, second]).n_rows_
     3000
     """
-    parts = list(learners)
-    origin, base = _common_base(parts, base)
+    parts: list[Any] = list(learners)
+    origin, settled_base = _common_base(parts, base)
     with ExitStack() as locks:
-        for part in parts:
+        for part in sorted(parts, key=id):  # one order for all threads
             locks.enter_context(part._learner.lock)
-        return _merged(base, parts, origin)
+        merged: T = _merged(settled_base, parts, origin)
+        return merged
 
 
 def _common_base(parts: list[Any], base: Any) -> tuple[Origin, Any]:
@@ -163,7 +167,10 @@ def _check_parameters(base: Any, part: Any) -> None:
     theirs = part.get_params(deep=False)
     for name, value in base.get_params(deep=False).items():
         other = theirs[name]
-        same = repr(value) == repr(other) if not isinstance(value, np.ndarray) else np.array_equal(value, other)
+        if isinstance(value, np.ndarray):
+            same = np.array_equal(value, other)
+        else:  # objects of the user's own are copies after pickling
+            same = repr(value) == repr(other) if isinstance(value, PLAIN) else type(value) is type(other)
         if name not in ("max_iter", "shuffle", "random_state") and not same:
             raise ValueError(
                 f"a part has {name}={other!r}, its base {name}={value!r}; parts keep the parameters of their base"
