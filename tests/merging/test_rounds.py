@@ -11,6 +11,7 @@ import nolana
 from commands import call, kill_after
 from nolana import modelfile
 from nolana.rounds import PARTS, ROWS_PER_ROUND, RoundLearner, leader_rows, learn_here, rows_of_parts
+from nolana.runs import Recipe, Scoring, SourceOptions, Stop, start
 from nolana.runs.workers import Workers, parts_for
 
 ROWS = 2 * ROWS_PER_ROUND + 5_000
@@ -85,8 +86,8 @@ def test_close_to_one_process():
     X, y = data(26_000)
     one, learner = nolana.StreamClassifier(random_state=0), RoundLearner(nolana.StreamClassifier(random_state=0))
     one.learn(X[:24_000], y[:24_000])
-    for start in range(0, 24_000, 8000):
-        learner.learn(X[start : start + 8000], y[start : start + 8000])
+    for first in range(0, 24_000, 8000):
+        learner.learn(X[first : first + 8000], y[first : first + 8000])
     assert learner.score(X[24_000:], y[24_000:]) > one.score(X[24_000:], y[24_000:]) - 0.01
 
 
@@ -191,3 +192,30 @@ def test_what_workers_cannot_learn_is_said(source, tmp_path):
     assert "--workers" in sgd.err
     assert "can be merged" in sgd.err
     assert not (tmp_path / "m").exists()
+
+
+def test_a_stop_within_a_round_leaves_the_round_for_the_next_run(source, tmp_path):
+    recipe = Recipe(method="nolana", parameters={"n_landmarks": 20})
+    for rows, complete in ((0, 3), (ROWS_PER_ROUND, 25)):  # blocks until the stop; a round has 20
+        run = start(str(source), SourceOptions(target="kind"), recipe, Scoring())
+        with Workers(1) as workers, Stop() as stop:
+            run.learn_in_rounds(workers)
+            _stop_after(run, stop, complete)
+            run.process(stop=stop)
+        assert run.rows == rows
+        assert not run.finished
+        assert run.can_be_saved == (rows > 0)
+        if rows:
+            run.save(tmp_path / "model")
+            assert modelfile.read(tmp_path / "model")["run"]["stream"]["position"]["rows"] == rows
+
+
+def _stop_after(run, stop, blocks):
+    read, count = run._next_block, iter(range(blocks))
+
+    def next_block(*arguments):
+        if next(count, None) is None:
+            stop.request()
+        return read(*arguments)
+
+    run._next_block = next_block

@@ -77,8 +77,12 @@ def execute(
                 except StreamError as error:
                     raise _after_saving(error, run, checkpoints) from error
             nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
-            if not nothing_new and run.can_be_saved:
+            too_early = stop.signal is not None and not run.rows
+            if not nothing_new and not too_early:
                 checkpoints.write(run)
+    if too_early:
+        _note("interrupted before the first rows were learned; nothing was saved")
+        raise typer.Exit(128 + (stop.signal or 0))
     facts = {"model": str(model)} | summary(run, time.monotonic() - begun, stop)
     with exit_when_unread():
         if printer is not None and printer.error is not None:
