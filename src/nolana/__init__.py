@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nolana import baselines, datasets, errors, evaluate, experts, rivals, streams
     from nolana._backend import backend_name, build_name
     from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem, StreamClassifier, StreamRegressor
+    from nolana.estimators.merging import merge
     from nolana.loading import load
 
 __version__ = "0.1.0"
@@ -43,6 +44,7 @@ __all__ = [
     "evaluate",
     "experts",
     "load",
+    "merge",
     "rivals",
     "streams",
 ]
@@ -56,6 +58,7 @@ _HOMES = {
     "backend_name": "nolana._backend",
     "build_name": "nolana._backend",
     "load": "nolana.loading",
+    "merge": "nolana.estimators.merging",
 }
 _DEPRECATED = ("trivial",)  # modules whose import warns
 

@@ -35,6 +35,8 @@ alarms: list[int] = model.drift_
 relevance: NDArray[np.float64] = model.relevance_
 size: int = model.memory_bytes_
 names: list[str] = [record["name"] for record in model.experts_]
+parts: list[StreamClassifier] = model.split(2)
+merged: StreamClassifier = nolana.merge(parts, base=model)
 
 
 def on_drift(row: int) -> None:

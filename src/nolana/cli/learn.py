@@ -3,6 +3,8 @@
 import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from nolana.runs import (
 )
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.source import CHANGEABLE, is_file
+from nolana.runs.workers import Workers
 
 
 def execute(
@@ -45,6 +48,7 @@ def execute(
     again: bool,
     leave_rest: bool,
     each: bool,
+    workers: int | None,
     as_json: bool,
 ) -> None:
     """Learn, write the model, print the summary."""
@@ -65,7 +69,7 @@ def execute(
             else:
                 run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
         begun = time.monotonic()
-        with one_blas_thread(), Stop() as stop:
+        with one_blas_thread(), Stop() as stop, _workers(run, workers):
             printer = _Printer(as_json, stop) if each else None
             with live_view(quiet=each and sys.stdout.isatty()) as view:
                 try:
@@ -73,8 +77,12 @@ def execute(
                 except StreamError as error:
                     raise _after_saving(error, run, checkpoints, is_file(source)) from error
             nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
-            if not nothing_new:
+            too_early = stop.signal is not None and not run.rows
+            if not nothing_new and not too_early:
                 checkpoints.write(run)
+    if too_early:
+        _note("interrupted before the first rows were learned; nothing was saved")
+        raise typer.Exit(128 + (stop.signal or 0))
     facts = {"model": str(model)} | summary(run, time.monotonic() - begun, stop)
     with exit_when_unread():
         if printer is not None and printer.error is not None:
@@ -85,6 +93,19 @@ def execute(
             print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", lines(facts), stderr=each)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
+
+
+@contextmanager
+def _workers(run: Run, count: int | None) -> Iterator[None]:
+    """Within this context the run learns with so many processes."""
+    if count is None:
+        yield
+        return
+    with blame_option("--workers"):
+        workers = Workers(count)
+        run.learn_in_rounds(workers)
+    with workers:
+        yield
 
 
 def _note(text: str) -> None:

@@ -63,6 +63,13 @@ def learn(
     each: Annotated[
         bool, typer.Option("--each", help="Print a line for each row, with its prediction from before it is learned.")
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of processes that learn in rounds of 20,000 rows. Default: no rounds, one process.",
+        ),
+    ] = None,
     metrics: Metrics = None,
     window: Window = None,
     json: Json = False,
@@ -84,6 +91,7 @@ def learn(
         again=again,
         leave_rest=leave_rest,
         each=each,
+        workers=workers,
         as_json=json,
     )
 

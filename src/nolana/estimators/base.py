@@ -167,6 +167,15 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
             raise ModelFileError("extra: the section 'estimator' is the estimator's own; choose another name")
         modelfile.write(path, {"estimator": record_of(self), **(extra or {})})
 
+    def split(self, k: int) -> list[Self]:
+        """k copies whose maps are frozen, to learn apart; `nolana.merge` makes one learner of them again.
+
+        They record this model as their base. It does not change.
+        """
+        from nolana.estimators.merging import split_estimator  # most programs need none of it
+
+        return split_estimator(self, k)
+
     def _fitted_record(self) -> dict[str, Tree]:
         """What was fitted beside the learner, as plain data; the caller holds the lock."""
         names = self.__dict__.get("feature_names_in_")

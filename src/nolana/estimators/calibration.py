@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana._backend import engine
+from nolana.learners.merging.stack import merge_calibration
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -60,6 +61,16 @@ class OnlineCalibration:
             )
         except ValueError as error:
             raise node.wrong(f"a calibration ({error})") from error
+        return new
+
+    @classmethod
+    def merged(
+        cls, base: "OnlineCalibration", parts: list["OnlineCalibration"], rows: list[int]
+    ) -> "OnlineCalibration":
+        """The calibration of all parts, each of which observed so many rows after the base."""
+        new = cls()
+        states = [part._part.state() for part in parts]
+        new._part.restore(merge_calibration(base._part.state(), states, np.array(rows, dtype=np.float64)))
         return new
 
     def __getstate__(self) -> dict[str, Any]:

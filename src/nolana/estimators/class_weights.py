@@ -67,6 +67,17 @@ class ClassCounts:
                 own[i] = c * total / math.fsum(n * fixed.get(each, 1.0) for each, n in self.rows.items())
         return np.minimum(own, LARGEST_CLASS_WEIGHT)
 
+    @classmethod
+    def merged(cls, base: "ClassCounts", parts: list["ClassCounts"]) -> "ClassCounts":
+        """Counts of all rows; a class that is new in a part appeared after the rows of the base."""
+        counts = cls(dict(base.rows), dict(base.before))
+        total = sum(base.rows.values())
+        for part in parts:
+            for label, n in part.rows.items():
+                counts.rows[label] = counts.rows.get(label, 0) + n - base.rows.get(label, 0)
+                counts.before.setdefault(label, total)
+        return counts
+
     def record(self, columns: list[Any]) -> dict[str, Tree]:
         """Plain data, in the order of the columns."""
         return {

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from nolana.specs import Spec
 Array = NDArray[np.float64]
 State = dict[str, Any]
 
+OUTPUT_WEIGHTS = ("weights", "fourier_weights")  # fields with one row for each output
 LARGEST_FLOAT = sys.float_info.max
 # How to take shorter steps, by the argument of an engine object. The text names parameters of the estimators.
 SHORTER_STEPS = {
@@ -41,6 +43,27 @@ def part_of(state: State, prefix: str) -> State:
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
+def rearrange_weights(state: State, sources: list[int], signs: list[float]) -> None:
+    """Output o of an exported state becomes signs[o] times the old output sources[o]."""
+    for name in OUTPUT_WEIGHTS:
+        if name in state:
+            state[name] = np.ascontiguousarray(np.array(signs)[:, None] * state[name][sources])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a part of a merge comes from: the fingerprint and the rows of its base.
+
+    A part is frozen: its maps do not change. A merge of parts has the same origin until it learns again. `base` is
+    there as long as nobody saves or copies the part.
+    """
+
+    fingerprint: str
+    rows: int
+    frozen: bool = True
+    base: Any = field(default=None, compare=False, repr=False)
+
+
 class Driver:
     """A learner of c outputs: ``learn(X, Y) -> scores``; the caller holds the lock.
 
@@ -50,7 +73,7 @@ class Driver:
     options_class: ClassVar[type]
     largest = LARGEST_VALUE  # features beyond this overflow
     sparse = False  # whether rows are `SparseRows`
-    output_weights: ClassVar[tuple[str, ...]] = ("weights", "fourier_weights")  # fields with one row for each output
+    origin: Origin | None = None  # of a part, and of a merge of parts that has learned nothing since
 
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
         self.check(spec, options)
@@ -92,6 +115,8 @@ class Driver:
 
     def learn(self, x: Any, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
         """What each row scored before it was learned."""
+        if self.origin is not None and not self.origin.frozen:
+            self.thaw()
         return self._warn_if_diverged(self._learn(x, y, weight))
 
     def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
@@ -100,6 +125,15 @@ class Driver:
 
     def _learn(self, x: Any, y: Array, weight: Array | None) -> Array:
         raise NotImplementedError
+
+    @property
+    def frozen(self) -> bool:
+        """Whether its maps do not change: it is a part of a merge."""
+        return self.origin is not None and self.origin.frozen
+
+    def thaw(self) -> None:
+        """A merge of parts learns again: make up for what its parts left out."""
+        self.origin = None
 
     def _warn_if_diverged(self, scores: Array) -> Array:
         """The scores; the first one of this learner that is not finite is reported."""
@@ -128,10 +162,7 @@ class Driver:
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
         state = self._engine.state()
-        sign = np.array(signs)[:, None]
-        for name in self.output_weights:
-            if name in state:
-                state[name] = np.ascontiguousarray(sign * state[name][sources])
+        rearrange_weights(state, sources, signs)
         self._engine.restore(state)
 
     def state(self) -> State:
@@ -150,10 +181,12 @@ class Driver:
 
     def __getstate__(self) -> State:
         arguments = (self.spec, self.options, self.n_features, self.outputs)
-        return {"arguments": arguments, "state": self.state(), "diverged": self.diverged}
+        origin = None if self.origin is None else replace(self.origin, base=None)
+        return {"arguments": arguments, "state": self.state(), "diverged": self.diverged, "origin": origin}
 
     def __setstate__(self, saved: State) -> None:
         type(self).__init__(self, *saved["arguments"])
+        self.origin = saved.get("origin")
         self.restore(saved["state"])
         self.diverged = saved["diverged"]
 

@@ -20,6 +20,7 @@ from nolana._threads import one_blas_thread
 from nolana.errors import GrowthWarning
 from nolana.learners.anchored import AnchoredScaling, Change
 from nolana.learners.driver import Array, Driver, State, user_stacklevel
+from nolana.learners.merging import thawed
 from nolana.learners.scaling import Scaling
 from nolana.learners.target_scaling import Rescaling, TargetScaling
 from nolana.learners.weights import relative
@@ -226,6 +227,8 @@ class LandmarkLearner(Driver):
             return self._learn_rows(x, y, weight)
 
     def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
+        if self.frozen:
+            return self._learn_part(x, y, weight)
         if len(x) < self._due and not self._can_be_outgrown:  # nothing is re-estimated
             scores = self._learn_part(x, y, weight)
             self._due -= len(x)
@@ -362,7 +365,22 @@ class LandmarkLearner(Driver):
     def _after(self, rows_before: int) -> None:
         """What is due now that rows have been learned."""
         rows = self.rows
-        doubled = rows != rows_before and rows >= 2 and rows & (rows - 1) == 0
+        self._reestimate_all(rows_before, rows != rows_before and rows >= 2 and rows & (rows - 1) == 0)
+
+    def thaw(self) -> None:
+        """Forget as one process would have done; re-estimate what was due while the map was frozen."""
+        assert self.origin is not None
+        before = self.origin.rows
+        super().thaw()
+        with one_blas_thread():
+            state = self._engine.state()
+            self._engine.restore(state | thawed(self.spec, state, self.rows - before))
+            self._reestimate_all(before, before.bit_length() < self.rows.bit_length())
+        self._due = self._rows_to_event()
+
+    def _reestimate_all(self, rows_before: int, doubled: bool) -> None:
+        """What follows the rows learned; `doubled` at 2, 4, 8, ... rows."""
+        rows = self.rows
         filled = self._filling and self._full
         change = self._scaling.update(doubled or filled) if self._scaling and rows != rows_before else None
         if change is not None and isinstance(self._scaling, AnchoredScaling):

@@ -12,7 +12,8 @@ import numpy as np
 from nolana import specs
 from nolana.errors import ModelFileError
 from nolana.learners import version1
-from nolana.learners.driver import Driver
+from nolana.learners.driver import Driver, Origin
+from nolana.learners.freezing import mergeable
 from nolana.learners.landmark import LandmarkLearner
 from nolana.learners.memory import bytes_needed, bytes_of, check_room, room_for
 from nolana.learners.scaled import ScaledLearner
@@ -52,6 +53,9 @@ def record_of(learner: Driver | SketchedLearner) -> Tree:
         "outputs": learner.outputs,
         "learned": learned,
     }
+    if learner.origin is not None:
+        origin = learner.origin
+        record["origin"] = {"fingerprint": origin.fingerprint, "rows": origin.rows, "frozen": origin.frozen}
     record |= {name: True for name, value in {"scaled": scaled, "sketched": sketched}.items() if value}
     width = inner.engine_features(learner.options, inner.n_features)
     return record | room_for(bytes_needed(learner.spec, width, learner.outputs), bytes_of(record))
@@ -63,7 +67,7 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearn
         return _targets_of(node.fields("targets")["targets"], objects)
     if "kind" in node.entries():
         node = version1.upgraded(node)
-    optional = ("room", "scaled", "sketched")
+    optional = ("room", "scaled", "sketched", "origin")
     fields = node.fields("driver", "spec", "options", "features", "outputs", "learned", optional=optional)
     kind = DRIVERS[fields["driver"].text(DRIVERS)]
     all_features, outputs = fields["features"].integer(1, MOST_FEATURES), fields["outputs"].integer(0)
@@ -79,6 +83,7 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearn
         if "scaled" in fields and fields["scaled"].flag():
             inner = ScaledLearner(inner)
         learner = SketchedLearner(inner, all_features) if sketched else inner
+        inner.origin = _origin_of(fields["origin"]) if "origin" in fields else None
         learner.restore(learned)
         unknown = learned.keys() ^ learner.state().keys()
     except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError, MemoryError) as error:
@@ -89,6 +94,8 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearn
         raise ModelFileError(f"{node.place}/learned: expected {outputs} outputs, found {learner.outputs}")
     if learner.rows < 1:
         raise ModelFileError(f"{node.place}/learned/rows: expected at least one row")
+    if learner.origin is not None and (learner.origin.rows > learner.rows or not mergeable(learner)):
+        raise fields["origin"].wrong(f"the base of a learner of {learner.rows} rows whose parts can be merged")
     return learner
 
 
@@ -106,6 +113,12 @@ def _targets_of(node: Node, objects: Mapping[str, Any]) -> TargetsLearner:
         return TargetsLearner(parts)
     except ValueError as error:
         raise ModelFileError(f"{node.place}: {error}") from error
+
+
+def _origin_of(node: Node) -> Origin:
+    """Where a part of a merge comes from."""
+    fields = node.fields("fingerprint", "rows", "frozen")
+    return Origin(fields["fingerprint"].text(), fields["rows"].integer(1), fields["frozen"].flag())
 
 
 def _learned(node: Node, outputs: int, several_parts: bool) -> dict[str, Any]:

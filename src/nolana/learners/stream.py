@@ -11,6 +11,8 @@ block may be split anywhere; `rescaling`, `relevance`, `outputs` and `capacity` 
 - a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer; up
   to 256 rows, where every anchor clears the cells, a new class clears them too.
 
+In a part of a merge (`frozen`) nothing is re-estimated; only a new class changes its maps.
+
 Wide sparse rows go through a `FeatureTable`: the linear expert learns on the non-zeros, all others on the sketch of a
 row, as if its 64 sums were the features.
 """
@@ -31,6 +33,7 @@ from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
 from nolana.learners.feature_slots import KEYS, SCALES, slots_of
 from nolana.learners.layout import argument_of, maps_of, parts_on, probing, with_argument
+from nolana.learners.merging import thawed
 from nolana.learners.outputs import rearrange
 from nolana.learners.relevance import (
     FIRST_REDRAW,
@@ -246,11 +249,15 @@ class StreamLearner(Driver):
         targets = self._to_engine(y)
         if isinstance(x, SparseRows):
             starts, indices, values = x.parts
-            slots, z = self._parts["features"].advance(starts, indices, values, weight)
-            dense = self._scaling.advance(self._sketch(starts, indices, z), weight)
+            features = self._parts["features"]
+            if self.frozen:
+                slots, z = features.apply(starts, indices, values)
+            else:
+                slots, z = features.advance(starts, indices, values, weight)
+            dense = self._scaled(self._sketch(starts, indices, z), weight)
             scores: Array = self._engine.learn_sparse(dense, starts, slots, z, targets, weight)
         else:
-            scores = self._engine.learn(self._scaling.advance(x, weight), targets, weight)
+            scores = self._engine.learn(self._scaled(x, weight), targets, weight)
         if self.options.number:
             learned = slice(None) if weight is None else weight > 0
             self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
@@ -261,8 +268,15 @@ class StreamLearner(Driver):
             self._next_event = self.rows + self._rows_to_event()
         return scores
 
+    def _scaled(self, x: Array, weight: Array | None) -> Array:
+        """Rows as the maps see them, observed by the scaling."""
+        z: Array = self._scaling.advance(x, weight, late_anchors=not self.frozen)
+        return z
+
     def _rows_to_event(self) -> int:
         """Rows until something may have to be re-estimated."""
+        if self.frozen:
+            return 1 << 62
         t = self.rows
         if t < LAST_ANCHOR:
             due = int(self._scaling.rows_to_anchor())
@@ -294,6 +308,21 @@ class StreamLearner(Driver):
                 self._redraw(self._slopes())
         if self.options.number and (t <= LAST_ANCHOR or t % CHECK_TARGETS == 0) and self._target_scaling.anchor().any():
             self._follow_target_anchor()
+
+    def thaw(self) -> None:
+        """Forget as one process would have done; measure the relevance that was due while the maps were frozen."""
+        assert self.origin is not None
+        before, t = self.origin.rows, self.rows
+        super().thaw()
+        with one_blas_thread():
+            state = self._engine.state()
+            self._engine.restore(state | thawed(self.spec, state, t - before))
+            self._prepare()
+            if self._can_redraw and not self.redrawn and next_redraw(before) <= t:
+                self._redraw_by_probes()
+            if self._can_redraw and not self.redrawn and any(before < row <= t for row in slope_rows(self.n_features)):
+                self._redraw(self._slopes())
+        self._next_event = self.rows + self._rows_to_event()
 
     # Events
 

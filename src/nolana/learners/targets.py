@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.learners.driver import Array, Driver, State
+from nolana.learners.driver import Array, Driver, Origin, State
 from nolana.learners.lock import FairLock
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
 
@@ -24,6 +24,11 @@ class TargetsLearner(Driver):
     @property
     def rows(self) -> int:
         return self.parts[0].rows
+
+    @property
+    def origin(self) -> Origin | None:  # type: ignore[override]
+        """All parts have the same."""
+        return self.parts[0].origin
 
     @property
     def outputs(self) -> int:
@@ -69,6 +74,10 @@ class TargetsLearner(Driver):
     def take_alarms(self) -> list[int]:
         """Those since the last call."""
         return sorted({row for part in self.parts for row in part.take_alarms()})
+
+    def thaw(self) -> None:
+        for part in self.parts:
+            part.thaw()
 
     def remedies(self) -> list[str]:
         return self.parts[0].remedies()

@@ -21,7 +21,7 @@ from nolana.modelfile.atomic import replace_file
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree, decoded, encoded
 
-__all__ = ["Node", "Tree", "read", "write"]
+__all__ = ["Node", "Tree", "fingerprint", "read", "write"]
 
 Path = str | os.PathLike[str]
 
@@ -33,6 +33,11 @@ def write(path: Path, sections: Mapping[str, Tree]) -> None:
     """
     text, arrays = encoded(sections)
     replace_file(path, container.packed(text, arrays))
+
+
+def fingerprint(sections: Mapping[str, Tree]) -> str:
+    """The checksum of what `write` would write: the same for equal sections."""
+    return container.checksum(container.VERSION, *encoded(sections))
 
 
 def read(path: Path) -> dict[str, Tree]:

@@ -12,11 +12,14 @@ from nolana.errors import ModelFileError, StreamError
 from nolana.evaluate import Evaluation, Progress
 from nolana.methods import method_of
 from nolana.metrics import Predictions
+from nolana.rounds import ROWS_PER_ROUND, RoundLearner
 from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, SavedRun
 from nolana.runs.recipe import task_of
 from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
+from nolana.runs.workers import Workers, parts_for
 from nolana.streams import Block, Stream
+from nolana.streams.blocks import joined
 
 __all__ = ["Run", "ScoredBlock"]
 
@@ -64,6 +67,22 @@ class Run:
         self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
         self._learned = estimator.n_rows_ if self.rows_before else 0
+        self.learner = estimator  # what learns a block
+        self._round_rows: int | None = None  # of a round
+
+    def learn_in_rounds(self, workers: Workers) -> None:
+        """Let workers learn the parts of each round of 20,000 rows (`nolana.rounds`).
+
+        Rounds begin where the run is resumed, and checkpoints are written between them: the model does not depend on
+        interruptions, nor on the number of workers up to 8.
+        """
+        if self.stream.live:
+            raise ValueError(
+                f"workers learn rounds of {ROWS_PER_ROUND:,} rows, and rows of a pipe that wait for their round would "
+                "be lost if it were stopped; learn a file, or leave out --workers"
+            )
+        self.learner = RoundLearner(self.estimator, parts_for(workers.count), workers.learn_all)
+        self._round_rows = ROWS_PER_ROUND
 
     @property
     def rows(self) -> int:
@@ -111,7 +130,7 @@ class Run:
             if on_block is not None:
                 on_block(self)
 
-        learner = self.estimator if on_predictions is None else _Reporter(self, on_predictions)
+        learner = self.learner if on_predictions is None else _Reporter(self, on_predictions)
         try:
             self.evaluation.run(learner, self._blocks(stop or Stop(), checkpoints), after_block)
         except Stopped:
@@ -125,20 +144,47 @@ class Run:
 
     def _blocks(self, stop: Stop, checkpoints: Checkpoints | None) -> Iterator[Block]:
         while not stop.requested:
-            if self._first is not None:
-                block, self._first = self._first, None
-            else:
+            if self._first is None:
                 self._before_block = self.stream.state()
-                self._block = None
-                try:
-                    block = self._wait(stop, checkpoints) if self.stream.live else next(self.stream)
-                except StopIteration:
-                    self._before_block, self.finished = None, True
-                    return
+            block = self._next_block(stop, checkpoints) if self._round_rows is None else self._next_round(stop)
+            if block is None:
+                return
             if self.task == "regression" and block.y is not None and block.y.dtype.kind != "f":
                 block = Block(block.X, block.y.astype(np.float64), block.position, block.lines)
             self._block = block
             yield block
+
+    def _next_block(self, stop: Stop, checkpoints: Checkpoints | None) -> Block | None:
+        """None at the end of the stream, which is noted."""
+        if self._first is not None:
+            block, self._first = self._first, None
+            return block
+        self._block = None
+        try:
+            return self._wait(stop, checkpoints) if self.stream.live else next(self.stream)
+        except StopIteration:
+            self._before_block, self.finished = None, True
+            return None
+
+    def _next_round(self, stop: Stop) -> Block | None:
+        """The rows of a round as one block; None where a stop is requested before it is complete."""
+        assert self._round_rows is not None
+        before, blocks, missing = self._before_block, [], self._round_rows
+        while missing > 0 and not stop.requested:
+            self.stream.block_rows = min(BLOCK_ROWS, missing)
+            block = self._next_block(stop, None)
+            if block is None:
+                break
+            blocks.append(block)
+            missing -= block.X.shape[0]
+        if not blocks and not stop.requested:
+            return None  # the end of the stream
+        self._before_block, self.finished = before, False  # until the round is learned
+        if stop.requested:
+            return None
+        y = None if blocks[0].y is None else np.concatenate([block.y for block in blocks if block.y is not None])
+        lines = np.concatenate([block.lines for block in blocks])
+        return Block(joined([block.X for block in blocks]), y, blocks[-1].position, lines)
 
     def _wait(self, stop: Stop, checkpoints: Checkpoints | None) -> Block:
         with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
@@ -161,13 +207,13 @@ class _Reporter:
 
     def learn(self, X: Any, y: Any) -> Any:
         """Learns, and reports the predictions."""
-        scores = self._run.estimator.learn(X, y)
+        scores = self._run.learner.learn(X, y)
         self._report_rows(y, scores)
         return scores
 
     def learn_proba(self, X: Any, y: Any) -> Any:
         """The same with probabilities."""
-        scores, probabilities = self._run.estimator.learn_proba(X, y)
+        scores, probabilities = self._run.learner.learn_proba(X, y)
         self._report_rows(y, scores)
         return scores, probabilities
 
