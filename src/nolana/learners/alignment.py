@@ -13,7 +13,7 @@ import numpy as np
 from nolana.learners.capacity import drop_landmarks, empty_table, fold_tables, shorten_windows
 from nolana.learners.driver import State, part_of, rearrange_weights
 from nolana.learners.feature_slots import FREQUENCIES, shrink_features, slots_of
-from nolana.learners.layout import argument_of, experts_with, maps_of, with_argument
+from nolana.learners.layout import argument_of, experts_on, experts_with, maps_of, with_argument
 from nolana.learners.outputs import rearrange
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.linear import DiagonalLinear
@@ -104,5 +104,5 @@ def resize(spec: Spec, state: State, sizes: dict[int, int], features: int) -> Sp
     for i in tables:
         if argument_of(spec, i, "table") != sizes[i]:
             spec = with_argument(spec, i, table=sizes[i])
-            empty_table(spec, state, i)
+            state |= empty_table(spec, i, state[f"expert{experts_on(spec, i)[0]}/cells"].shape[1])
     return spec

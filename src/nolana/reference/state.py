@@ -74,7 +74,8 @@ class Field:
         stored = getattr(self.owner, self.attribute).dtype
         most = self.dtype(np.iinfo(stored).max)
         least = -most if np.iinfo(stored).min < 0 else self.dtype(1)
-        return np.rint(np.clip(value * self.dtype(self.steps), least, most)).astype(stored)
+        steps = np.rint(np.clip(value * self.dtype(self.steps), least, most))
+        return np.asarray(steps, dtype=stored)
 
 
 def count(owner: Any, attribute: str) -> Field:

@@ -13,6 +13,7 @@ Each head and each map has its rule in a file of its own:
 from collections.abc import Callable
 from typing import Any
 
+from nolana.learners.anchored import GROWTH
 from nolana.learners.driver import State, part_of
 from nolana.learners.layout import head_of
 from nolana.learners.merging.constant import merge_constant_cells, merge_lms
@@ -84,6 +85,8 @@ def merged(spec: Spec, parts: Parts) -> State:
     ):
         if prefix + "rows" in parts.base:
             after |= {prefix + name: value for name, value in rule(parts.only(prefix)).items()}
+    if GROWTH + "rows" in parts.base:  # which features grow is that of the base, as all that belongs to the scaling
+        after[GROWTH + "rows"] = parts.sum(GROWTH + "rows")
     if "scaling_mean" in parts.base:
         after |= merge_v01_scaling(parts)
     if "mean_weight" in parts.base:

@@ -90,7 +90,7 @@ class CellHead(Head):
 
 
 class DiagonalCells(CellHead):
-    """variances (N,) in steps; linear (c, d + 1) and linear_variances (d + 1,) of the linear part; relevance (d,) by probes."""
+    """variances (N,) in steps; the linear part: linear (c, d + 1), linear_variances (d + 1,); relevance (d,) by probes."""
 
     def __init__(
         self, loss: CurvedLoss, variance: Positive, linear: NonNegative, floor: NonNegative, probes: bool = False
