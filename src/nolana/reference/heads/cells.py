@@ -90,7 +90,7 @@ class CellHead(Head):
 
 
 class DiagonalCells(CellHead):
-    """variances (N,) in steps; the linear part: linear (c, d + 1), linear_variances (d + 1,); relevance (d,) by probes."""
+    """variances (N,) in steps; the linear part: linear (c, d + 1), linear_variances (d + 1,); relevance (d,)."""
 
     def __init__(
         self, loss: CurvedLoss, variance: Positive, linear: NonNegative, floor: NonNegative, probes: bool = False
