@@ -12,7 +12,7 @@ from nolana.errors import ModelFileError, StreamError
 from nolana.evaluate import Evaluation, Progress
 from nolana.methods import method_of
 from nolana.metrics import Predictions
-from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, SavedRun
+from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, LogPosition, SavedRun
 from nolana.runs.recipe import task_of
 from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
@@ -40,6 +40,7 @@ class Run:
     options : of the source, to be saved.
     first : a block that was already read from the stream.
     learned : the sources that were learned before this one.
+    log : the position in the log of ``nolana serve``, which the model file keeps.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Run:
         options: dict[str, Any],
         first: Block | None = None,
         learned: tuple[LearnedSource, ...] = (),
+        log: LogPosition | None = None,
     ) -> None:
         self.stream, self.estimator, self.evaluation = stream, estimator, evaluation
         self.task = task_of(estimator)
@@ -59,7 +61,7 @@ class Run:
         self.finished = False
         self._options = options
         self._first = first
-        self._learned_sources = learned
+        self._learned_sources, self._log = learned, log
         self._block: Block | None = None
         self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
@@ -149,7 +151,8 @@ class Run:
         # Times differ from run to run, and the file must not.
         evaluation = self.evaluation.state() | {"seconds": 0.0}
         state = self._before_block or self.stream.state()
-        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation, self._learned_sources)
+        learned, log = self._learned_sources, self._log
+        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation, learned, log)
         self.estimator.save(path, extra={SECTION: saved.section()})
 
 
