@@ -1,15 +1,16 @@
-"""`nolana serve` beside the same model behind a plain FastAPI service: requests per second, p50 and p99 of one-row requests.
+"""`nolana serve` beside the same model behind a plain FastAPI service: one-row requests per second, p50 and p99.
 
-The model is the default classifier with 20 features, after 5,000 rows. A client in Python keeps 1, 16 or 64 connections
-busy over loopback; each sends its next request when it has its answer. Learning is durable in `nolana serve`: the answer
-comes when the row is on the disk (fsync) and learned. The other service is what people write in an hour: FastAPI, the
-estimator in memory, `pickle.dump` after each row ("pickle"), or no saving at all ("in memory").
+The model is the default classifier with 20 features, after 5,000 rows. A client in Python keeps 1, 16 or 64
+connections busy over loopback; each sends its next request when it has its answer. Learning is durable in
+`nolana serve`: the answer comes when the row is on the disk (fsync) and learned. The other service is what people write
+in an hour: FastAPI, the estimator in memory, `pickle.dump` after each row ("pickle"), or no saving at all
+("in memory").
 
-What is unfair. To FastAPI: it runs in one process as it must, because the model learns; its default JSON is used, and its
-endpoints are plain functions in the thread pool, as its documentation says. To nolana: "pickle" writes no log and calls no
-fsync, so a crash of the machine loses rows and may leave half a file, and "in memory" loses everything; neither checks
-columns, scores rows or recognises a request that is sent again. Client and service share the machine: with two cores the
-client takes one of them.
+What is unfair. To FastAPI: it runs in one process as it must, because the model learns; its default JSON is used, and
+its endpoints are plain functions in the thread pool, as its documentation says. To nolana: "pickle" writes no log and
+calls no fsync, so a crash of the machine loses rows and may leave half a file, and "in memory" loses everything;
+neither checks columns, scores rows or recognises a request that is sent again. Client and service share the machine:
+with two cores the client takes one of them.
 """
 
 import os

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import signal
 import time
@@ -42,8 +43,6 @@ class Served:
         self.child.join()
 
     def stop(self, number=signal.SIGTERM):
-        import os
-
         os.kill(self.child.pid, number)
         return commands.wait(self.child, self.output)
 

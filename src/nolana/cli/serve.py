@@ -9,12 +9,13 @@ from typing import Any
 import typer
 
 from nolana._threads import one_blas_thread
-from nolana.cli.options import blame_option
+from nolana.cli.options import blame_option, blame_source
 from nolana.errors import ConflictError, MissingExtraError
 from nolana.runs import ModelLock, Recipe, Scoring, SourceOptions, Stop, exit_on_signals
-from nolana.serve.model import NewModel
-from nolana.serve.opening import open_service
+from nolana.runs.checkpoints import check_writable
 from nolana.serve.options import ServeOptions
+
+EXTRA = ("httptools", "msgspec", "starlette", "uvicorn")
 
 
 def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: Recipe, scoring: Scoring) -> None:
@@ -22,17 +23,26 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
     try:
         from nolana.serve.app import App
         from nolana.serve.guard import Guard
+        from nolana.serve.model import NewModel
+        from nolana.serve.opening import open_service
         from nolana.serve.server import listen, run
     except ModuleNotFoundError as error:
-        raise MissingExtraError(f'nolana serve needs the package {error.name}; pip install "nolana[serve]"') from None
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRA:
+            raise
+        raise MissingExtraError(f'nolana serve needs the package {package}; pip install "nolana[serve]"') from None
     with blame_option("--host"):
         options.check_public()
     with blame_option("--token-file"):
         token = options.token()
     if options.read_only and not model.exists():
         raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="MODEL")
+    if not options.read_only:
+        with blame_option("MODEL"):
+            check_writable(model)
     if not model.exists():
-        recipe.check_new()
+        with blame_source(str(model)):
+            recipe.check_new()
     with blame_option("--host or --port"):
         opened = listen(options.host, options.port)
     lock: Any = nullcontext() if options.read_only else ModelLock(model, _note)

@@ -175,9 +175,9 @@ class Log:
         try:
             rows = self._db.execute("SELECT position, crc, text FROM records WHERE position > ? ORDER BY 1", (after,))
             for position, crc, text in rows:
-                if position != expected or zlib.crc32(text) != crc:
+                if position != expected or not isinstance(text, bytes) or zlib.crc32(text) != crc:
                     raise self.damaged(expected)
-                yield Record(position, bytes(text))
+                yield Record(position, text)
                 expected += 1
         except sqlite3.Error as error:
             raise self.damaged(expected) from error

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from nolana.errors import ConflictError, LogError
 from nolana.modelfile.atomic import remove_leftovers
-from nolana.runs.checkpoints import check_writable
 from nolana.serve.log import FILE, Log
 from nolana.serve.model import NewModel, ServedModel, load
 from nolana.serve.options import ServeOptions
@@ -17,13 +16,12 @@ __all__ = ["open_service"]
 def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Service, int]:
     """The service of a model file, and the number of records that were learned from the log; not yet started.
 
-    The caller holds the lock of the model file, unless the service is read-only.
+    The caller holds the lock of the model file, which can be written, unless the service is read-only.
     """
     if options.read_only:
         return Service(path, load(path, new, ""), new, None, every=options.interval), 0
     if options.log is None:
         raise ConflictError("--log DIR is missing: the directory of the log; or add --read-only")
-    check_writable(path)
     remove_leftovers(path)
     if options.new_log:
         _put_aside(options.log)
