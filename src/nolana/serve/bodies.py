@@ -1,13 +1,11 @@
 """Bodies of requests: JSON, JSON lines and Arrow streams as the lines, the labels and the id of a request."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
 
 import msgspec
 
+from nolana.serve.arrow import arrow_lines
 from nolana.serve.refusal import Refusal
 
 __all__ = ["ARROW", "JSON", "LINES", "LONGEST_ID", "Body", "read_body"]
@@ -47,7 +45,7 @@ def read_body(content: bytes, kind: str, query: Mapping[str, str]) -> Body:
             lines = [line for line in (line.strip() for line in content.split(b"\n")) if line]
             return Body(lines, id=_checked_id(query.get("id")))
         if kind == ARROW:
-            return Body(_of_arrow(content), id=_checked_id(query.get("id")))
+            return Body(arrow_lines(content), id=_checked_id(query.get("id")))
     except msgspec.MsgspecError as error:
         raise Refusal(400, f"the body is not as expected: {error}") from error
     except RecursionError as error:
@@ -77,33 +75,3 @@ def _checked_id(id: str | int | None) -> str | None:
     except UnicodeEncodeError as error:
         raise Refusal(400, "the id is not valid Unicode") from error
     return text
-
-
-def _of_arrow(content: bytes) -> list[bytes]:
-    from nolana.streams.tables import pyarrow
-
-    pa = pyarrow()
-    try:
-        with pyarrow("pyarrow.ipc").open_stream(pa.BufferReader(content)) as reader:
-            table = reader.read_all()
-        table.validate(full=True)
-        rows = table.to_pylist()
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise Refusal(400, f"the Arrow stream cannot be read: {str(error)[:200]}") from error
-    encode = msgspec.json.Encoder(enc_hook=_other, decimal_format="number").encode
-    try:
-        return [encode({name: _finite(name, value) for name, value in row.items()}) for row in rows]
-    except (TypeError, ValueError) as error:
-        raise Refusal(
-            400, f"the Arrow stream has a value that is neither number, text, time nor bool: {error}"
-        ) from error
-
-
-def _finite(name: str, value: Any) -> Any:
-    if isinstance(value, float) and math.isinf(value):
-        raise Refusal(400, f'"{name}": {value} is not a finite number')
-    return value.total_seconds() if isinstance(value, timedelta) else value
-
-
-def _other(value: Any) -> Any:
-    raise TypeError(f"{type(value).__name__}")

@@ -130,8 +130,11 @@ class RowReader:
         return y.astype(np.float64) if self.task == "regression" and y.dtype.kind != "f" else y
 
     def _cell_message(self, cells: TextCells, row: int, name: str, what: str) -> str:
-        value = msgspec.json.decode(cells.raw(row).encode("utf-8", "replace"), strict=False)
-        shown = value.get(name) if isinstance(value, dict) else None
+        begin, end = cells.rows[row].tolist()
+        data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
+        key = name.encode("utf-8", "surrogatepass")
+        begin, end = engine().json_cells(data, 0, True, 1, [key], only - 1, only, 0, 1)[2][0, 0].tolist()
+        shown = data[begin:end].decode("utf-8", "replace").strip('"')
         what = what.partition(";")[0].partition(' (labels="')[0].replace("the field is empty", "the value is missing")
         return f'row {row + 1}, "{name}": {what.replace("{value}", _shown(shown))}'
 
@@ -208,8 +211,7 @@ def _text(key: bytes) -> str:
     return key.decode("utf-8", "replace")
 
 
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+def _shown(text: str) -> str:
     return repr(text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…")
 
 
