@@ -232,6 +232,22 @@ def test_models_of_every_kind_are_served(tmp_path):
         assert nolana.load(tmp_path / name).n_rows_ == before + 2
 
 
+def test_missing_values_are_refused_or_filled_in(tmp_path):
+    with Served(tmp_path, *SMALL, "--task", "classification") as served:
+        served.learn([{"a": 1.0, "b": 2.0}] * 4, ["x", "y"] * 2)
+        status, answer = served.post("/predict", {"rows": [{"a": 1.0}]})
+        assert status == 400
+        assert (
+            answer["error"] == 'row 1, "b": the value is missing; start the service with --missing mean to fill it in'
+        )
+        served.stop()
+    with Served(tmp_path, "--missing", "mean") as served:
+        assert served.post("/predict", {"rows": [{"a": 1.0}]})[0] == 200
+        served.learn([{"a": 1.0}], ["x"])
+        served.stop()
+    assert nolana.load(tmp_path / "model.nolana").n_rows_ == 5
+
+
 def test_restart_replays_the_tail_only_and_the_log_is_trimmed(model, tmp_path):
     X, y = features_and_labels(60, seed=7)
     with Served(tmp_path, "--checkpoint-every", "20") as served:

@@ -1,7 +1,6 @@
 """``nolana serve``: a model behind HTTP, with a durable log."""
 
 import socket
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from nolana.cli.options import blame_option, blame_source
 from nolana.errors import ConflictError, MissingExtraError
 from nolana.runs import ModelLock, Recipe, Scoring, SourceOptions, Stop, exit_on_signals
 from nolana.runs.checkpoints import check_writable
+from nolana.serve.notes import note
 from nolana.serve.options import ServeOptions
 
 EXTRA = ("httptools", "msgspec", "starlette", "uvicorn")
@@ -45,13 +45,13 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
             recipe.check_new()
     with blame_option("--host or --port"):
         opened = listen(options.host, options.port)
-    lock: Any = nullcontext() if options.read_only else ModelLock(model, _note)
+    lock: Any = nullcontext() if options.read_only else ModelLock(model, note)
     with opened, exit_on_signals(), lock, one_blas_thread():
         service, replayed = open_service(model, NewModel(source, recipe, scoring), options)
         with Stop() as stop:
             service.start()
             app = App(service, Guard(token, options.host), max_request=options.max_request, timeout=options.timeout)
-            _note(f"{model} at {_address(opened)}" + (f", {replayed:,} records of the log learned" if replayed else ""))
+            note(f"{model} at {_address(opened)}" + (f", {replayed:,} records of the log learned" if replayed else ""))
             try:
                 run(app, opened, stop, timeout=options.timeout, connections=options.connections)
             finally:
@@ -60,16 +60,11 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
         raise ConflictError(f"the service has failed: {service.failure}")
     rows = 0 if service.model is None else service.model.estimator.n_rows_
     if service.checkpoint_failure is not None and not options.read_only:
-        _note(f"the model was not saved, its rows are in the log: {service.checkpoint_failure}")
+        note(f"the model was not saved, its rows are in the log: {service.checkpoint_failure}")
         raise typer.Exit(1)
-    _note(f"{model}: ended" if options.read_only else f"{model}: saved, {rows:,} rows")
+    note(f"{model}: ended" if options.read_only else f"{model}: saved, {rows:,} rows")
 
 
 def _address(opened: socket.socket) -> str:
     host, port = opened.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _note(text: str) -> None:
-    typer.echo(f"nolana: {text}", err=True)
-    sys.stderr.flush()

@@ -4,9 +4,7 @@ import asyncio
 import contextlib
 import functools
 import json
-import sys
 import time
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -21,6 +19,7 @@ from starlette.routing import Route
 
 from nolana.serve.bodies import Body, read_body
 from nolana.serve.guard import Guard
+from nolana.serve.notes import note_error
 from nolana.serve.openapi import description
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import as_object, with_label
@@ -98,7 +97,7 @@ class App:
             except Refusal as refusal:
                 response = self._refuse(path, refusal)
             except Exception:
-                traceback.print_exc(file=sys.stderr)
+                note_error()
                 response = self._refuse(path, Refusal(500, "an error of the service; its log has more about it"))
             self.service.counters.answered(path, response.status_code, time.perf_counter() - begin)
             return response

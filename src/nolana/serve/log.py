@@ -21,12 +21,17 @@ from typing import Any
 
 from nolana.errors import LogError
 
-__all__ = ["FILE", "Log", "Record"]
+__all__ = ["DamagedLogError", "Log", "Record"]
 
 FILE = "log.sqlite"
 VERSION = 1
 OVERHEAD = 100  # bytes of a waiting request beside its rows
 LARGEST_CHECKED = 1 << 30  # bytes of a database that is checked as a whole when it is opened
+LARGEST_WAL = 1 << 26  # bytes that the write-ahead log keeps on the disk
+REMEDY = (
+    "restore it from a backup, or add --new-log: the model learns the records that can be read, the log is renamed, "
+    "and a new one is started. The other records, and the ids of all, are then lost"
+)
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE records (position INTEGER PRIMARY KEY, crc INTEGER NOT NULL, text BLOB NOT NULL);
@@ -34,6 +39,10 @@ CREATE TABLE ids (id TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX ids_by_position ON ids (position);
 CREATE TABLE waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, text BLOB NOT NULL);
 """
+
+
+class DamagedLogError(LogError):
+    """The log is not what was written to it."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,7 @@ class Log:
         if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise LogError(f"{self.path}: this file system cannot hold a write-ahead log; choose a local directory")
         db.execute("PRAGMA synchronous = FULL")
+        db.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
         db.execute("BEGIN IMMEDIATE")
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             for statement in SCHEMA.split(";"):
@@ -86,7 +96,7 @@ class Log:
         if self.path.stat().st_size <= LARGEST_CHECKED:
             verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":
-                raise LogError(f"{self.path}: the log is damaged ({verdict}); {_remedy()}")
+                raise DamagedLogError(f"{self.path}: the log is damaged ({verdict}); {REMEDY}")
         meta: dict[str, Any] = dict(db.execute("SELECT name, value FROM meta"))
         if meta.get("version") != VERSION:
             raise LogError(f"{self.path}: the log has version {meta.get('version')!r}, this nolana reads {VERSION}")
@@ -101,7 +111,7 @@ class Log:
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
             return LogError(f"cannot open the log {self.path}: {error}; check its permissions, its disk, or choose "
                             "another directory")  # fmt: skip
-        return LogError(f"{self.path}: the log is damaged ({error}); {_remedy()}")
+        return DamagedLogError(f"{self.path}: the log is damaged ({error}); {REMEDY}")
 
     # Writing
 
@@ -176,32 +186,38 @@ class Log:
             rows = self._db.execute("SELECT position, crc, text FROM records WHERE position > ? ORDER BY 1", (after,))
             for position, crc, text in rows:
                 if position != expected or not isinstance(text, bytes) or zlib.crc32(text) != crc:
-                    raise self.damaged(expected)
+                    raise self._damaged(expected)
                 yield Record(position, text)
                 expected += 1
         except sqlite3.Error as error:
-            raise self.damaged(expected) from error
+            raise self._damaged(expected) from error
 
-    def damaged(self, position: int) -> LogError:
-        """The error about a record that cannot be read."""
-        return LogError(f"{self.path}: record {position:,} of the log is damaged or missing; {_remedy()}")
+    def _damaged(self, position: int) -> DamagedLogError:
+        return DamagedLogError(f"{self.path}: record {position:,} of the log is damaged or missing; {REMEDY}")
 
     @property
     def bytes(self) -> int:
-        """Of the database on the disk, what is not yet moved from the write-ahead log included."""
-        files = (self.path, self.path.with_name(f"{FILE}-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        """Of the files on the disk."""
+        return sum(file.stat().st_size for file in _files(self.path) if file.exists())
+
+    @staticmethod
+    def put_aside(directory: str | os.PathLike[str]) -> None:
+        """Rename the files of a log, so that a new one can be started."""
+        path, number = Path(directory) / FILE, 1
+        while (other := path.with_name(f"{FILE}.{number}")).exists():
+            number += 1
+        for old, new in zip(_files(path), _files(other), strict=True):
+            if old.exists():
+                old.rename(new)
 
     def close(self) -> None:
         """Closes the database."""
         self._db.close()
 
 
-def _remedy() -> str:
-    return (
-        "rows after the last checkpoint of the model that only the log has are lost. Restore the log from a backup, or "
-        "add --new-log: the log is renamed, and the model continues from its last checkpoint with a new log"
-    )
+def _files(path: Path) -> list[Path]:
+    """The database and what belongs to it."""
+    return [path.with_name(path.name + ending) for ending in ("-shm", "-wal", "")]
 
 
 def _why(error: Exception) -> str:

@@ -72,21 +72,20 @@ class _Scores:
 
 
 class ServedModel:
-    """What learns and predicts; ``position`` is the last record of the log that was learned.
+    """What learns and predicts; ``log`` is the id of its log, ``position`` the last record that was learned.
 
     Parameters
     ----------
     estimator : the model.
     evaluation : its running score.
     saved : the run of its file; what has changed since is written with it.
-    log : the id of the log.
     new_columns : "error" refuses rows with keys that are not columns.
     """
 
-    def __init__(self, estimator: Any, evaluation: Evaluation, saved: SavedRun, log: str, new_columns: str) -> None:
-        self.estimator, self.evaluation, self._saved, self._log = estimator, evaluation, saved, log
+    def __init__(self, estimator: Any, evaluation: Evaluation, saved: SavedRun, new_columns: str) -> None:
+        self.estimator, self.evaluation, self._saved = estimator, evaluation, saved
         self.task = task_of(estimator)
-        self.log_position = saved.log  # of the file
+        self.log: str | None = None if saved.log is None else saved.log.id
         self.position = 0 if saved.log is None else saved.log.position
         plan = Plan.from_dict(saved.stream["plan"])
         self.reader = RowReader(plan, self.task, estimator._largest(), new_columns)
@@ -188,6 +187,10 @@ class ServedModel:
 
     # Files
 
+    def leave_log(self) -> None:
+        """The model continues with another log."""
+        self.log, self.position = None, 0
+
     def sections(self) -> dict[str, Tree]:
         """The sections of the model file."""
         # Times differ from run to run, and the file must not.
@@ -195,7 +198,7 @@ class ServedModel:
         stream = self._saved.stream | {"encoder": self._encoder.state(), "new_columns": self._new.state()}
         if self._saved.source == SOURCE:
             stream["position"] = _position(self._served_rows)
-        log = LogPosition(self._log, self.position)
+        log = None if self.log is None else LogPosition(self.log, self.position)
         saved = replace(self._saved, stream=stream, evaluation=evaluation, log=log)
         return {"estimator": record_of(self.estimator), SECTION: saved.section()}
 
@@ -232,7 +235,7 @@ class NewModel:
         """The key of the label."""
         return self.options.target if isinstance(self.options.target, str) else TARGET
 
-    def create(self, text: bytes, log: str) -> ServedModel:
+    def create(self, text: bytes) -> ServedModel:
         """The model, before its first row; Refusal where these rows or the options are invalid."""
         options = SourceOptions(**(self.options.specified | {"target": self.target, "format": "jsonl"}))
         source = io.BytesIO(text)
@@ -253,7 +256,7 @@ class NewModel:
         evaluation = self.scoring.new_evaluation()
         asked = options_to_save(self.options, stream)
         saved = _new_run(plan, asked, evaluation)
-        return ServedModel(estimator, evaluation, saved, log, self.options.new_columns)
+        return ServedModel(estimator, evaluation, saved, self.options.new_columns)
 
 
 def _new_run(plan: Plan, options: dict[str, Any], evaluation: Evaluation) -> SavedRun:
@@ -262,7 +265,7 @@ def _new_run(plan: Plan, options: dict[str, Any], evaluation: Evaluation) -> Sav
     return SavedRun(SOURCE, True, options, stream | {"bad_rows": {"reasons": {}}}, evaluation.state())
 
 
-def load(path: str | os.PathLike[str], new: NewModel, log: str) -> ServedModel:
+def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
     """The model of a file; ConflictError where an option contradicts it."""
     estimator, saved = read(path)
     name, options = os.fspath(path), new.options
@@ -282,7 +285,7 @@ def load(path: str | os.PathLike[str], new: NewModel, log: str) -> ServedModel:
     except ConflictError as error:
         raise ConflictError(f"{name}: {error}; leave it out, or choose another model file") from error
     try:
-        return ServedModel(estimator, evaluation, saved, log, options.new_columns)
+        return ServedModel(estimator, evaluation, saved, options.new_columns)
     except (NolanaError, OSError):
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:

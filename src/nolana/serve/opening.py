@@ -1,16 +1,19 @@
 """How a service is opened: model file and log must belong together, then the tail of the log is learned."""
 
-import os
 from pathlib import Path
 
 from nolana.errors import ConflictError, LogError
 from nolana.modelfile.atomic import remove_leftovers
-from nolana.serve.log import FILE, Log
+from nolana.serve.log import DamagedLogError, Log
 from nolana.serve.model import NewModel, ServedModel, load
 from nolana.serve.options import ServeOptions
 from nolana.serve.service import Service
 
 __all__ = ["open_service"]
+
+
+class MismatchError(ConflictError):
+    """Model file and log do not belong together."""
 
 
 def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Service, int]:
@@ -19,23 +22,29 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
     The caller holds the lock of the model file, which can be written, unless the service is read-only.
     """
     if options.read_only:
-        return Service(path, load(path, new, ""), new, None, every=options.interval), 0
+        return Service(path, load(path, new), new, None, every=options.interval), 0
     if options.log is None:
         raise ConflictError("--log DIR is missing: the directory of the log; or add --read-only")
     remove_leftovers(path)
-    if options.new_log:
-        _put_aside(options.log)
-    log = Log(options.log, most_ids=options.ids, most_waiting_bytes=options.waiting)
+    model = load(path, new) if path.exists() else None
+    log = _open_log(path, model, options)
     try:
-        model = load(path, new, log.id) if path.exists() else None
-        known = _check(path, model, log, new_log=options.new_log)
         service = Service(
-            path, model, new, log,
-            every=options.interval, keep_log=options.keep_log, most_jobs=options.queue,
-        )  # fmt: skip
-        count = service.replay()
-        # From now on the file says which log it belongs to, and where it is in it.
-        service.checkpoint(always=not known)
+            path, model, new, log, every=options.interval, keep_log=options.keep_log, most_jobs=options.queue
+        )
+        count = 0
+        try:
+            count = service.replay()
+        except DamagedLogError:
+            if not options.new_log:
+                raise
+            log.close()
+            service.log = log = _start_log(service.model, options)
+        model = service.model
+        is_new = model is not None and model.log is None
+        if model is not None:
+            model.log = log.id
+        service.checkpoint(always=is_new)  # from now on the file says to which log it belongs
         if service.checkpoint_failure is not None:
             raise LogError(f"the first checkpoint could not be written: {service.checkpoint_failure}")
         return service, count
@@ -44,43 +53,57 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
         raise
 
 
-def _check(path: Path, model: ServedModel | None, log: Log, *, new_log: bool) -> bool:
-    """Whether the model file knows the log already; ConflictError where they do not belong together."""
+def _open_log(path: Path, model: ServedModel | None, options: ServeOptions) -> Log:
+    """The log of a model; with ``new_log`` a new one, if the existing one cannot be used."""
+    log = None
+    try:
+        log = _log(options)
+        _check(path, model, log)
+        return log
+    except BaseException as error:
+        if log is not None:
+            log.close()
+        if not options.new_log or not isinstance(error, DamagedLogError | MismatchError):
+            raise
+    return _start_log(model, options)
+
+
+def _start_log(model: ServedModel | None, options: ServeOptions) -> Log:
+    """A new log in the place of one that cannot be used."""
+    assert options.log is not None
+    Log.put_aside(options.log)
+    if model is not None:
+        model.leave_log()
+    return _log(options)
+
+
+def _log(options: ServeOptions) -> Log:
+    assert options.log is not None
+    return Log(options.log, most_ids=options.ids, most_waiting_bytes=options.waiting)
+
+
+def _check(path: Path, model: ServedModel | None, log: Log) -> None:
+    """MismatchError where model file and log do not belong together."""
     if model is None:
         if log.deleted:
             raise ConflictError(
                 f"there is no model file {str(path)!r}, but the first {log.deleted:,} records of {log.path} were "
                 "learned and deleted. Restore the model file, or choose another log"
             )
-        return False
-    saved = model.log_position
-    if saved is not None and saved.id == log.id:
-        if saved.position > log.last:
-            raise ConflictError(
-                f"{path} has learned {saved.position:,} records, but {log.path} ends at {log.last:,}: the log is "
+    elif model.log == log.id:
+        if model.position > log.last:
+            raise MismatchError(
+                f"{path} has learned {model.position:,} records, but {log.path} ends at {log.last:,}: the log is "
                 "older. Restore the newer log, or start a new one with --new-log"
             )
-        if saved.position < log.deleted:
-            raise ConflictError(
-                f"{path} has learned {saved.position:,} records, but {log.path} begins after {log.deleted:,}: the "
+        if model.position < log.deleted:
+            raise MismatchError(
+                f"{path} has learned {model.position:,} records, but {log.path} begins after {log.deleted:,}: the "
                 "model file is older. Restore the newer model file, or start a new log with --new-log"
             )
-        return True
-    if log.last or (saved is not None and not new_log):
-        other = "was never served with it" if saved is None else "was served with another log"
-        raise ConflictError(
+    elif log.last or model.log is not None:
+        other = "was never served with it" if model.log is None else "was served with another log"
+        raise MismatchError(
             f"{path} and the log {log.path} do not belong together: the model {other}. Choose the log of this model, "
             "or start a new one with --new-log"
         )
-    model.position = 0
-    return False
-
-
-def _put_aside(directory: Path) -> None:
-    """Rename the files of a log, so that a new one can be made."""
-    number = 1
-    while (directory / f"{FILE}.{number}").exists():
-        number += 1
-    for ending in ("-shm", "-wal", ""):
-        if (directory / (FILE + ending)).exists():
-            os.rename(directory / (FILE + ending), directory / f"{FILE}.{number}{ending}")

@@ -1,6 +1,5 @@
 """The options of the service, declared once."""
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +38,8 @@ def _seconds(name: str, value: Any) -> float:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach the address."""
+    import ipaddress  # options are declared before anything is done
+
     if host == "localhost":
         return True
     try:
@@ -85,7 +86,7 @@ class ServeOptions(Options):
     )
     new_log: bool = option(
         False,
-        help="Start a new log: one that is damaged is renamed, and the model continues from its last checkpoint.",
+        help="Start a new log where the one in DIR is damaged or belongs to another model; that one is renamed.",
         kind=bool,
         flag="--new-log",
     )

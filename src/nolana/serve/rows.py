@@ -26,7 +26,7 @@ __all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
 TARGET = "label"  # the key of the label where the model has no name for it
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
 WIDE = 256  # columns from which rows of LIBSVM models are sparse
-REMEDIES = {"missing": "; start the service with --missing mean to fill in missing values"}
+REMEDIES = {"missing": "; start the service with --missing mean to fill it in"}
 
 
 @dataclass(frozen=True)

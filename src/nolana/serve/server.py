@@ -92,6 +92,7 @@ def run(app: App, opened: socket.socket, stop: Stop, *, timeout: float, connecti
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="error",
         access_log=False,
         server_header=False,
         limit_concurrency=connections,

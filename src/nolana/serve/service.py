@@ -6,10 +6,8 @@ are refused.
 """
 
 import queue
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +17,7 @@ from nolana.errors import LogError, NolanaError
 from nolana.runs.checkpoints import Interval
 from nolana.serve.log import Log, Record
 from nolana.serve.model import NewModel, Outcome, ServedModel, load
+from nolana.serve.notes import note, note_error
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import Rows, with_label
 from nolana.serve.status import Counters, summary
@@ -125,21 +124,23 @@ class Service:
         if self.log is None:
             return 0
         count, group = 0, list[Record]()
-        for record in self.log.records(0 if self.model is None else self.model.position):
-            group.append(record)
-            count += 1
-            if len(group) == MOST_AT_ONCE:
+        try:
+            for record in self.log.records(0 if self.model is None else self.model.position):
+                group.append(record)
+                count += 1
+                if len(group) == MOST_AT_ONCE:
+                    self._replay(group)
+                    group = []
+        finally:  # also before a record that is damaged
+            if group:
                 self._replay(group)
-                group = []
-        if group:
-            self._replay(group)
         return count
 
     def _replay(self, records: list[Record]) -> None:
         assert self.log is not None
         try:
             if self.model is None:
-                self.model = self.new.create(records[0].text, self.log.id)
+                self.model = self._create(records[0].text)
             rows = [self.model.reader.read(record.text, labelled=True) for record in records]
         except Refusal as error:
             place = f"{self.log.path}, records {records[0].position:,} to {records[-1].position:,}"
@@ -194,7 +195,7 @@ class Service:
                     self._summarize()
             self.checkpoint()
         except BaseException as error:
-            traceback.print_exc(file=sys.stderr)
+            note_error()
             self.failure = f"{type(error).__name__}: {error}"
             while not self._jobs.empty():  # nobody may wait without end
                 job = self._jobs.get()
@@ -251,7 +252,7 @@ class Service:
                         results.append((job, Learned(known, None)))
                         continue
                     text = self._text(job)
-                    model = model or self.new.create(text, self.log.id)
+                    model = model or self._create(text)
                     rows = job.rows or model.reader.read(text, labelled=True)
                     written.append(_Written(job, rows, self.log.append(text, job.id)))
                 except Refusal as refusal:
@@ -265,6 +266,13 @@ class Service:
             result = outcome if isinstance(outcome, Refusal) else Learned(each.position, outcome)
             results.append((each.job, result))
         return results
+
+    def _create(self, text: bytes) -> ServedModel:
+        """A model that begins with these rows."""
+        assert self.log is not None
+        model = self.new.create(text)
+        model.log = self.log.id
+        return model
 
     def _text(self, job: Learn) -> bytes:
         """The lines of a request, with labels; those of stored rows where only the labels came."""
@@ -332,7 +340,7 @@ class Service:
         except NolanaError as error:
             self.checkpoint_failure = str(error)
             self.counters.checkpoint_failures += 1
-            print(f"nolana: checkpoint failed: {error}", file=sys.stderr, flush=True)
+            note(f"checkpoint failed: {error}")
 
     def _reload(self) -> None:
         """A read-only service follows the model file."""
@@ -341,11 +349,11 @@ class Service:
             return
         self._identity = identity
         try:
-            self.model = load(self.path, self.new, "")
+            self.model = load(self.path, self.new)
             self.checkpoint_failure = None
         except (NolanaError, OSError) as error:
             self.checkpoint_failure = str(error)
-            print(f"nolana: the changed model file was not loaded: {error}", file=sys.stderr, flush=True)
+            note(f"the changed model file was not loaded: {error}")
 
     def _summarize(self) -> None:
         self._summary_time = time.monotonic()
