@@ -45,7 +45,6 @@ def test_full_disk(tmp_path):
         for i in range(10):
             served.learn(**row(i))
         wait_until(lambda: b"nolana_log_lag_records 0\n" in served.get("/metrics")[1])
-        saved = (tmp_path / "model.nolana").read_bytes()
         full.touch()
         sent = 99
         status = 200
@@ -57,7 +56,6 @@ def test_full_disk(tmp_path):
         assert "try again with the same id" in answer["error"]
         assert served.get("/healthz") == (503, b'{"status":"the log cannot be written"}')
         assert served.post("/predict", {"rows": block(3)[0]})[0] == 200  # predictions go on
-        assert (tmp_path / "model.nolana").read_bytes()[:8] == saved[:8]
         nolana.load(tmp_path / "model.nolana")  # the last checkpoint is whole
         full.unlink()
         wait_until(lambda: served.post("/learn", row(sent))[0] == 200)
