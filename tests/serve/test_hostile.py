@@ -134,6 +134,16 @@ def test_invalid_bodies(served, body):
     refused(served.post("/learn", body))
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"\n\n", b"[1, 2", b"[1, 2]", b"[" * 30_000, b"{", b'{"a": 1, "b": 2}', b'{"a": 1, "b": 2, "label": 1} {}',
+     b'{"a": 1, "b": 2, "label": 1}\n{"a": 1', b'{"a": 1, "b": 2, "label": 1}\n5', b"\x00", b"\xff", b"null"],
+)  # fmt: skip
+def test_invalid_lines(served, body):
+    refused(served.post("/learn", body, "application/x-ndjson"))
+    refused(served.post("/learn", body, "application/vnd.apache.arrow.stream"))
+
+
 def test_huge_bodies(served):
     rows = b'{"rows": [' + b"[1, 2]," * 20_000 + b'[1, 2]], "labels": [1]}'
     refused(served.post("/learn", rows), 413)

@@ -154,6 +154,8 @@ def test_a_new_model_begins_with_the_first_rows(tmp_path):
         assert answer == {"predictions": [None], "rows": 0, "stored": True}
         assert served.get("/model")[0] == 409
         assert served.post("/learn", {"rows": [{"x": "red"}], "labels": [1]})[0] == 400  # text without --categories
+        assert served.post("/learn", {"rows": [{"x": 1}], "labels": [1e200]})[0] == 400  # too large to be learned
+        assert served.get("/healthz")[0] == 200
         assert served.post("/learn", {"id": "a", "label": 2})[1]["rows"] == 1
         X = np.random.default_rng(0).uniform(-3, 3, 300).round(5)
         served.learn([{"x": x} for x in X.tolist()], np.sin(X).tolist())

@@ -290,7 +290,9 @@ class App:
         except BaseException as error:
             self._memory += 4 * sum(map(len, parts))
             if isinstance(error, TimeoutError):
-                raise Refusal(408, f"the request did not come within {self._timeout:g} s", close=True) from error
+                raise Refusal(
+                    408, f"the request did not come within {self._timeout:g} s", retry_after=RETRY, close=True
+                ) from error
             raise
 
     def _too_large(self) -> Refusal:

@@ -85,6 +85,7 @@ class Log:
         if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise LogError(f"{self.path}: this file system cannot hold a write-ahead log; choose a local directory")
         db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync may stay in the disk's cache
         db.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
         db.execute("BEGIN IMMEDIATE")
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:

@@ -236,7 +236,14 @@ class NewModel:
         return self.options.target if isinstance(self.options.target, str) else TARGET
 
     def create(self, text: bytes) -> ServedModel:
-        """The model, before its first row; Refusal where these rows or the options are invalid."""
+        """The model, before its first row; Refusal where it cannot learn these rows."""
+        trial = self._build(text)
+        [outcome] = trial.learn([trial.reader.read(text, labelled=True)])
+        if isinstance(outcome, Refusal):
+            raise outcome
+        return self._build(text)
+
+    def _build(self, text: bytes) -> ServedModel:
         options = SourceOptions(**(self.options.specified | {"target": self.target, "format": "jsonl"}))
         source = io.BytesIO(text)
         source.name = "the request"  # in messages

@@ -165,7 +165,10 @@ def as_object(raw: bytes, names: list[str] | None = None) -> bytes:
     if not raw.startswith(b"["):
         shown = _shown(raw.decode("utf-8", "replace"))
         raise Refusal(400, f'a row is an object such as {{"a": 1, "b": 2.5}} or an array such as [1, 2.5], not {shown}')
-    values = [bytes(value) for value in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+    try:
+        values = [bytes(value) for value in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Refusal(400, f"a row is not JSON: {error}") from error
     names = [str(i + 1) for i in range(len(values))] if names is None else names
     if len(values) != len(names):
         raise Refusal(400, f"a row has {len(values)} values, the model {len(names)} columns: {_listed(names)}")

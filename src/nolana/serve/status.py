@@ -71,7 +71,7 @@ def summary(service: "Service") -> dict[str, Any]:
     estimator, evaluation = model.estimator, model.evaluation
     stream = isinstance(estimator, StreamModel)
     history = evaluation.history
-    history = history[:: -(-len(history) // MOST_POINTS)] if history else []
+    history = history[:: -max(1, -(-len(history) // MOST_POINTS))][::-1]  # with the last one
     name = next(iter(evaluation.metrics), None)
     return facts | {
         "estimator": type(estimator).__name__,
