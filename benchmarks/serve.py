@@ -181,9 +181,10 @@ def main() -> None:
     print_setting(SEED)
     others = ("uvicorn", "httptools", "uvloop", "fastapi", "pydantic")
     print(f"others    {', '.join(f'{name} {version_of(name)}' for name in others)}")
+    print(f"load      {os.getloadavg()[0]:.1f} processes on average in the last minute")
     model = StreamClassifier(random_state=SEED)
     model.learn(*rows(ROWS, SEED))
-    print(f"\n{'':<22} {'':<8} " + " ".join(f"{f'{n} connections: p50, p99 ms':>28}" for n in CONNECTIONS))
+    print(f"\n{'':<22} {'':<8} " + " ".join(f"{f'{n} connections, p50, p99 ms':>28}" for n in CONNECTIONS))
     for name, kind in (("nolana serve", "nolana"), ("FastAPI, pickle", "pickle"), ("FastAPI, in memory", "memory")):
         with tempfile.TemporaryDirectory() as directory:
             folder = Path(directory)
