@@ -4,6 +4,7 @@ import http.client
 import io
 import json
 import signal
+import threading
 import time
 
 import numpy as np
@@ -14,7 +15,10 @@ import commands
 import nolana
 from nolana import modelfile
 from nolana.estimators.records import record_of
-from nolana.runs import Inspection
+from nolana.runs import Inspection, Recipe, Scoring, SourceOptions
+from nolana.serve.model import NewModel, load
+from nolana.serve.refusal import Refusal
+from nolana.serve.rows import with_label
 from serving import Served
 
 SMALL = ("--memory", "64KB")
@@ -367,3 +371,32 @@ def test_signals_drain_and_save(model, tmp_path, number):
         done = served.stop(number)
         assert (done.code, "saved, 405 rows" in done.err) == (0, True)
     assert nolana.load(model).n_rows_ == 405
+
+
+def test_predictions_while_new_classes_come(learned):
+    """One thread learns new classes, another predicts: probabilities belong to the classes beside them."""
+    served = load(learned, NewModel(SourceOptions(), Recipe(), Scoring()))
+    X, _ = features_and_labels(60, seed=12)
+    texts = [json.dumps(x).encode() for x in X]
+    rows = served.reader.read(b"\n".join(texts), labelled=False)
+    ended, answers = threading.Event(), []
+
+    def predict():
+        while not ended.is_set():
+            answers.append(served.predict(rows))
+
+    thread = threading.Thread(target=predict)
+    thread.start()
+    try:
+        for i in range(40):
+            lines = b"\n".join(with_label(text, "kind", json.dumps(f"new {i}").encode()) for text in texts[:3])
+            [outcome] = served.learn([served.reader.read(lines, labelled=True)])
+            assert not isinstance(outcome, Refusal)
+    finally:
+        ended.set()
+        thread.join(commands.DEADLINE)
+    assert not thread.is_alive()
+    for answer in answers:
+        assert {len(row) for row in answer["probabilities"]} == {len(answer["classes"])}
+        assert set(answer["predictions"]) <= set(answer["classes"])
+        assert np.allclose(np.sum(answer["probabilities"], axis=1), 1)

@@ -31,6 +31,7 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
         if package not in EXTRA:
             raise
         raise MissingExtraError(f'nolana serve needs the package {package}; pip install "nolana[serve]"') from None
+    limit = options.timeout_seconds
     with blame_option("--host"):
         options.check_public()
     with blame_option("--token-file"):
@@ -50,10 +51,10 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
         service, replayed = open_service(model, NewModel(source, recipe, scoring), options)
         with Stop() as stop:
             service.start()
-            app = App(service, Guard(token, options.host), max_request=options.max_request, timeout=options.timeout)
+            app = App(service, Guard(token, options.host), max_request=options.max_request_bytes, timeout=limit)
             note(f"{model} at {_address(opened)}" + (f", {replayed:,} records of the log learned" if replayed else ""))
             try:
-                run(app, opened, stop, timeout=options.timeout, connections=options.connections)
+                run(app, opened, stop, timeout=limit, connections=options.connections)
             finally:
                 service.stop()
     if service.failure is not None:

@@ -79,7 +79,7 @@ def _start_log(model: ServedModel | None, options: ServeOptions) -> Log:
 
 def _log(options: ServeOptions) -> Log:
     assert options.log is not None
-    return Log(options.log, most_ids=options.ids, most_waiting_bytes=options.waiting)
+    return Log(options.log, most_ids=options.ids, most_waiting_bytes=options.waiting_bytes)
 
 
 def _check(path: Path, model: ServedModel | None, log: Log) -> None:

@@ -1,6 +1,7 @@
 """The options of the service, declared once."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,27 +14,40 @@ SHORTEST_TOKEN = 16  # characters
 UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
-def _size(name: str, value: Any) -> int:
-    match = re.fullmatch(r"\s*(\d+)\s*([KMG]?B)?\s*", str(value), re.IGNORECASE)
+def size(name: str, text: str) -> int:
+    """The bytes of a size such as 8MB; ValueError where it is none."""
+    match = re.fullmatch(r"\s*(\d+)\s*([KMG]?B)?\s*", text, re.IGNORECASE)
     if match is None or int(match[1]) == 0:
-        raise ValueError(f"{name}={value!r} is not a size; write bytes, or for example 512KB, 8MB, 1GB")
+        raise ValueError(f"{name}={text!r} is not a size; write bytes, or for example 512KB, 8MB, 1GB")
     return int(match[1]) * UNITS[(match[2] or "").upper()]
 
 
-def _interval(name: str, value: Any) -> Any:
+def interval(name: str, text: str) -> Any:
+    """A number of rows, or a time; ValueError where it is none."""
     from nolana.runs import Interval  # expensive, and options are declared before anything is done
 
     try:
-        return Interval.of_text(str(value))
+        return Interval.of_text(text)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _seconds(name: str, value: Any) -> float:
-    seconds = _interval(name, value).seconds
-    if seconds is None:
-        raise ValueError(f"{name}={value!r} is not a time such as 10s or 1m")
-    return float(seconds)
+def seconds(name: str, text: str) -> float:
+    """The seconds of a time such as 10s; ValueError where it is none."""
+    found = interval(name, text).seconds
+    if found is None:
+        raise ValueError(f"{name}={text!r} is not a time such as 10s or 1m")
+    return float(found)
+
+
+def _checked(convert: Callable[[str, str], Any]) -> Callable[[str, Any], str]:
+    """The check for texts that can be converted; they are converted when they are used."""
+
+    def check(name: str, value: Any) -> str:
+        convert(name, str(value))
+        return str(value)
+
+    return check
 
 
 def is_loopback(host: str) -> bool:
@@ -76,9 +90,10 @@ class ServeOptions(Options):
         kind=bool,
         flag="--without-token",
     )
-    checkpoint_every: Any = option(
-        help="Save the model after this number of rows, such as 10000, or this time, such as 30s or 5m. Default: 30s.",
-        check=_interval,
+    checkpoint_every: str = option(
+        "30s",
+        help="Save the model after this number of rows, such as 10000, or this time, such as 30s or 5m.",
+        check=_checked(interval),
         metavar="ROWS|TIME",
     )
     keep_log: bool = option(
@@ -96,10 +111,10 @@ class ServeOptions(Options):
         check=at_least(1),
         kind=int,
     )
-    waiting: int = option(
-        256 << 20,
-        help="Bytes of predicted rows that are stored until their labels come; the oldest are deleted. Default: 256MB.",
-        check=_size,
+    waiting: str = option(
+        "256MB",
+        help="Bytes of predicted rows that are stored until their labels come; the oldest are deleted.",
+        check=_checked(size),
         metavar="SIZE",
     )
     queue: int = option(
@@ -108,18 +123,33 @@ class ServeOptions(Options):
     connections: int = option(
         512, help="Connections at a time; more are answered with 503.", check=at_least(1), kind=int
     )
-    max_request: int = option(8 << 20, help="Largest body of a request. Default: 8MB.", check=_size, metavar="SIZE")
-    timeout: float = option(
-        10.0,
-        help="Time in which a request must have come, and time in which it is answered. Default: 10s.",
-        check=_seconds,
+    max_request: str = option("8MB", help="Largest body of a request.", check=_checked(size), metavar="SIZE")
+    timeout: str = option(
+        "10s",
+        help="Time in which a request must have come, and time in which it is answered.",
+        check=_checked(seconds),
         metavar="TIME",
     )
 
     @property
     def interval(self) -> Any:
         """The interval of checkpoints."""
-        return self.checkpoint_every or _interval("checkpoint_every", "30s")
+        return interval("checkpoint_every", self.checkpoint_every)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """The bound on rows that wait for labels."""
+        return size("waiting", self.waiting)
+
+    @property
+    def max_request_bytes(self) -> int:
+        """The largest body."""
+        return size("max_request", self.max_request)
+
+    @property
+    def timeout_seconds(self) -> float:
+        """The limit of time."""
+        return seconds("timeout", self.timeout)
 
     def check_public(self) -> None:
         """ValueError where other machines could use the service without a token."""
