@@ -384,6 +384,7 @@ def test_predictions_while_new_classes_come(learned):
     def predict():
         while not ended.is_set():
             answers.append(served.predict(rows))
+        answers.append(None)  # no exception ended it
 
     thread = threading.Thread(target=predict)
     thread.start()
@@ -395,7 +396,7 @@ def test_predictions_while_new_classes_come(learned):
     finally:
         ended.set()
         thread.join(commands.DEADLINE)
-    assert not thread.is_alive()
+    assert answers.pop() is None
     for answer in answers:
         assert {len(row) for row in answer["probabilities"]} == {len(answer["classes"])}
         assert set(answer["predictions"]) <= set(answer["classes"])

@@ -171,15 +171,17 @@ class ServedModel:
         while True:
             classes = model.classes_
             probabilities = model.predict_proba(x)
-            best = probabilities.argmax(axis=1)
-            certain = probabilities[np.arange(len(best)), best]
-            equal = (probabilities == certain[:, None]).sum(axis=1).max() > 1  # rounded: the scores decide
-            predicted = model.predict(x) if equal else classes[best]
             if model.classes_ is classes:  # else a new class has come in the meantime
                 break
+        best = probabilities.argmax(axis=1)
+        certain = probabilities[np.arange(len(best)), best]
+        predicted = classes[best].tolist()
+        if (probabilities == certain[:, None]).sum(axis=1).max() > 1:  # rounded: the scores decide
+            scored = model.predict(x).tolist()
+            predicted = scored if set(scored) <= set(classes.tolist()) else predicted
         return {
             "classes": classes.tolist(),
-            "predictions": predicted.tolist(),
+            "predictions": predicted,
             "probabilities": probabilities.tolist(),
             "uncertainty": (1 - certain).tolist(),
             "rows": model.n_rows_,
