@@ -45,6 +45,7 @@ bench: $(VENV)/bench-tools ## speed and memory, compared with other libraries
 	$(ONE_THREAD) $(BIN)/python benchmarks/memory.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/peers.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/river_models.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/serve.py
 
 accuracy: $(VENV)/test-tools ## the accuracy table of the README; set NOLANA_DATA
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy.py

@@ -16,6 +16,7 @@ from functools import cache
 from unittest import mock
 
 import nolana.cli
+import nolana.serve
 
 DEADLINE = 120  # seconds for one command, the start of the server included
 TERMINAL = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")  # would change the output
@@ -34,10 +35,11 @@ class Done:
 
 @cache
 def _context():
-    """The fork server, with every module of the command line loaded."""
+    """The fork server, with every module of the command line and of the service loaded."""
     context = multiprocessing.get_context("forkserver")
-    modules = pkgutil.iter_modules(nolana.cli.__path__, "nolana.cli.")
-    context.set_forkserver_preload([module.name for module in modules])
+    packages = ((nolana.cli.__path__, "nolana.cli."), (nolana.serve.__path__, "nolana.serve."))
+    modules = [module.name for package in packages for module in pkgutil.iter_modules(*package)]
+    context.set_forkserver_preload(modules)
     with mock.patch.dict(os.environ, NO_THREADS):
         multiprocessing.forkserver.ensure_running()
     return context

@@ -1,9 +1,12 @@
 """Faults for `commands.call(before=...)`: functions at the top of a module, so that a child can import them."""
 
+import itertools
 import os
 import resource
 import signal
 import sys
+import threading
+import time
 
 
 def die_in_third_write(at):
@@ -35,6 +38,12 @@ def become_nobody():
         os.setuid(65534)
 
 
+def serve_as_nobody():
+    """The same for a service; what its sockets load is loaded before, for nobody may not be able to read it."""
+    "localhost".encode("idna")
+    become_nobody()
+
+
 def fill(number):
     """Standard output (1) or error (2) is a disk that is full."""
     os.dup2(os.open("/dev/full", os.O_WRONLY), number)
@@ -52,3 +61,24 @@ def lose_reader():
     read, write = os.pipe()
     os.close(read)
     os.dup2(write, 1)
+
+
+def jump_clock():
+    """The clock of the day jumps by ten years, forth and back, at each look at it."""
+    real, jumps = time.time, itertools.cycle((0.0, 3e8, -3e8))
+    time.time = lambda: real() + next(jumps)
+    time.time_ns = lambda: int(1e9 * time.time())
+
+
+def limit_files(path):
+    """While there is a file at the path, no file may grow: the disk is full."""
+
+    def watch():
+        while True:
+            full = os.path.exists(path)
+            resource.setrlimit(
+                resource.RLIMIT_FSIZE, (4096 if full else resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            )
+            time.sleep(0.005)
+
+    threading.Thread(target=watch, daemon=True).start()

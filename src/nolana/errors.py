@@ -4,6 +4,7 @@ NolanaError
 ├── BackendError            NOLANA_BACKEND names a backend that is not installed
 ├── ConflictError           an option contradicts the model file
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
+├── LogError                the log of `nolana serve` cannot be opened, read or written
 ├── MissingExtraError       something optional is not installed; the message names the extra
 ├── ModelFileError          a model file cannot be written, or is invalid
 │   └── LockedError         another process learns into it
@@ -23,6 +24,7 @@ __all__ = [
     "DivergenceWarning",
     "GrowthWarning",
     "LockedError",
+    "LogError",
     "MissingExtraError",
     "ModelFileError",
     "NolanaError",
@@ -56,6 +58,10 @@ class ModelFileError(NolanaError, ValueError):
 
 class LockedError(ModelFileError):
     """Another process learns into the model file; the message names it, and what to do."""
+
+
+class LogError(NolanaError):
+    """The log of `nolana serve` cannot be opened, read or written; says which part of it, and what to do."""
 
 
 class MissingExtraError(NolanaError, ImportError):

@@ -13,7 +13,7 @@ from nolana.cli.models import READ, models
 from nolana.cli.options import Group, with_groups, words_of_command_line
 from nolana.cli.process import INTERRUPTED, discard_output, output_error
 from nolana.cli.values import convert_plain_values
-from nolana.errors import ModelFileError, NolanaError, StreamError
+from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
 from nolana.streams import SourceOptions
 
 EXIT_CODES = (
@@ -39,7 +39,7 @@ def run() -> int:
         code = app(prog_name="nolana", standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
-    except (ModelFileError, StreamError) as error:
+    except (LogError, ModelFileError, StreamError) as error:
         return _print_error(str(error), 1)
     except NolanaError as error:
         return _print_error(str(error), 2)

@@ -8,6 +8,7 @@ import typer
 from nolana._sklearn import use_stand_ins
 from nolana.cli.learner import METRICS, LearnerOptions
 from nolana.cli.options import Group, blame_option, with_groups
+from nolana.serve.options import ServeOptions
 from nolana.streams import SourceOptions
 from nolana.streams.compression import COMPRESSIONS
 from nolana.streams.formats import FORMATS
@@ -20,6 +21,10 @@ READ = "How the source is read"
 PREDICT_OPTIONS = (
     "target", "features", "ignore", "missing", "format", "header", "delimiter", "encoding", "decimal", "comment",
     "on_bad_row", "new_columns",
+)  # fmt: skip
+SERVE_OPTIONS = (
+    "target", "features", "ignore", "keep_column", "labels", "categories", "hash_slots", "max_categories", "missing",
+    "new_columns",
 )  # fmt: skip
 SOURCE_HELP = (
     f"A file, or - for standard input: {', '.join(format.title for format in FORMATS.values())}; "
@@ -139,6 +144,28 @@ def evaluate(
     with blame_option("--task or --set"):
         recipe = learner.recipe()
     execute(source, options, recipe, Scoring(_names(metrics), window, delay), out=out, as_json=json)
+
+
+@models.command()
+@with_groups
+def serve(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", help="The model file. Without one the first rows decide what is learned."),
+    ],
+    service: Annotated[ServeOptions, Group("The service")],
+    options: Annotated[SourceOptions, Group("Columns of a new model", SERVE_OPTIONS)],
+    learner: Learner,
+    metrics: Metrics = None,
+    window: Window = None,
+) -> None:
+    """Serve a model over HTTP: predict, learn, watch. Every row to learn is on the disk before it is learned."""
+    from nolana.cli.serve import execute
+    from nolana.runs import Scoring
+
+    with blame_option("--task or --set"):
+        recipe = learner.recipe()
+    execute(model, service, options, recipe, Scoring(_names(metrics), window))
 
 
 @models.command()

@@ -103,19 +103,22 @@ class Evaluation:
         A callback may call `state` between two blocks.
         """
         own: Learner = as_learner(learner)
-        taught = self._with_probabilities(own)
         for block in blocks:
-            self._count(own, self._learn(taught, *_unpacked(block)))
+            self.step(own, block)
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
         if len(self._delayed):
             begin = time.perf_counter()
-            rest = self._delayed.drain(_scoring(taught, self._delayed.delay))
+            rest = self._delayed.drain(_scoring(self._with_probabilities(own), self._delayed.delay))
             self.seconds += time.perf_counter() - begin
             self._count(own, rest)
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
         return Result(self.rows, self.metrics, self.history, self.seconds)
+
+    def step(self, learner: Learner, block: Any) -> None:
+        """Predict, then learn one block; a block that the learner refuses changes nothing."""
+        self._count(learner, self._learn(self._with_probabilities(learner), *_unpacked(block)))
 
     def _with_probabilities(self, learner: Learner) -> Any:
         """The learner that returns probabilities too, if a metric needs them and its scores do not determine them."""

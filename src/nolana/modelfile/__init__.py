@@ -21,7 +21,7 @@ from nolana.modelfile.atomic import replace_file
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree, decoded, encoded
 
-__all__ = ["Node", "Tree", "fingerprint", "read", "write"]
+__all__ = ["Node", "Tree", "fingerprint", "packed", "read", "write"]
 
 Path = str | os.PathLike[str]
 
@@ -31,8 +31,12 @@ def write(path: Path, sections: Mapping[str, Tree]) -> None:
 
     Raises `ModelFileError` where something cannot be written, because of what it is or because of the disk.
     """
-    text, arrays = encoded(sections)
-    replace_file(path, container.packed(text, arrays))
+    replace_file(path, packed(sections))
+
+
+def packed(sections: Mapping[str, Tree]) -> bytes:
+    """The bytes of a file with these sections."""
+    return container.packed(*encoded(sections))
 
 
 def fingerprint(sections: Mapping[str, Tree]) -> str:

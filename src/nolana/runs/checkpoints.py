@@ -8,6 +8,7 @@ The section ``run`` of a model file:
     stream       the state of the stream: columns, encoder, position
     evaluation   the state of the running score
     learned      the sources before this one, if any: name and position of each, with checksums of what was learned
+    log          the log of ``nolana serve``, if the model was served: its id, and the last record that was learned
 """
 
 import os
@@ -32,7 +33,7 @@ from nolana.streams.plan import Plan
 if TYPE_CHECKING:
     from nolana.runs.run import Run
 
-__all__ = ["SECTION", "Checkpoints", "Interval", "LearnedSource", "SavedRun", "check_writable", "read"]
+__all__ = ["SECTION", "Checkpoints", "Interval", "LearnedSource", "LogPosition", "SavedRun", "check_writable", "read"]
 
 SECTION = "run"
 MOST_SOURCES = 1000  # that a model file remembers
@@ -129,6 +130,14 @@ class LearnedSource:
 
 
 @dataclass(frozen=True)
+class LogPosition:
+    """The log of ``nolana serve`` that a model learns from, and the number of the last record that it has learned."""
+
+    id: str
+    position: int
+
+
+@dataclass(frozen=True)
 class SavedRun:
     """A run as its model file stores it."""
 
@@ -138,6 +147,7 @@ class SavedRun:
     stream: dict[str, Any]
     evaluation: dict[str, Any]
     learned: tuple[LearnedSource, ...] = ()
+    log: LogPosition | None = None
 
     def section(self) -> dict[str, Any]:
         """The section of the file."""
@@ -145,6 +155,10 @@ class SavedRun:
         section["learned"] = [asdict(each) for each in self.learned]
         if not self.learned:
             del section["learned"]
+        if self.log is None:
+            del section["log"]
+        else:
+            section["log"] = asdict(self.log)
         return section
 
     def learned_before(self, resumed: LearnedSource | None = None) -> tuple[LearnedSource, ...]:
@@ -168,7 +182,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
 
 
 def _saved_run(node: Node, width: int) -> SavedRun:
-    fields = node.fields("source", "finished", "asked", "stream", "evaluation", optional=("learned",))
+    fields = node.fields("source", "finished", "asked", "stream", "evaluation", optional=("learned", "log"))
     trees = {name: fields[name].entries() and fields[name].value for name in ("stream", "evaluation")}
     fields["asked"].entries()
     stream = fields["stream"]
@@ -182,8 +196,14 @@ def _saved_run(node: Node, width: int) -> SavedRun:
         raise ModelFileError(f"{stream.place}/plan: {planned} columns of X, but the estimator has {width}")
     asked = fields["asked"].value
     learned = tuple(map(_learned_source, fields["learned"].items())) if "learned" in fields else ()
+    log = _log_position(fields["log"]) if "log" in fields else None
     name, finished = fields["source"].text(), fields["finished"].flag()
-    return SavedRun(name, finished, asked, trees["stream"], trees["evaluation"], learned)
+    return SavedRun(name, finished, asked, trees["stream"], trees["evaluation"], learned, log)
+
+
+def _log_position(node: Node) -> LogPosition:
+    fields = node.fields("id", "position")
+    return LogPosition(fields["id"].text(), fields["position"].integer(0))
 
 
 def _learned_source(node: Node) -> LearnedSource:

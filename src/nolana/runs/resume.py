@@ -70,7 +70,7 @@ def resume(
         raise ConflictError(f"{os.fspath(path)}: {error}; {remedy}") from error
     stream, learned = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
     changed = changes(options, Plan.from_dict(saved.stream["plan"]))
-    return Run(stream, estimator, evaluation, saved.options | changed, learned=learned), saved
+    return Run(stream, estimator, evaluation, saved.options | changed, learned=learned, log=saved.log), saved
 
 
 def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Scoring") -> "Run":

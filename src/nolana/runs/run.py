@@ -13,7 +13,7 @@ from nolana.evaluate import Evaluation, Progress
 from nolana.methods import method_of
 from nolana.metrics import Predictions
 from nolana.rounds import ROWS_PER_ROUND, RoundLearner
-from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, SavedRun
+from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, LogPosition, SavedRun
 from nolana.runs.recipe import task_of
 from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
@@ -43,6 +43,7 @@ class Run:
     options : of the source, to be saved.
     first : a block that was already read from the stream.
     learned : the sources that were learned before this one.
+    log : the position in the log of ``nolana serve``, which the model file keeps.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Run:
         options: dict[str, Any],
         first: Block | None = None,
         learned: tuple[LearnedSource, ...] = (),
+        log: LogPosition | None = None,
     ) -> None:
         self.stream, self.estimator, self.evaluation = stream, estimator, evaluation
         self.task = task_of(estimator)
@@ -62,7 +64,7 @@ class Run:
         self.finished = False
         self._options = options
         self._first = first
-        self._learned_sources = learned
+        self._learned_sources, self._log = learned, log
         self._block: Block | None = None
         self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
@@ -195,7 +197,8 @@ class Run:
         # Times differ from run to run, and the file must not.
         evaluation = self.evaluation.state() | {"seconds": 0.0}
         state = self._before_block or self.stream.state()
-        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation, self._learned_sources)
+        learned, log = self._learned_sources, self._log
+        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation, learned, log)
         self.estimator.save(path, extra={SECTION: saved.section()})
 
 

@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, BinaryIO
 
 from nolana import streams
 from nolana.errors import ConflictError
@@ -15,8 +15,8 @@ from nolana.streams.options import Growing
 from nolana.streams.plan import Plan
 
 __all__ = [
-    "BLOCK_ROWS", "CHANGEABLE", "changes", "check_options", "check_width", "is_file", "open_labelled", "open_resumed",
-    "open_to_predict", "options_to_save",
+    "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_width", "is_file",
+    "open_labelled", "open_resumed", "open_to_predict", "options_to_save",
 ]  # fmt: skip
 
 CHANGEABLE = {"missing": ("error", "mean")}  # options of a model that may change to one of these values
@@ -32,7 +32,9 @@ def is_file(source: str) -> bool:
     return stat.S_ISREG(mode)
 
 
-def open_labelled(source: str, options: SourceOptions, task: str | None, growing: Growing = "leave_out") -> Stream:
+def open_labelled(
+    source: str | BinaryIO, options: SourceOptions, task: str | None, growing: Growing = "leave_out"
+) -> Stream:
     """The stream of a source from its beginning; labels are numbers where the task is regression."""
     labels = {"labels": "float"} if task == "regression" else {}
     return _open(source, {"growing": growing} | labels | options.specified)
@@ -40,13 +42,13 @@ def open_labelled(source: str, options: SourceOptions, task: str | None, growing
 
 def open_resumed(source: str, options: SourceOptions, state: Mapping[str, Any]) -> Stream:
     """The stream from the position of a state, with its columns."""
-    return _open(source, _not_saved(options) | {"resume": _changed(state, options)})
+    return _open(source, _not_saved(options) | {"resume": changed_state(state, options)})
 
 
 def open_to_predict(source: str, options: SourceOptions, state: Mapping[str, Any] | None) -> Stream:
     """The stream from its beginning without labels: columns and encoder of a state, else of the options."""
     if state is not None:
-        state = _changed(state, options)
+        state = changed_state(state, options)
         saved = {"plan": state["plan"], "encoder": state["encoder"], "target": False}
         return _open(source, _not_saved(options) | saved)
     target = () if options.target is None else (options.target,)
@@ -54,7 +56,7 @@ def open_to_predict(source: str, options: SourceOptions, state: Mapping[str, Any
     return _open(source, options.specified | {"target": False, "ignore": ignore, "labels": None})
 
 
-def _open(source: str, arguments: dict[str, Any]) -> Stream:
+def _open(source: str | BinaryIO, arguments: dict[str, Any]) -> Stream:
     return streams.open(source, **({"block_rows": BLOCK_ROWS} | arguments))
 
 
@@ -87,7 +89,7 @@ def changes(options: SourceOptions, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _changed(state: Mapping[str, Any], options: SourceOptions) -> dict[str, Any]:
+def changed_state(state: Mapping[str, Any], options: SourceOptions) -> dict[str, Any]:
     """A state of a stream with the options that were changed."""
     plan = Plan.from_dict(state["plan"])
     changed = plan.as_dict()

@@ -1,0 +1,71 @@
+"""``nolana serve``: a model behind HTTP, with a durable log."""
+
+import socket
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from nolana._threads import one_blas_thread
+from nolana.cli.options import blame_option, blame_source
+from nolana.errors import ConflictError, MissingExtraError
+from nolana.runs import ModelLock, Recipe, Scoring, SourceOptions, Stop, exit_on_signals
+from nolana.runs.checkpoints import check_writable
+from nolana.serve.notes import note
+from nolana.serve.options import ServeOptions
+
+EXTRA = ("httptools", "msgspec", "starlette", "uvicorn")
+
+
+def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: Recipe, scoring: Scoring) -> None:
+    """Serve until a signal comes, then save the model."""
+    try:
+        from nolana.serve.app import App
+        from nolana.serve.guard import Guard
+        from nolana.serve.model import NewModel
+        from nolana.serve.opening import open_service
+        from nolana.serve.server import listen, run
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRA:
+            raise
+        raise MissingExtraError(f'nolana serve needs the package {package}; pip install "nolana[serve]"') from None
+    limit = options.timeout_seconds
+    with blame_option("--host"):
+        options.check_public()
+    with blame_option("--token-file"):
+        token = options.token()
+    if options.read_only and not model.exists():
+        raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="MODEL")
+    if not options.read_only:
+        with blame_option("MODEL"):
+            check_writable(model)
+    if not model.exists():
+        with blame_source(str(model)):
+            recipe.check_new()
+    with blame_option("--host or --port"):
+        opened = listen(options.host, options.port)
+    lock: Any = nullcontext() if options.read_only else ModelLock(model, note)
+    with opened, exit_on_signals(), lock, one_blas_thread():
+        service, replayed = open_service(model, NewModel(source, recipe, scoring), options)
+        with Stop() as stop:
+            service.start()
+            app = App(service, Guard(token, options.host), max_request=options.max_request_bytes, timeout=limit)
+            note(f"{model} at {_address(opened)}" + (f", {replayed:,} records of the log learned" if replayed else ""))
+            try:
+                run(app, opened, stop, timeout=limit, connections=options.connections)
+            finally:
+                service.stop()
+    if service.failure is not None:
+        raise ConflictError(f"the service has failed: {service.failure}")
+    rows = 0 if service.model is None else service.model.estimator.n_rows_
+    if service.checkpoint_failure is not None and not options.read_only:
+        note(f"the model was not saved, its rows are in the log: {service.checkpoint_failure}")
+        raise typer.Exit(1)
+    note(f"{model}: ended" if options.read_only else f"{model}: saved, {rows:,} rows")
+
+
+def _address(opened: socket.socket) -> str:
+    host, port = opened.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

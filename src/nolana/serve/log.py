@@ -1,0 +1,225 @@
+"""The log: every request to learn is in it, and on the disk, before it is learned.
+
+One SQLite database in WAL mode with synchronous=FULL, held by one process. One transaction has the records, the ids and
+the stored rows of a group of requests: after a crash all of it is there, or nothing.
+
+    records   position, crc32, text: JSON lines with labels; positions have no gaps
+    ids       id, position: the ids of the last records, so that a request that is sent again is not learned again
+    waiting   id, text: rows that were predicted and wait for their labels
+    meta      the id of the log, and the last position that was deleted
+"""
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nolana.errors import LogError
+
+__all__ = ["DamagedLogError", "Log", "Record"]
+
+FILE = "log.sqlite"
+VERSION = 1
+OVERHEAD = 100  # bytes of a waiting request beside its rows
+LARGEST_CHECKED = 1 << 30  # bytes of a database that is checked as a whole when it is opened
+LARGEST_WAL = 1 << 26  # bytes that the write-ahead log keeps on the disk
+REMEDY = (
+    "restore it from a backup, or add --new-log: the model learns the records that can be read, the log is renamed, "
+    "and a new one is started. The other records, and the ids of all, are then lost"
+)
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE records (position INTEGER PRIMARY KEY, crc INTEGER NOT NULL, text BLOB NOT NULL);
+CREATE TABLE ids (id TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX ids_by_position ON ids (position);
+CREATE TABLE waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, text BLOB NOT NULL);
+"""
+
+
+class DamagedLogError(LogError):
+    """The log is not what was written to it."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One request that was written: JSON lines with labels."""
+
+    position: int
+    text: bytes
+
+
+class Log:
+    """The log in a directory; it is created where there is none.
+
+    Parameters
+    ----------
+    directory : of the log.
+    most_ids : the ids of so many last records are remembered.
+    most_waiting_bytes : rows that wait for their labels; the oldest are deleted first.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], *, most_ids: int, most_waiting_bytes: int) -> None:
+        self.path = Path(directory) / FILE
+        self._most_ids, self._most_waiting_bytes = most_ids, most_waiting_bytes
+        try:
+            Path(directory).mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
+        except (OSError, sqlite3.Error) as error:
+            raise LogError(f"cannot open the log {self.path}: {_why(error)}; choose another directory") from error
+        try:
+            self._open()
+        except BaseException as error:
+            self._db.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._opening_error(error) from error
+            raise
+
+    def _open(self) -> None:
+        db = self._db
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+            raise LogError(f"{self.path}: this file system cannot hold a write-ahead log; choose a local directory")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync may stay in the disk's cache
+        db.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
+        db.execute("BEGIN IMMEDIATE")
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            for statement in SCHEMA.split(";"):
+                db.execute(statement)
+            values = [("version", VERSION), ("id", secrets.token_hex(16)), ("deleted", 0)]
+            db.executemany("INSERT INTO meta VALUES (?, ?)", values)
+        db.execute("COMMIT")
+        if self.path.stat().st_size <= LARGEST_CHECKED:
+            verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if verdict != "ok":
+                raise DamagedLogError(f"{self.path}: the log is damaged ({verdict}); {REMEDY}")
+        meta: dict[str, Any] = dict(db.execute("SELECT name, value FROM meta"))
+        if meta.get("version") != VERSION:
+            raise LogError(f"{self.path}: the log has version {meta.get('version')!r}, this nolana reads {VERSION}")
+        self.id, self.deleted = str(meta["id"]), int(meta["deleted"])
+        self.last: int = db.execute("SELECT max(position) FROM records").fetchone()[0] or self.deleted
+        self.waiting, length = db.execute("SELECT count(*), coalesce(sum(length(text)), 0) FROM waiting").fetchone()
+        self.waiting_bytes = length + OVERHEAD * self.waiting
+
+    def _opening_error(self, error: sqlite3.Error) -> LogError:
+        if "locked" in str(error):
+            return LogError(f"the log {self.path} is in use by another process; stop it, or choose another directory")
+        if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+            return LogError(f"cannot open the log {self.path}: {error}; check its permissions, its disk, or choose "
+                            "another directory")  # fmt: skip
+        return DamagedLogError(f"{self.path}: the log is damaged ({error}); {REMEDY}")
+
+    # Writing
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Within this context all changes are one: all are on the disk at its end, or, after an error, none."""
+        before = self.last, self.waiting, self.waiting_bytes
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("DELETE FROM ids WHERE position <= ?", (self.last - self._most_ids,))
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            self.last, self.waiting, self.waiting_bytes = before
+            with contextlib.suppress(sqlite3.Error):
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise LogError(f"cannot write the log {self.path}: {error}") from error
+            raise
+
+    def position_of(self, id: str) -> int | None:
+        """The record with this id; None where there is none among the last ones."""
+        row = self._db.execute("SELECT position FROM ids WHERE id = ?", (id,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def append(self, text: bytes, id: str | None) -> int:
+        """A new record; its position."""
+        self.last += 1
+        self._db.execute("INSERT INTO records VALUES (?, ?, ?)", (self.last, zlib.crc32(text), text))
+        if id is not None:
+            self._db.execute("INSERT INTO ids VALUES (?, ?)", (id, self.last))
+            self.forget_waiting(id)
+        return self.last
+
+    def waiting_rows(self, id: str) -> bytes | None:
+        """The rows that were predicted with this id and wait for their labels."""
+        row = self._db.execute("SELECT text FROM waiting WHERE id = ?", (id,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def store_waiting(self, id: str, text: bytes) -> None:
+        """Stores rows until their labels come; the oldest are deleted where there are too many."""
+        self._db.execute("INSERT INTO waiting (id, text) VALUES (?, ?)", (id, text))
+        self.waiting += 1
+        self.waiting_bytes += len(text) + OVERHEAD
+        while self.waiting_bytes > self._most_waiting_bytes and self.waiting > 1:
+            oldest = self._db.execute("SELECT id FROM waiting ORDER BY number LIMIT 1").fetchone()
+            self.forget_waiting(oldest[0])
+
+    def forget_waiting(self, id: str) -> None:
+        """Deletes the rows with this id, if there are any."""
+        row = self._db.execute("SELECT length(text) FROM waiting WHERE id = ?", (id,)).fetchone()
+        if row is not None:
+            self._db.execute("DELETE FROM waiting WHERE id = ?", (id,))
+            self.waiting -= 1
+            self.waiting_bytes -= row[0] + OVERHEAD
+
+    def delete_up_to(self, position: int) -> None:
+        """Deletes the records that the model file has learned."""
+        if position > self.deleted:
+            with self.transaction():
+                self._db.execute("DELETE FROM records WHERE position <= ?", (position,))
+                self._db.execute("UPDATE meta SET value = ? WHERE name = 'deleted'", (position,))
+            self.deleted = position
+
+    # Reading
+
+    def records(self, after: int) -> Iterator[Record]:
+        """The records after a position; LogError where one is damaged or missing."""
+        expected = after + 1
+        try:
+            rows = self._db.execute("SELECT position, crc, text FROM records WHERE position > ? ORDER BY 1", (after,))
+            for position, crc, text in rows:
+                if position != expected or not isinstance(text, bytes) or zlib.crc32(text) != crc:
+                    raise self._damaged(expected)
+                yield Record(position, text)
+                expected += 1
+        except sqlite3.Error as error:
+            raise self._damaged(expected) from error
+
+    def _damaged(self, position: int) -> DamagedLogError:
+        return DamagedLogError(f"{self.path}: record {position:,} of the log is damaged or missing; {REMEDY}")
+
+    @property
+    def bytes(self) -> int:
+        """Of the files on the disk."""
+        return sum(file.stat().st_size for file in _files(self.path) if file.exists())
+
+    @staticmethod
+    def put_aside(directory: str | os.PathLike[str]) -> None:
+        """Rename the files of a log, so that a new one can be started."""
+        path, number = Path(directory) / FILE, 1
+        while (other := path.with_name(f"{FILE}.{number}")).exists():
+            number += 1
+        for old, new in zip(_files(path), _files(other), strict=True):
+            if old.exists():
+                old.rename(new)
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._db.close()
+
+
+def _files(path: Path) -> list[Path]:
+    """The database and what belongs to it."""
+    return [path.with_name(path.name + ending) for ending in ("-shm", "-wal", "")]
+
+
+def _why(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)

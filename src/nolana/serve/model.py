@@ -1,0 +1,316 @@
+"""A model that is served: estimator, columns, score and position in the log, which are saved in one model file.
+
+One thread learns. Other threads may predict at the same time: an encoder of their own has the means and categories of
+the last group that was learned.
+"""
+
+import io
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana import modelfile
+from nolana.errors import ConflictError, ModelFileError, NolanaError, StreamError
+from nolana.estimators.records import record_of
+from nolana.estimators.stream import StreamModel
+from nolana.evaluate import Evaluation
+from nolana.modelfile.atomic import replace_file
+from nolana.modelfile.tree import Tree
+from nolana.runs import Recipe, Scoring, SourceOptions
+from nolana.runs.checkpoints import SECTION, LogPosition, SavedRun, read
+from nolana.runs.recipe import task_of
+from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
+from nolana.serve.refusal import Refusal
+from nolana.serve.rows import TARGET, RowReader, Rows
+from nolana.streams.new_columns import NewColumn, NewColumnCounts
+from nolana.streams.options import LabelKind
+from nolana.streams.plan import Plan, PlannedColumn
+
+__all__ = ["INTERVAL", "NewModel", "Outcome", "ServedModel", "load"]
+
+SOURCE = "nolana serve"
+INTERVAL = 0.9  # share of the targets between low and high
+ROWS_AT_ONCE = 256  # of small requests that are learned in one call: predictions wait for the lock of the learner
+NO_CHECKSUM = 1 << 32  # no text has it, so that no file is taken for the log
+LABEL_KINDS: dict[str, LabelKind] = {"U": "text", "b": "bool", "f": "float"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Rows that were learned: scores (n,) or (n, c) from before, the classes (c,) or None, and the predictions (n,)."""
+
+    scores: NDArray[np.float64]
+    classes: NDArray[Any] | None
+    predicted: list[Any]
+
+
+class _Scores:
+    """The learner of an evaluation; it keeps the scores of the last block."""
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
+        self.last: NDArray[np.float64] = np.zeros(0)
+
+    def learn(self, X: Any, y: Any) -> Any:
+        """Learns a block."""
+        self.last = self._estimator.learn(X, y)
+        return self.last
+
+    def learn_proba(self, X: Any, y: Any) -> Any:
+        """The same with probabilities."""
+        self.last, probabilities = self._estimator.learn_proba(X, y)
+        return self.last, probabilities
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._estimator, name)
+
+
+class ServedModel:
+    """What learns and predicts; ``log`` is the id of its log, ``position`` the last record that was learned.
+
+    Parameters
+    ----------
+    estimator : the model.
+    evaluation : its running score.
+    saved : the run of its file; what has changed since is written with it.
+    new_columns : "error" refuses rows with keys that are not columns.
+    """
+
+    def __init__(self, estimator: Any, evaluation: Evaluation, saved: SavedRun, new_columns: str) -> None:
+        self.estimator, self.evaluation, self._saved = estimator, evaluation, saved
+        self.task = task_of(estimator)
+        self.log: str | None = None if saved.log is None else saved.log.id
+        self.position = 0 if saved.log is None else saved.log.position
+        plan = Plan.from_dict(saved.stream["plan"])
+        self.reader = RowReader(plan, self.task, estimator._largest(), new_columns)
+        self._encoder, self._frozen = (self.reader.encoder(frozen=frozen) for frozen in (False, True))
+        self._encoder.restore(saved.stream["encoder"])
+        self._new = NewColumnCounts(SOURCE, "row", "ignore")
+        if "new_columns" in saved.stream:
+            self._new.restore(saved.stream["new_columns"])
+        self._lock = threading.Lock()
+        self._encoder_state = self._encoder.state()
+        self._frozen_state: Any = None
+        self._served_rows = int(saved.stream["position"]["rows"])
+
+    # Learning
+
+    def learn(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
+        """Learn the rows of requests; a request that the estimator refuses changes nothing."""
+        outcomes: list[Outcome | Refusal] = []
+        begin = 0
+        while begin < len(group):
+            end, count = begin + 1, len(group[begin])
+            while end < len(group) and count + len(group[end]) <= ROWS_AT_ONCE:
+                count += len(group[end])
+                end += 1
+            outcomes += self._learn_some(group[begin:end])
+            begin = end
+        self._encoder_state = self._encoder.state()
+        return outcomes
+
+    def _learn_some(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
+        before = self._encoder.state()
+        blocks, new = [], list[tuple[NewColumn, str | None]]()
+        for rows in group:
+            blocks.append(self._encoder.encode(rows.cells))
+            new += [(column, None) for column in rows.new]
+            for f, without in self._encoder.without_slot.items():
+                text = rows.cells.texts(self._encoder.texts.index(f))[without[0]]
+                new.append((NewColumn(self._encoder.title(f), len(without), 1), str(text)))
+        labels = [rows.y for rows in group if rows.y is not None]
+        learner = _Scores(self.estimator)
+        try:
+            self.evaluation.step(learner, (self.reader.matrix(np.concatenate(blocks)), np.concatenate(labels)))
+        except ValueError as error:
+            self._encoder.restore(before)
+            if len(group) == 1:
+                return [Refusal(400, f"the rows cannot be learned: {error}")]
+            return [outcome for rows in group for outcome in self._learn_some([rows])]
+        for column, text in new:
+            if text is None:
+                self._new.add_column(column)
+            else:
+                self._new.add_category(column, text, self._encoder.largest)
+        self._served_rows += sum(map(len, group))
+        ends = np.cumsum([0, *map(len, group)])
+        return [self._outcome(learner.last[a:b]) for a, b in pairwise(ends)]
+
+    def _outcome(self, scores: NDArray[np.float64]) -> Outcome:
+        if self.task == "regression":
+            return Outcome(scores, None, scores.tolist())
+        classes = self.estimator.classes_
+        best = classes[np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)].tolist()
+        unknown = set(np.flatnonzero(np.isnan(scores).all(axis=1)).tolist())  # before the first class
+        predicted = [None if row in unknown else label for row, label in enumerate(best)]
+        return Outcome(scores, classes, predicted)
+
+    # Predicting
+
+    def predict(self, rows: Rows) -> dict[str, Any]:
+        """Predictions, probabilities or bounds, and the uncertainty of each row."""
+        with self._lock:
+            state = self._encoder_state
+            if state is not self._frozen_state:
+                self._frozen.restore(state)
+                self._frozen_state = state
+            x = self.reader.matrix(self._frozen.encode(rows.cells))
+        model = self.estimator
+        if self.task == "regression":
+            if not isinstance(model, StreamModel):
+                return {"predictions": model.predict(x).tolist(), "rows": model.n_rows_}
+            y, low, high = model.predict(x, interval=INTERVAL)
+            bounds = {"low": low.tolist(), "high": high.tolist(), "uncertainty": ((high - low) / 2).tolist()}
+            return {"predictions": y.tolist(), **bounds, "rows": model.n_rows_}
+        while True:
+            classes = model.classes_
+            probabilities = model.predict_proba(x)
+            if model.classes_ is classes:  # else a new class has come in the meantime
+                break
+        best = probabilities.argmax(axis=1)
+        certain = probabilities[np.arange(len(best)), best]
+        predicted = classes[best].tolist()
+        if (probabilities == certain[:, None]).sum(axis=1).max() > 1:  # rounded: the scores decide
+            scored = model.predict(x).tolist()
+            predicted = scored if set(scored) <= set(classes.tolist()) else predicted
+        return {
+            "classes": classes.tolist(),
+            "predictions": predicted,
+            "probabilities": probabilities.tolist(),
+            "uncertainty": (1 - certain).tolist(),
+            "rows": model.n_rows_,
+        }
+
+    # Files
+
+    def leave_log(self) -> None:
+        """The model continues with another log."""
+        self.log, self.position = None, 0
+
+    def sections(self) -> dict[str, Tree]:
+        """The sections of the model file."""
+        # Times differ from run to run, and the file must not.
+        evaluation = self.evaluation.state() | {"seconds": 0.0}
+        stream = self._saved.stream | {"encoder": self._encoder.state(), "new_columns": self._new.state()}
+        if self._saved.source == SOURCE:
+            stream["position"] = _position(self._served_rows)
+        log = None if self.log is None else LogPosition(self.log, self.position)
+        saved = replace(self._saved, stream=stream, evaluation=evaluation, log=log)
+        return {"estimator": record_of(self.estimator), SECTION: saved.section()}
+
+    def packed(self) -> bytes:
+        """The bytes of the model file."""
+        return modelfile.packed(self.sections())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file as a whole, or not at all."""
+        replace_file(path, self.packed())
+
+
+def _position(rows: int) -> dict[str, Any]:
+    """The position of a run that has no source but the log."""
+    checksums = {"head": NO_CHECKSUM, "tail": NO_CHECKSUM, "lines": []}
+    return {"rows": rows, "offset": 0, "line": rows + 1, "target": True, "encoding": None, **checksums}
+
+
+@dataclass(frozen=True)
+class NewModel:
+    """A model that does not exist yet: the first request to learn decides its columns.
+
+    Parameters
+    ----------
+    options, recipe, scoring : as for `nolana.runs.start`.
+    """
+
+    options: SourceOptions
+    recipe: Recipe
+    scoring: Scoring
+
+    @property
+    def target(self) -> str:
+        """The key of the label."""
+        return self.options.target if isinstance(self.options.target, str) else TARGET
+
+    def create(self, text: bytes) -> ServedModel:
+        """The model, before its first row; Refusal where it cannot learn these rows."""
+        trial = self._build(text)
+        [outcome] = trial.learn([trial.reader.read(text, labelled=True)])
+        if isinstance(outcome, Refusal):
+            raise outcome
+        return self._build(text)
+
+    def _build(self, text: bytes) -> ServedModel:
+        options = SourceOptions(**(self.options.specified | {"target": self.target, "format": "jsonl"}))
+        source = io.BytesIO(text)
+        source.name = "the request"  # in messages
+        try:
+            with open_labelled(source, options, self.recipe.task) as stream:
+                first = next(stream, None)
+                if first is None or first.y is None:
+                    raise Refusal(400, "there are no rows")
+                task = self.recipe.infer_task(first.y)
+                if task == "regression":
+                    stream.read_labels_as("float")
+                plan = Plan.from_dict(stream.plan)
+            estimator = self.recipe.build(task)
+            self.scoring.check(estimator)
+        except (StreamError, ValueError) as error:
+            raise Refusal(400, f"no model can be made of these rows: {error}") from error
+        evaluation = self.scoring.new_evaluation()
+        asked = options_to_save(self.options, stream)
+        saved = _new_run(plan, asked, evaluation)
+        return ServedModel(estimator, evaluation, saved, self.options.new_columns)
+
+
+def _new_run(plan: Plan, options: dict[str, Any], evaluation: Evaluation) -> SavedRun:
+    encoder = RowReader(plan, "classification", np.inf).encoder(frozen=False).state()
+    stream = {"version": 1, "plan": plan.as_dict(), "encoder": encoder, "position": _position(0)}
+    return SavedRun(SOURCE, True, options, stream | {"bad_rows": {"reasons": {}}}, evaluation.state())
+
+
+def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
+    """The model of a file; ConflictError where an option contradicts it."""
+    estimator, saved = read(path)
+    name, options = os.fspath(path), new.options
+    if not hasattr(estimator, "predict"):
+        raise ConflictError(f"{name}: a {type(estimator).__name__} has no predictions")
+    try:
+        new.recipe.check(estimator)
+        if saved is None:
+            evaluation = new.scoring.new_evaluation()
+            saved = _new_run(_plan_of(estimator, options), {}, evaluation)
+        else:
+            check_options(options, saved)
+            evaluation = new.scoring.resume_evaluation(saved.evaluation)
+            changed = changes(options, Plan.from_dict(saved.stream["plan"]))
+            stream = changed_state(saved.stream, options)
+            saved = replace(saved, stream=stream, options=saved.options | changed)
+    except ConflictError as error:
+        raise ConflictError(f"{name}: {error}; leave it out, or choose another model file") from error
+    try:
+        return ServedModel(estimator, evaluation, saved, options.new_columns)
+    except (NolanaError, OSError):
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+        raise ModelFileError(f"{name}: run: {error}") from error
+
+
+def _plan_of(estimator: Any, options: SourceOptions) -> Plan:
+    """The plan of an estimator that was saved without a run: its feature names, or numbers from 1."""
+    names = getattr(estimator, "feature_names_in_", None)
+    width = int(estimator.n_features_in_)
+    columns = tuple(PlannedColumn(name) for name in (range(width) if names is None else map(str, names)))
+    labels: LabelKind = "float"
+    if task_of(estimator) == "classification":
+        labels = LABEL_KINDS.get(estimator.classes_.dtype.kind, "int")
+    target = options.target if isinstance(options.target, str) else None
+    known = None if names is None else tuple(map(str, names))
+    return Plan(
+        "jsonl", columns, target=target, labels=labels, width=width, options=options.columns_as_numbers, known=known
+    )

@@ -1,0 +1,151 @@
+"""The description of the endpoints (OpenAPI 3.1), with the columns of the model."""
+
+from typing import TYPE_CHECKING, Any
+
+import nolana
+from nolana.serve.bodies import ARROW, JSON, LINES, LONGEST_ID
+
+if TYPE_CHECKING:
+    from nolana.serve.service import Service
+
+__all__ = ["description"]
+
+KINDS: dict[str, list[str]] = {
+    "number": ["number", "string", "null"], "bool": ["boolean", "null"], "time": ["string", "null"],
+    "date": ["string", "null"], "text": ["string", "number", "boolean", "null"],
+}  # fmt: skip
+LABEL_TYPES = {"int": "integer", "float": "number", "bool": "boolean", "text": "string"}
+REFUSED = {
+    "400": "The request is invalid; nothing has changed.",
+    "401": "The token is missing or wrong.",
+    "413": "The request is too large.",
+    "415": "The content type cannot be read.",
+    "429": "Too many requests wait; try again after Retry-After seconds.",
+    "503": "The service ends or did not answer in time; try again with the same id.",
+}
+LOG_REFUSED = {"403": "The service is read-only.", "507": "The log cannot be written; nothing was learned."}
+
+
+def description(service: "Service") -> dict[str, Any]:
+    """The document at /openapi.json."""
+    numbers = {"type": "array", "items": {"type": ["number", "null"]}}
+    table = {"type": "array", "items": numbers}
+    labels = {"type": "array", "items": _label(service)}
+    id = {"type": ["string", "integer"], "maxLength": LONGEST_ID}
+    schemas = {
+        "Row": _row(service),
+        "Label": _label(service),
+        "Predict": {
+            "type": "object",
+            "required": ["rows"],
+            "properties": {
+                "rows": _list("Row"),
+                "id": id | {"description": "Stores the rows until their labels come."},
+            },
+        },
+        "Predictions": {
+            "type": "object",
+            "properties": {
+                "predictions": labels,
+                "classes": labels | {"description": "The order of the probabilities."},
+                "probabilities": table,
+                "low": numbers,
+                "high": numbers | {"description": "Nine of ten targets are between low and high."},
+                "uncertainty": numbers
+                | {"description": "1 - the probability of the prediction; of a number half of high - low."},
+                "rows": {"type": "integer", "description": "Rows that the model has learned."},
+                "stored": {"type": "boolean", "description": "Whether the rows wait for their labels."},
+            },
+        },
+        "Learn": {
+            "type": "object",
+            "description": "Rows and labels; or the id and the labels of rows that were predicted with this id.",
+            "properties": {
+                "rows": _list("Row"),
+                "labels": _list("Label"),
+                "label": {"$ref": "#/components/schemas/Label"},
+                "id": id | {"description": "A request with an id that was learned before is not learned again."},
+            },
+        },
+        "Learned": {
+            "type": "object",
+            "properties": {
+                "rows": {"type": "integer"},
+                "duplicate": {"type": "boolean"},
+                "position": {"type": "integer", "description": "The number of the record in the log."},
+                "predictions": labels | {"description": "From before the rows were learned."},
+                "classes": labels,
+                "scores": {"description": "From before the rows were learned.", "anyOf": [numbers, table]},
+            },
+        },
+        "Error": {"type": "object", "properties": {"error": {"type": "string"}}},
+    }
+    learn = _post("Learn rows; the answer comes when they are on the disk and learned", "Learn", "Learned")
+    learn["responses"] |= _refusals(LOG_REFUSED | {"404": "No rows are stored for this id."})
+    predict = _post("Predict rows", "Predict", "Predictions")
+    predict["responses"] |= _refusals(
+        LOG_REFUSED | {"409": "The model has learned nothing yet, or other rows are stored for this id."}
+    )
+    paths = {
+        "/predict": {"post": predict},
+        "/learn": {"post": learn},
+        "/model": {"get": _get("The current model file", "application/octet-stream")},
+        "/metrics": {"get": _get("Metrics in the text format of Prometheus", "text/plain")},
+        "/healthz": {"get": _get("200 if the service works, otherwise 503", JSON) | {"security": []}},
+        "/events": {"get": _get("The summary, once a second, as server-sent events", "text/event-stream")},
+        "/": {"get": _get("The live page", "text/html") | {"security": []}},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "nolana serve", "version": nolana.__version__},
+        "security": [{"token": []}, {}],
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _row(service: "Service") -> dict[str, Any]:
+    if service.model is None:
+        return {"type": ["object", "array"], "description": "The first rows decide the columns."}
+    reader = service.model.reader
+    columns = {name: {"type": KINDS[planned.kind]} for name, planned in zip(reader.names, reader.planned, strict=True)}
+    return {
+        "type": ["object", "array"],
+        "description": "An object by column, or an array of the values of these columns in their order.",
+        "properties": columns,
+        "maxItems": len(columns),
+    }
+
+
+def _label(service: "Service") -> dict[str, Any]:
+    kind = None if service.model is None else service.model.reader.plan.labels
+    return {} if kind is None else {"type": LABEL_TYPES[kind]}
+
+
+def _list(schema: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"$ref": f"#/components/schemas/{schema}"}}
+
+
+def _content(schema: str) -> dict[str, Any]:
+    return {"schema": {"$ref": f"#/components/schemas/{schema}"}}
+
+
+def _post(summary: str, request: str, answer: str) -> dict[str, Any]:
+    about = "The id of JSON lines and of Arrow streams; JSON has it in the body."
+    return {
+        "summary": summary,
+        "parameters": [{"name": "id", "in": "query", "description": about, "schema": {"type": "string"}}],
+        "requestBody": {
+            "required": True,
+            "content": {JSON: _content(request), LINES[0]: _content("Row"), ARROW: {"schema": {"type": "string"}}},
+        },
+        "responses": {"200": {"description": "Done.", "content": {JSON: _content(answer)}}, **_refusals(REFUSED)},
+    }
+
+
+def _refusals(statuses: dict[str, str]) -> dict[str, Any]:
+    return {status: {"description": text, "content": {JSON: _content("Error")}} for status, text in statuses.items()}
+
+
+def _get(summary: str, kind: str) -> dict[str, Any]:
+    return {"summary": summary, "responses": {"200": {"description": "Done.", "content": {kind: {"schema": {}}}}}}

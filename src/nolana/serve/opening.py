@@ -1,0 +1,109 @@
+"""How a service is opened: model file and log must belong together, then the tail of the log is learned."""
+
+from pathlib import Path
+
+from nolana.errors import ConflictError, LogError
+from nolana.modelfile.atomic import remove_leftovers
+from nolana.serve.log import DamagedLogError, Log
+from nolana.serve.model import NewModel, ServedModel, load
+from nolana.serve.options import ServeOptions
+from nolana.serve.service import Service
+
+__all__ = ["open_service"]
+
+
+class MismatchError(ConflictError):
+    """Model file and log do not belong together."""
+
+
+def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Service, int]:
+    """The service of a model file, and the number of records that were learned from the log; not yet started.
+
+    The caller holds the lock of the model file, which can be written, unless the service is read-only.
+    """
+    if options.read_only:
+        return Service(path, load(path, new), new, None, every=options.interval), 0
+    if options.log is None:
+        raise ConflictError("--log DIR is missing: the directory of the log; or add --read-only")
+    remove_leftovers(path)
+    model = load(path, new) if path.exists() else None
+    log = _open_log(path, model, options)
+    try:
+        service = Service(
+            path, model, new, log, every=options.interval, keep_log=options.keep_log, most_jobs=options.queue
+        )
+        count = 0
+        try:
+            count = service.replay()
+        except DamagedLogError:
+            if not options.new_log:
+                raise
+            log.close()
+            service.log = log = _start_log(service.model, options)
+        model = service.model
+        is_new = model is not None and model.log is None
+        if model is not None:
+            model.log = log.id
+        service.checkpoint(always=is_new)  # from now on the file says to which log it belongs
+        if service.checkpoint_failure is not None:
+            raise LogError(f"the first checkpoint could not be written: {service.checkpoint_failure}")
+        return service, count
+    except BaseException:
+        log.close()
+        raise
+
+
+def _open_log(path: Path, model: ServedModel | None, options: ServeOptions) -> Log:
+    """The log of a model; with ``new_log`` a new one, if the existing one cannot be used."""
+    log = None
+    try:
+        log = _log(options)
+        _check(path, model, log)
+        return log
+    except BaseException as error:
+        if log is not None:
+            log.close()
+        if not options.new_log or not isinstance(error, DamagedLogError | MismatchError):
+            raise
+    return _start_log(model, options)
+
+
+def _start_log(model: ServedModel | None, options: ServeOptions) -> Log:
+    """A new log in the place of one that cannot be used."""
+    assert options.log is not None
+    Log.put_aside(options.log)
+    if model is not None:
+        model.leave_log()
+    return _log(options)
+
+
+def _log(options: ServeOptions) -> Log:
+    assert options.log is not None
+    return Log(options.log, most_ids=options.ids, most_waiting_bytes=options.waiting_bytes)
+
+
+def _check(path: Path, model: ServedModel | None, log: Log) -> None:
+    """MismatchError where model file and log do not belong together."""
+    if model is None:
+        if log.deleted:
+            raise ConflictError(
+                f"there is no model file {str(path)!r}, but the first {log.deleted:,} records of {log.path} were "
+                "learned and deleted. Restore the model file, or choose another log"
+            )
+    elif model.log == log.id:
+        if model.position > log.last:
+            raise MismatchError(
+                f"{path} has learned {model.position:,} records, but {log.path} ends at {log.last:,}: the log is "
+                "older. Restore the newer log, or start a new one with --new-log"
+            )
+        if model.position < log.deleted:
+            raise MismatchError(
+                f"{path} has learned {model.position:,} records, but {log.path} begins after {log.deleted:,}: the "
+                "model file is older. Restore the newer model file, or start a new log with --new-log"
+            )
+    elif log.last or model.log is not None:
+        other = "was never served with it" if model.log is None else "was served with another log"
+        raise MismatchError(
+            f"{path} and the log {log.path} do not belong together: the model {other}. Choose the log of this model, "
+            "or start a new one with --new-log"
+        )

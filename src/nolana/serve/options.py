@@ -1,0 +1,173 @@
+"""The options of the service, declared once."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nolana.options import Options, at_least, option
+
+__all__ = ["ServeOptions", "is_loopback"]
+
+SHORTEST_TOKEN = 16  # characters
+UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+
+
+def size(name: str, text: str) -> int:
+    """The bytes of a size such as 8MB; ValueError where it is none."""
+    match = re.fullmatch(r"\s*(\d+)\s*([KMG]?B)?\s*", text, re.IGNORECASE)
+    if match is None or int(match[1]) == 0:
+        raise ValueError(f"{name}={text!r} is not a size; write bytes, or for example 512KB, 8MB, 1GB")
+    return int(match[1]) * UNITS[(match[2] or "").upper()]
+
+
+def interval(name: str, text: str) -> Any:
+    """A number of rows, or a time; ValueError where it is none."""
+    from nolana.runs import Interval  # expensive, and options are declared before anything is done
+
+    try:
+        return Interval.of_text(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def seconds(name: str, text: str) -> float:
+    """The seconds of a time such as 10s; ValueError where it is none."""
+    found = interval(name, text).seconds
+    if found is None:
+        raise ValueError(f"{name}={text!r} is not a time such as 10s or 1m")
+    return float(found)
+
+
+def _checked(convert: Callable[[str, str], Any]) -> Callable[[str, Any], str]:
+    """The check for texts that can be converted; they are converted when they are used."""
+
+    def check(name: str, value: Any) -> str:
+        convert(name, str(value))
+        return str(value)
+
+    return check
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    import ipaddress  # options are declared before anything is done
+
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(Options):
+    """How a model is served."""
+
+    log: Path | None = option(
+        help="Directory of the log. Every request to learn is on the disk before it is learned.",
+        metavar="DIR",
+        parse=Path,
+    )
+    host: str = option("127.0.0.1", help="Address to listen on.", metavar="ADDRESS")
+    port: int = option(8000, help="Port to listen on; 0 takes a free one.", check=at_least(0), kind=int)
+    read_only: bool = option(
+        False,
+        help="Predict only: there is no log and no lock, and the model file is loaded again when it has changed.",
+        kind=bool,
+        flag="--read-only",
+    )
+    token_file: Path | None = option(
+        help="File with the token that clients send in the header Authorization: Bearer TOKEN.",
+        metavar="FILE",
+        parse=Path,
+    )
+    without_token: bool = option(
+        False,
+        help="Listen without a token on an address that other machines can reach.",
+        kind=bool,
+        flag="--without-token",
+    )
+    checkpoint_every: str = option(
+        "30s",
+        help="Save the model after this number of rows, such as 10000, or this time, such as 30s or 5m.",
+        check=_checked(interval),
+        metavar="ROWS|TIME",
+    )
+    keep_log: bool = option(
+        False, help="Keep the records that the model file has learned.", kind=bool, flag="--keep-log"
+    )
+    new_log: bool = option(
+        False,
+        help="Start a new log where the one in DIR is damaged or belongs to another model; that one is renamed.",
+        kind=bool,
+        flag="--new-log",
+    )
+    ids: int = option(
+        1_000_000,
+        help="Number of last records whose ids are remembered: a request that is sent again is not learned again.",
+        check=at_least(1),
+        kind=int,
+    )
+    waiting: str = option(
+        "256MB",
+        help="Bytes of predicted rows that are stored until their labels come; the oldest are deleted.",
+        check=_checked(size),
+        metavar="SIZE",
+    )
+    queue: int = option(
+        1024, help="Requests that may wait for the log; more are answered with 429.", check=at_least(1), kind=int
+    )
+    connections: int = option(
+        512, help="Connections at a time; more are answered with 503.", check=at_least(1), kind=int
+    )
+    max_request: str = option("8MB", help="Largest body of a request.", check=_checked(size), metavar="SIZE")
+    timeout: str = option(
+        "10s",
+        help="Time in which a request must have come, and time in which it is answered.",
+        check=_checked(seconds),
+        metavar="TIME",
+    )
+
+    @property
+    def interval(self) -> Any:
+        """The interval of checkpoints."""
+        return interval("checkpoint_every", self.checkpoint_every)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """The bound on rows that wait for labels."""
+        return size("waiting", self.waiting)
+
+    @property
+    def max_request_bytes(self) -> int:
+        """The largest body."""
+        return size("max_request", self.max_request)
+
+    @property
+    def timeout_seconds(self) -> float:
+        """The limit of time."""
+        return seconds("timeout", self.timeout)
+
+    def check_public(self) -> None:
+        """ValueError where other machines could use the service without a token."""
+        if is_loopback(self.host) or self.token_file is not None or self.without_token:
+            return
+        raise ValueError(
+            f"{self.host} can be reached by other machines, which could read and change the model. Add --token-file "
+            "FILE, or listen on 127.0.0.1, or accept that with --without-token"
+        )
+
+    def token(self) -> bytes | None:
+        """The token of the file; ValueError where it is too short."""
+        if self.token_file is None:
+            return None
+        token = self.token_file.read_bytes().strip()
+        if len(token) < SHORTEST_TOKEN or not all(33 <= byte <= 126 for byte in token):
+            raise ValueError(
+                f"{self.token_file} has no token of at least {SHORTEST_TOKEN} printable ASCII characters without "
+                "blanks; write one with: openssl rand -hex 32"
+            )
+        return token

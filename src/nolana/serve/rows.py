@@ -1,0 +1,222 @@
+"""Rows of requests as numbers, by the plan of the model: the columns, kinds and labels that ``nolana learn`` uses.
+
+Rows are JSON lines, also in the log: what is learned now and what is replayed after a crash is read from the same
+bytes.
+n rows, d columns of X.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana._backend import engine
+from nolana.serve.refusal import Refusal
+from nolana.streams.cells import ABSENT, NUMBER, TextCells, decode_json
+from nolana.streams.encoder import Encoder
+from nolana.streams.labels import Labels
+from nolana.streams.new_columns import NewColumn
+from nolana.streams.plan import Plan, PlannedColumn
+from nolana.streams.sources import LONGEST_VALUE
+
+__all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
+
+TARGET = "label"  # the key of the label where the model has no name for it
+LARGEST_BLOCK = 1 << 22  # numbers of X in one request
+WIDE = 256  # columns from which rows of LIBSVM models are sparse
+REMEDIES = {"missing": "; start the service with --missing mean to fill it in"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Valid rows of one request: their text, cells, labels (n,) or None, and the keys that are not columns."""
+
+    text: bytes
+    cells: TextCells
+    y: NDArray[Any] | None
+    new: list[NewColumn]
+
+    def __len__(self) -> int:
+        return len(self.cells.lines)
+
+
+class RowReader:
+    """Reads rows by a plan; it has no state, so that any thread may use it.
+
+    Parameters
+    ----------
+    plan : of the model.
+    task : "classification" or "regression".
+    largest : features beyond this are refused.
+    new_columns : "error" refuses rows with keys that are not columns; otherwise these keys are left out.
+    """
+
+    def __init__(self, plan: Plan, task: str, largest: float, new_columns: str = "warn") -> None:
+        self.plan, self.task, self._largest, self._new_columns = plan, task, largest, new_columns
+        self.indexed = plan.columns is None
+        self.planned = _features(plan)
+        self.names = [_name(column, self.indexed and plan.zero_based) for column in self.planned]
+        self.target = _target(plan, self.names)
+        known = [name for name in plan.known or () if name not in (*self.names, self.target)]
+        self._keys = [key.encode("utf-8", "surrogatepass") for key in (*self.names, self.target, *known)]
+        self._label_place = len(self.names)
+        encoder = self.encoder(frozen=True)
+        self._checker = encoder
+        self._numbers, self._texts = encoder.numbers, encoder.texts
+        self._labelled = self._places([*self._texts, self._label_place])
+        self._unlabelled = self._places(self._texts)
+        self.width = encoder.width
+        self.most_rows = max(1, LARGEST_BLOCK // max(1, self.width))
+
+    def encoder(self, *, frozen: bool) -> Encoder:
+        """A new encoder of the plan; one that is frozen does not change by the rows that it encodes."""
+        return Encoder(self.planned, self.plan.options, frozen=frozen, means=not self.indexed)
+
+    def _places(self, texts: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        numbers, places = (np.full(len(self._keys), -1, dtype=np.int64) for _ in range(2))
+        numbers[self._numbers] = np.arange(len(self._numbers))
+        places[texts] = np.arange(len(texts))
+        return numbers, places, len(texts)
+
+    def read(self, text: bytes, *, labelled: bool) -> Rows:
+        """The rows of JSON lines; Refusal where one is invalid."""
+        if text.count(b"\n") >= self.most_rows:
+            raise Refusal(
+                413, f"a request may have at most {self.most_rows:,} rows of this model; send several requests"
+            )
+        numbers, places, count = self._labelled if labelled else self._unlabelled
+        parsed = engine().json_cells(
+            text, 0, True, self.most_rows, self._keys, numbers, places, len(self._numbers), count
+        )
+        values, codes, spans, span_codes, rows, _, _, problem, new = parsed
+        lines = np.arange(1, len(rows) + 1)
+        if problem is not None:
+            _, _, _, begin, end = problem
+            shown = _shown(text[begin:end].decode("utf-8", "replace"))
+            raise Refusal(400, f'row {len(rows) + 1} is not a JSON object such as {{"a": 1, "b": 2.5}} from {shown} on')
+        if not len(rows):
+            raise Refusal(400, "there are no rows")
+        if self.indexed:  # an index that a row of LIBSVM text does not have is 0
+            codes = np.where(codes == ABSENT, NUMBER, codes).astype(np.uint8)
+        cells = TextCells(values, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
+        for row, (f, reason, what) in sorted(self._checker.invalid(cells).items()):
+            raise Refusal(400, self._cell_message(cells, row, self.names[f], what) + REMEDIES.get(reason, ""))
+        self._check_values(cells)
+        if new and self._new_columns == "error":
+            raise Refusal(400, f"row {new[0][2] + 1}: key {_text(new[0][0])!r} is not a column of the model")
+        y = self._labels(cells) if labelled else None
+        return Rows(text, cells, y, [NewColumn(_text(key), n, line + 1) for key, n, line in new])
+
+    def _check_values(self, cells: TextCells) -> None:
+        beyond = engine().first_beyond(cells.values, self._largest)
+        if beyond >= 0:
+            row, place = divmod(beyond, cells.values.shape[1])
+            name, value = self.names[self._numbers[place]], cells.values[row, place]
+            raise Refusal(400, f'row {row + 1}, "{name}": {value:g} is beyond {self._largest:g}; scale this column')
+
+    def _labels(self, cells: TextCells) -> NDArray[Any]:
+        place = len(self._texts)
+        absent = np.flatnonzero(cells.text_codes[:, place] == ABSENT)
+        if len(absent):
+            raise Refusal(
+                400, f'row {absent[0] + 1} has no label; send "labels", or the label in the row as {self.target!r}'
+            )
+        labels = Labels(self.plan.labels, explicit=True, typed=True)
+        y, invalid = labels.read(cells, place)
+        for row, what in sorted(invalid.items()):
+            raise Refusal(400, self._cell_message(cells, row, self.target, what))
+        return y.astype(np.float64) if self.task == "regression" and y.dtype.kind != "f" else y
+
+    def _cell_message(self, cells: TextCells, row: int, name: str, what: str) -> str:
+        begin, end = cells.rows[row].tolist()
+        data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
+        key = name.encode("utf-8", "surrogatepass")
+        begin, end = engine().json_cells(data, 0, True, 1, [key], only - 1, only, 0, 1)[2][0, 0].tolist()
+        shown = data[begin:end].decode("utf-8", "replace").strip('"')
+        what = what.partition(";")[0].partition(' (labels="')[0].replace("the field is empty", "the value is missing")
+        return f'row {row + 1}, "{name}": {what.replace("{value}", _shown(shown))}'
+
+    def matrix(self, x: NDArray[np.float64]) -> Any:
+        """X as the learner takes it: many columns of a LIBSVM model are sparse."""
+        if not self.indexed or self.width <= WIDE:
+            return x
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(x)
+
+    def as_line(self, raw: bytes) -> bytes:
+        """A row of a request, an object or an array in the order of the columns, as one line."""
+        return as_object(raw, self.names)
+
+
+def as_object(raw: bytes, names: list[str] | None = None) -> bytes:
+    """A JSON object on one line; an array is one with these names, or, without a model, with the names 1, 2, 3, ...
+
+    Examples
+    --------
+    >>> as_object(b'[1.5, "red"]', ["a", "b"])
+    b'{"a":1.5,"b":"red"}'
+    """
+    raw = raw.strip().replace(b"\n", b" ")
+    if raw.startswith(b"{"):
+        return raw
+    if not raw.startswith(b"["):
+        shown = _shown(raw.decode("utf-8", "replace"))
+        raise Refusal(400, f'a row is an object such as {{"a": 1, "b": 2.5}} or an array such as [1, 2.5], not {shown}')
+    try:
+        values = [bytes(value) for value in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Refusal(400, f"a row is not JSON: {error}") from error
+    names = [str(i + 1) for i in range(len(values))] if names is None else names
+    if len(values) != len(names):
+        raise Refusal(400, f"a row has {len(values)} values, the model {len(names)} columns: {_listed(names)}")
+    keys = [msgspec.json.encode(name) for name in names]
+    return b"{" + b",".join(key + b":" + value for key, value in zip(keys, values, strict=True)) + b"}"
+
+
+def with_label(line: bytes, target: str, label: bytes) -> bytes:
+    """The line with its label; of equal keys the last one counts.
+
+    Examples
+    --------
+    >>> with_label(b'{"a":1}', "kind", b'"x"')
+    b'{"a":1,"kind":"x"}'
+    """
+    body = line.rstrip()[:-1].rstrip()
+    comma = b"" if body == b"{" else b","
+    return body + comma + msgspec.json.encode(target) + b":" + label.strip().replace(b"\n", b" ") + b"}"
+
+
+def _features(plan: Plan) -> tuple[PlannedColumn, ...]:
+    if plan.columns is not None:
+        return plan.columns
+    indices = range(plan.n_features) if plan.chosen is None else plan.chosen
+    return tuple(map(PlannedColumn, indices))
+
+
+def _name(column: PlannedColumn, zero_based: bool) -> str:
+    """A column's name; one without a name has its number, from 1, or as LIBSVM text counts."""
+    return column.column if isinstance(column.column, str) else str(column.column + (0 if zero_based else 1))
+
+
+def _target(plan: Plan, names: list[str]) -> str:
+    if isinstance(plan.target, str):
+        return plan.target
+    name = TARGET
+    while name in names:
+        name += "_"
+    return name
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "replace")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…")
+
+
+def _listed(names: list[str], most: int = 20) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

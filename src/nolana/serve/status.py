@@ -1,0 +1,153 @@
+"""What the service reports about itself: a summary for the page, and the text that Prometheus reads."""
+
+import time
+from bisect import bisect_left
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+from nolana.estimators.stream import StreamModel
+from nolana.runs.resident import resident_bytes
+
+if TYPE_CHECKING:
+    from nolana.serve.service import Service
+
+__all__ = ["Counters", "Latency", "prometheus", "summary"]
+
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+MOST_ERRORS = 20
+MOST_POINTS = 256  # of the score over time on the page
+
+
+class Latency:
+    """A histogram of seconds."""
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKETS) + 1)
+        self.sum = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one request."""
+        self.counts[bisect_left(BUCKETS, seconds)] += 1
+        self.sum += seconds
+
+    def quantile(self, share: float) -> float | None:
+        """The upper bound of the bucket in which this share of the requests ends; None before the first request."""
+        total, passed = sum(self.counts), 0
+        for bound, count in zip((*BUCKETS, float("inf")), self.counts, strict=True):
+            passed += count
+            if total and passed >= share * total:
+                return bound
+        return None
+
+
+class Counters:
+    """Counts since the service was started."""
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+        self.rows = self.duplicates = self.overloads = 0
+        self.checkpoints = self.checkpoint_failures = self.log_failures = 0
+        self.requests: Counter[tuple[str, int]] = Counter()
+        self.latency: dict[str, Latency] = {}
+        self.errors: deque[dict[str, Any]] = deque(maxlen=MOST_ERRORS)
+
+    def answered(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count a request and its answer."""
+        self.requests[endpoint, status] += 1
+        self.latency.setdefault(endpoint, Latency()).add(seconds)
+
+    def refused(self, endpoint: str, status: int, message: str) -> None:
+        """Remember an error for the page."""
+        age = time.monotonic() - self.begun
+        self.errors.append({"at": age, "endpoint": endpoint, "status": status, "message": message[:300]})
+
+
+def summary(service: "Service") -> dict[str, Any]:
+    """The model as it is now; called by the thread that learns."""
+    model = service.model
+    facts: dict[str, Any] = {"model": service.path.name, "read_only": service.log is None}
+    if model is None or not model.estimator.__sklearn_is_fitted__():
+        return facts | {"rows": 0}
+    estimator, evaluation = model.estimator, model.evaluation
+    stream = isinstance(estimator, StreamModel)
+    history = evaluation.history
+    history = history[:: -max(1, -(-len(history) // MOST_POINTS))][::-1]  # with the last one
+    name = next(iter(evaluation.metrics), None)
+    return facts | {
+        "estimator": type(estimator).__name__,
+        "task": model.task,
+        "rows": estimator.n_rows_,
+        "bytes": estimator.memory_bytes_,
+        "position": model.position,
+        "score": evaluation.metrics,
+        "recent_score": evaluation.recent,
+        "recent_rows": evaluation.recent_rows,
+        "metric": name,
+        "history": [[point.rows, point.window[name], point.overall[name]] for point in history if name is not None],
+        "experts": estimator.experts_ if stream else [],
+        "drift": estimator.drift_ if stream else [],
+        "drift_alarms": len(estimator.drift_) if stream else 0,
+    }
+
+
+def prometheus(service: "Service") -> str:
+    """The metrics in the text format of Prometheus."""
+    counters, facts, log = service.counters, service.summary, service.log
+    position, saved = facts.get("position", 0), service.checkpoint_position
+    samples: list[tuple[str, str, str, list[tuple[str, float | None]]]] = [
+        ("rows_total", "counter", "Rows that the model has learned.", [("", facts["rows"])]),
+        ("rows_learned_total", "counter", "Rows learned since the service was started.", _one(counters.rows)),
+        ("score", "gauge", "Score of all rows, each predicted before it was learned.", _named(facts, "score")),
+        ("recent_score", "gauge", "The same for the last rows.", _named(facts, "recent_score")),
+        ("drift_alarms", "gauge", "Drift alarms of the model, at most 100.", _one(facts.get("drift_alarms", 0))),
+        ("model_bytes", "gauge", "Bytes of state and scratch of the model.", _one(facts.get("bytes", 0))),
+        ("queue_requests", "gauge", "Requests that wait for the log.", _one(service.waiting)),
+        ("duplicates_total", "counter", "Requests whose id was learned before.", _one(counters.duplicates)),
+        ("overloads_total", "counter", "Requests refused because too many waited.", _one(counters.overloads)),
+        ("checkpoints_total", "counter", "Model files written.", _one(counters.checkpoints)),
+        ("checkpoint_failures_total", "counter", "Model files not written.", _one(counters.checkpoint_failures)),
+        ("log_failures_total", "counter", "Transactions that the log could not write.", _one(counters.log_failures)),
+        ("log_lag_records", "gauge", "Records learned and not yet in the model file.", _one(position - saved)),
+        ("resident_bytes", "gauge", "Memory of the process.", _one(resident_bytes())),
+    ]  # fmt: skip
+    if log is not None:
+        samples += [
+            ("log_records", "gauge", "Records in the log.", _one(log.last - log.deleted)),
+            ("log_bytes", "gauge", "Bytes of the log on the disk.", _one(log.bytes)),
+            ("waiting_requests", "gauge", "Predicted requests that wait for labels.", _one(log.waiting)),
+        ]
+    requests: list[tuple[str, float | None]] = [
+        (f'{{endpoint="{e}",status="{s}"}}', n) for (e, s), n in sorted(counters.requests.items())
+    ]
+    samples.append(("requests_total", "counter", "Requests by endpoint and status.", requests))
+    lines: list[str] = []
+    for name, kind, text, values in samples:
+        lines += [f"# HELP nolana_{name} {text}", f"# TYPE nolana_{name} {kind}"]
+        lines += [f"nolana_{name}{labels} {_number(value)}" for labels, value in values if value is not None]
+    lines += _histograms(counters)
+    return "\n".join(lines) + "\n"
+
+
+def _one(value: float | None) -> list[tuple[str, float | None]]:
+    return [("", value)]
+
+
+def _named(facts: dict[str, Any], name: str) -> list[tuple[str, float | None]]:
+    return [(f'{{metric="{metric}"}}', value) for metric, value in facts.get(name, {}).items()]
+
+
+def _histograms(counters: Counters) -> list[str]:
+    name = "nolana_request_seconds"
+    lines = [f"# HELP {name} Seconds from the first byte of a request to its answer.", f"# TYPE {name} histogram"]
+    for endpoint, latency in sorted(counters.latency.items()):
+        passed = 0
+        for bound, count in zip((*map(str, BUCKETS), "+Inf"), latency.counts, strict=True):
+            passed += count
+            lines.append(f'{name}_bucket{{endpoint="{endpoint}",le="{bound}"}} {passed}')
+        lines.append(f'{name}_sum{{endpoint="{endpoint}"}} {_number(latency.sum)}')
+        lines.append(f'{name}_count{{endpoint="{endpoint}"}} {passed}')
+    return lines
+
+
+def _number(value: float) -> str:
+    return "NaN" if value != value else repr(value)
