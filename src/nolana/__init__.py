@@ -46,6 +46,7 @@ __all__ = [
     "load",
     "merge",
     "rivals",
+    "spark",
     "streams",
 ]
 

@@ -63,3 +63,9 @@ class BalancedAccuracy:
         if sums.shape != (2, len(labels)):
             raise ValueError(f"the state of {self.name}: sums must be (2, {len(labels)}), got {sums.shape}")
         self._index, self._sums = LabelIndex(np.array(labels)), sums
+
+    def merge(self, other: "BalancedAccuracy") -> None:
+        """Count the rows that another metric of this class has counted."""
+        columns = self._index.columns(other._index.labels)
+        self._sums = np.pad(self._sums, ((0, 0), (0, len(self._index) - self._sums.shape[1])))
+        self._sums[:, columns] += other._sums

@@ -68,6 +68,12 @@ class ByClass:
             raise ValueError(f"the state of {self.name}: sums must be (3, {len(labels)}), got {sums.shape}")
         self._index, self._sums = LabelIndex(np.array(labels)), sums
 
+    def merge(self, other: "ByClass") -> None:
+        """Count the rows that another metric of this class has counted."""
+        columns = self._index.columns(other._index.labels)
+        self._sums = np.pad(self._sums, ((0, 0), (0, len(self._index) - self._sums.shape[1])))
+        self._sums[:, columns] += other._sums
+
 
 class Precision(ByClass):
     """The share of the predictions of a class that were right.

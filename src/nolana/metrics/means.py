@@ -84,6 +84,12 @@ class Mean:
             raise ValueError(f"the state of {self.name}: total must be a number for each target, got {totals.shape}")
         self._totals, self._weight = totals.reshape(-1), float(state["weight"])
 
+    def merge(self, other: "Mean") -> None:
+        """Count the rows that another metric of this class has counted."""
+        if other._weight > 0:
+            self._totals = other._totals.copy() if self._weight == 0 else self._totals + other._totals
+            self._weight += other._weight
+
 
 class Accuracy(Mean):
     """The share of rows whose label was predicted; a row before the first known class is an error."""

@@ -18,7 +18,8 @@ class Metric(Protocol):
 
     The object that the user passes is never changed: it is copied (``copy.deepcopy``) for the whole stream and for each
     window. To give the same number however the blocks are cut, add in the order of the rows (`running_sum`). A metric
-    that reads `Predictions.probabilities` has ``needs_probabilities = True``.
+    that reads `Predictions.probabilities` has ``needs_probabilities = True``. `nolana.spark.fit` needs ``merge(other)``
+    too, which counts the rows that another metric of the same class has counted.
     """
 
     name: str

@@ -76,6 +76,17 @@ class R2:
             raise ValueError(f"the state of {self.name}: expected {SUMS} sums for each target, got {sums.shape}")
         self._rows, self._origin, self._sums = int(state["rows"]), origin.reshape(-1), sums.reshape(SUMS, -1)
 
+    def merge(self, other: "R2") -> None:
+        """Count the rows that another metric of this class has counted."""
+        if not other._rows or not self._rows:
+            source = other if other._rows else self
+            self._rows, self._origin, self._sums = source._rows, source._origin.copy(), source._sums.copy()
+            return
+        weight, first, second, squares = other._sums
+        shift = other._origin - self._origin
+        moved = np.stack([weight, first + weight * shift, second + 2 * shift * first + weight * shift**2, squares])
+        self._rows, self._sums = self._rows + other._rows, self._sums + moved
+
 
 def _r2(weight: float, first: float, second: float, squares: float) -> float:
     """Of one target, from its sums."""

@@ -20,13 +20,13 @@ from nolana.streams.reader import Reader
 from nolana.streams.sources import Bytes, fail, stream_error
 from nolana.streams.tables import ArrowFile, ArrowStream, ParquetFile, Table, pyarrow
 
-__all__ = ["ArrowReader", "ParquetReader"]
+__all__ = ["ArrowCells", "ArrowReader", "ParquetReader", "convert"]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 PIECE = 5000  # rows converted at a time: in small blocks the calls for each column take most of the time
 
 
-def _convert(pa: Any, array: Any) -> tuple[NDArray[np.float64], Codes]:
+def convert(pa: Any, array: Any) -> tuple[NDArray[np.float64], Codes]:
     """A column as numbers, and the codes of its values."""
     types, kind = pa.types, array.type
     if types.is_dictionary(kind):
@@ -86,8 +86,8 @@ class ArrowCells:
         n = batch.num_rows
         values, codes = np.empty((n, len(numbers))), np.empty((n, len(numbers)), dtype=np.uint8)
         for j, name in enumerate(numbers):
-            values[:, j], codes[:, j] = _convert(pa, batch.column(name))
-        converted = [_convert(pa, batch.column(name)) for name in texts]
+            values[:, j], codes[:, j] = convert(pa, batch.column(name))
+        converted = [convert(pa, batch.column(name)) for name in texts]
         lines = np.arange(n, dtype=np.int64) + before + 1
         return cls(pa, batch, texts, values, codes, converted, lines)
 

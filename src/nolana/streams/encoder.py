@@ -18,7 +18,7 @@ from nolana.streams.options import Encoding, column_title
 from nolana.streams.plan import PlannedColumn
 from nolana.streams.times import parts
 
-__all__ = ["Encoder"]
+__all__ = ["FILL", "Encoder"]
 
 InvalidCell = tuple[int, str, str]  # feature, reason in one word, message
 ACCEPTED = {"number": NUMBER, "bool": TRUTH}

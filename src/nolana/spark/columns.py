@@ -1,0 +1,168 @@
+"""The columns of a DataFrame that are learned, checked against its schema before any job runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nolana._sklearn import is_classifier
+from nolana.errors import ConflictError
+from nolana.spark.requirements import pyspark
+from nolana.streams.options import ColumnKind, LabelKind
+
+__all__ = ["Columns", "Features", "choose", "learned_columns"]
+
+NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
+INTEGERS = NUMBERS[:4]
+Features = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The features and the label, by name.
+
+    Parameters
+    ----------
+    features : columns of numbers, or of true and false; or one column of vectors or arrays of them.
+    kinds : of each of the features.
+    vector : whether the feature is a column of vectors or arrays.
+    label, labels : the column of the label and its type; None: there is none.
+    width : numbers in a vector; None: as many as in the first row.
+    """
+
+    features: tuple[str, ...]
+    kinds: tuple[ColumnKind, ...]
+    vector: bool = False
+    label: str | None = None
+    labels: LabelKind | None = None
+    width: int | None = None
+
+    def project(self, df: Any, *others: str) -> Any:
+        """A DataFrame of these columns and of some others alone, with vectors as arrays."""
+        names = dict.fromkeys([*self.features, *([] if self.label is None else [self.label]), *others])
+        return df.select(*(as_arrays(df, name).alias(name) for name in names))
+
+
+def as_arrays(df: Any, name: str) -> Any:
+    """A column; vectors of ``pyspark.ml`` and ``pyspark.mllib`` as arrays."""
+    column = pyspark("sql.functions").col(quoted(name))
+    return pyspark("ml.functions").vector_to_array(column) if is_vector(df.schema[name].dataType) else column
+
+
+def quoted(name: str) -> str:
+    """A name that may have dots in it, for ``functions.col``."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def is_vector(kind: Any) -> bool:
+    """Whether a type of Spark is the vector of its machine learning libraries."""
+    return kind.typeName() == "vector" or type(kind).__name__ == "VectorUDT"
+
+
+def choose(df: Any, features: Features | None, label: str | None, model: Any) -> Columns:
+    """The columns to learn from; by default the last column is the label, and all others are features."""
+    names = df.columns
+    label = names[-1] if label is None else label
+    chosen = choose_features(df, [name for name in names if name != label] if features is None else features)
+    if label in chosen.features:
+        raise ValueError(f"label={label!r} is one of the features too; leave it out of features")
+    kind = label_kind(df, label, model)
+    return _of_width(replace(chosen, label=label, labels=kind), getattr(model, "n_features_in_", None))
+
+
+def choose_features(df: Any, features: Features) -> Columns:
+    """The columns of features, without a label."""
+    single = [features] if isinstance(features, str) else list(features)
+    if not single:
+        raise ValueError("features is empty; name the columns to learn from")
+    if len(set(single)) < len(single):
+        raise ValueError(f"features={single} names a column twice")
+    kinds = [_kind(df, name) for name in single]
+    vectors = [name for name, (_, vector) in zip(single, kinds, strict=True) if vector]
+    if vectors and len(single) > 1:
+        raise ValueError(
+            f"features: column {vectors[0]!r} has vectors or arrays, so it must be the only one; "
+            "pyspark.ml.feature.VectorAssembler joins several columns"
+        )
+    return Columns(tuple(single), tuple(kind for kind, _ in kinds), bool(vectors))
+
+
+def _kind(df: Any, name: str) -> tuple[ColumnKind, bool]:
+    """The kind of a feature, and whether it is a column of vectors or arrays of that kind."""
+    kind = _type(df, name, "features")
+    if is_vector(kind):
+        return "number", True
+    inner = kind.elementType if kind.typeName() == "array" else kind
+    if inner.typeName() in NUMBERS or inner.typeName().startswith("decimal"):
+        return "number", inner is not kind
+    if inner.typeName() == "boolean":
+        return "bool", inner is not kind
+    remedy = "leave it out of features"
+    if inner.typeName() in ("string", "char", "varchar"):
+        remedy += ", or turn it into numbers with pyspark.ml.feature.StringIndexer and OneHotEncoder"
+    elif inner.typeName().startswith(("timestamp", "date")):
+        remedy += ", or turn it into numbers with functions.hour, functions.dayofweek or functions.dayofyear"
+    raise ValueError(
+        f"features: column {name!r} has type {kind.simpleString()}; expected a number, true or false, a vector, or an "
+        f"array of numbers. Please {remedy}"
+    )
+
+
+def label_kind(df: Any, label: str, model: Any) -> LabelKind:
+    """The type of the labels, by the schema alone; the targets of a regressor are numbers."""
+    kind = _type(df, label, "label")
+    name = "decimal" if kind.typeName().startswith("decimal") else kind.typeName()
+    if model is not None and not is_classifier(model):
+        if name not in NUMBERS:
+            raise ValueError(
+                f"label: column {label!r} has type {kind.simpleString()}; {type(model).__name__} learns numbers. "
+                "Choose another label, or a classifier"
+            )
+        return "float"
+    if name in NUMBERS:
+        return "int" if name in INTEGERS else "float"
+    if name in ("boolean", "string"):
+        return "bool" if name == "boolean" else "text"
+    raise ValueError(
+        f"label: column {label!r} has type {kind.simpleString()}; expected a number, true or false, or a string"
+    )
+
+
+def _type(df: Any, name: str, argument: str) -> Any:
+    if name not in df.columns:
+        raise ValueError(
+            f"{argument}: there is no column {name!r}; the DataFrame has {', '.join(map(repr, df.columns))}"
+        )
+    if df.columns.count(name) > 1:
+        raise ValueError(f"{argument}: several columns are named {name!r}; rename them with df.toDF(...)")
+    return df.schema[name].dataType
+
+
+def learned_columns(df: Any, model: Any, features: Features | None) -> Columns:
+    """The features to predict from: those specified, those the model has learned, or those that fit its width."""
+    if features is None:
+        features = getattr(model, "spark_features_", None)
+    if features is None and hasattr(model, "feature_names_in_"):
+        features = [str(name) for name in model.feature_names_in_]
+    if features is None:
+        features = _fitting(df, int(model.n_features_in_))
+    return _of_width(choose_features(df, features), model.n_features_in_)
+
+
+def _of_width(columns: Columns, width: int | None) -> Columns:
+    """The same columns for a model that has learned so many features; ConflictError where they are not as many."""
+    if width is not None and not columns.vector and len(columns.features) != width:
+        raise ConflictError(f"features names {len(columns.features)} columns, but the model has learned {width}")
+    return replace(columns, width=None if width is None else int(width))
+
+
+def _fitting(df: Any, width: int) -> Features:
+    """For a model that knows no names: the only column of vectors, or all columns where they are as many."""
+    vectors = [f.name for f in df.schema.fields if is_vector(f.dataType) or f.dataType.typeName() == "array"]
+    if len(vectors) == 1:
+        return str(vectors[0])
+    if not vectors and len(df.columns) == width:
+        return list(df.columns)
+    raise ValueError(
+        f"the model has learned {width} features without names, and the DataFrame has the columns "
+        f"{', '.join(map(repr, df.columns))}; name them: predict(df, model, features=[...])"
+    )

@@ -1,0 +1,183 @@
+"""One pass over a DataFrame: rounds in which a leader learns on the driver and frozen parts on the executors.
+
+    1. The rows are read once, checked, and packed (`nolana.spark.packing`).
+    2. A shuffle brings each row to its slice: which part learns it in which round (`nolana.spark.slices`).
+    3. In each round the leader learns its rows and is broadcast; each part learns its slice; the parts are merged.
+
+The rows of the DataFrame are learned in its order. The result depends on this order, on `rows_per_round` and on the
+number of parts, and not on the partitions of the DataFrame.
+"""
+
+import copy
+import pickle
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nolana._sklearn import is_classifier
+from nolana.errors import StreamError
+from nolana.estimators.merging import check_mergeable, merge
+from nolana.estimators.parameters import integer
+from nolana.metrics import Metric, resolve
+from nolana.rounds import leader_rows
+from nolana.spark.columns import Features, choose
+from nolana.spark.packing import pack
+from nolana.spark.parts import add, collect_parts, score
+from nolana.spark.requirements import check_frame, pyspark
+from nolana.spark.rows import check_policy
+from nolana.spark.slices import Layout, Slices
+
+__all__ = ["FitResult", "Round", "fit"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: its rows, those of the leader, the bytes of the states that were moved, and the seconds.
+
+    ``bytes_sent`` is the state of the leader, which goes to every executor; ``bytes_received`` are the states of the
+    parts, or of their merges, that came back to the driver.
+    """
+
+    rows: int
+    leader_rows: int
+    bytes_sent: int
+    bytes_received: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """The model, its progressive metrics, rows learned, rows left out by reason, and the rounds."""
+
+    model: Any
+    metrics: dict[str, float]
+    rows: int
+    bad_rows: dict[str, int] = field(default_factory=dict)
+    rounds: list[Round] = field(default_factory=list)
+
+
+def fit(
+    df: Any,
+    model: Any,
+    *,
+    features: Features,
+    label: str,
+    rows_per_round: int = 200_000,
+    parts: int | None = None,
+    on_bad_row: str = "error",
+    metrics: Sequence[str | Metric] | None = None,
+) -> FitResult:
+    """Learn the rows of a DataFrame in its order, in one pass, on all executors.
+
+    The model itself does not change: a copy learns. One that has learned before continues.
+
+    Parameters
+    ----------
+    df : the rows. They are read once; packed rows are stored on the disks of the executors until the end.
+    model : `StreamClassifier`, `StreamRegressor`, or `NolanaClassifier` or `NolanaRegressor` with newton.
+    features : columns of numbers, or one column of vectors or arrays.
+    label : the column of the label.
+    rows_per_round : rows between two merges. More: less is moved, and the model follows change later.
+    parts : learners of a round; None: as many as the DataFrame has partitions.
+    on_bad_row : "error": an invalid row (null, NaN, infinity, another length) is a `nolana.errors.StreamError`, and
+        nothing is learned; "skip": such rows are left out and counted.
+    metrics : names or objects, see `nolana.metrics`; None: accuracy or rmse. Each row is scored before it is learned.
+
+    Examples
+    --------
+    >>> import nolana
+    >>> model = nolana.StreamClassifier(random_state=0)
+    >>> result = nolana.spark.fit(df, model, features=["width", "height"], label="kind")  # doctest: +SKIP
+    >>> result.metrics["accuracy"], result.model.n_rows_  # doctest: +SKIP
+    """
+    check_frame(df)
+    check_policy(on_bad_row)
+    integer("rows_per_round", rows_per_round, 1)
+    if parts is not None:
+        integer("parts", parts, 1)
+    check_mergeable(model)
+    columns = choose(df, features, label, model)
+    patterns = _metrics(metrics, model)
+    tally = copy.deepcopy(patterns)
+    learner = copy.deepcopy(model)
+    packed = pack(df, columns, on_bad_row).persist(pyspark().StorageLevel.DISK_ONLY)
+    try:
+        layout, bad = _layout(packed, learner, rows_per_round, parts)
+        slices = Slices(packed, layout)
+        rounds = []
+        for r in range(layout.rounds):
+            learner, counted, done = _learn_round(slices, layout, r, learner, patterns)
+            add(tally, counted)
+            rounds.append(done)
+    finally:
+        packed.unpersist()
+    learner.spark_features_ = features if isinstance(features, str) else list(features)
+    values = {metric.name: metric.value() for metric in tally}
+    return FitResult(learner, values, layout.rows, dict(bad), rounds)
+
+
+def _metrics(metrics: Sequence[str | Metric] | None, model: Any) -> list[Any]:
+    """Metrics that can be added up."""
+    names = ["accuracy" if is_classifier(model) else "rmse"]
+    found = resolve(names if metrics is None else metrics)
+    for metric in found:
+        if not hasattr(metric, "merge"):
+            raise ValueError(
+                f"metrics: {metric.name!r} has no merge(other), which adds up what parts have counted; choose others"
+            )
+    return found
+
+
+def _layout(packed: Any, model: Any, rows_per_round: int, parts: int | None) -> tuple[Layout, Counter[str]]:
+    """Who learns which rows, and the rows that were left out; StreamError for the first invalid row."""
+    records = packed.select("partition", "rows", "width", "bad").collect()
+    bad, rows, widths = Counter[str](), Counter[int](), dict[int, int]()
+    for record in sorted(records, key=lambda record: record.partition):
+        if record.bad is not None:
+            found = pickle.loads(record.bad)
+            if isinstance(found, StreamError):
+                raise found
+            bad.update(found)
+        if record.rows:
+            rows[record.partition] += record.rows
+            widths.setdefault(record.width, record.partition)
+    if not rows:
+        why = f"; {bad.total():,} invalid rows were left out" if bad else ""
+        raise StreamError(f"there are no rows to learn{why}")
+    if len(widths) > 1:
+        (first, here), (second, there) = list(widths.items())[:2]
+        raise StreamError(
+            f"partition {here} begins with a row of {first} numbers, partition {there} with one of {second}; "
+            "all rows must have the same length"
+        )
+    numbers = sorted(rows)
+    starts = np.concatenate([[0], np.cumsum([rows[p] for p in numbers])]).tolist()
+    total = starts.pop()
+    sizes = [min(rows_per_round, total - start) for start in range(0, total, rows_per_round)]
+    leaders = tuple(leader_rows(model, size, r * rows_per_round) for r, size in enumerate(sizes))
+    count = packed.rdd.getNumPartitions() if parts is None else parts
+    return Layout(total, dict(zip(numbers, starts, strict=True)), rows_per_round, count, leaders), bad
+
+
+def _learn_round(slices: Slices, layout: Layout, r: int, learner: Any, metrics: list[Any]) -> tuple[Any, Any, Round]:
+    """The learner after a round, the metrics of its rows, and its record."""
+    begin = time.perf_counter()
+    rows, first = layout.size(r), layout.leaders[r]
+    counted = score(learner, *slices.leader(r), metrics)
+    if first == rows:
+        return learner, counted, Round(rows, first, 0, 0, time.perf_counter() - begin)
+    data = pickle.dumps(learner, protocol=pickle.HIGHEST_PROTOCOL)
+    broadcast = slices.context.broadcast(data)
+    try:
+        learned = collect_parts(slices.parts(r), layout.parts, broadcast, metrics)
+    finally:
+        broadcast.destroy()
+    for part in learned:
+        add(counted, part.metrics)
+    received = sum(len(part.data) for part in learned)
+    learner = merge([pickle.loads(part.data) for part in learned], base=learner)
+    return learner, counted, Round(rows, first, len(data), received, time.perf_counter() - begin)

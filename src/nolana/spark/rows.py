@@ -1,0 +1,146 @@
+"""Rows of Arrow batches as X and y; an invalid row is found as in the readers of files, and named by its place."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.errors import StreamError
+from nolana.spark.columns import Columns
+from nolana.streams.arrow import ArrowCells, convert
+from nolana.streams.bad_rows import BadRow
+from nolana.streams.cells import ABSENT
+from nolana.streams.encoder import FILL, Encoder
+from nolana.streams.labels import Labels
+from nolana.streams.options import Encoding
+from nolana.streams.plan import PlannedColumn
+from nolana.streams.sources import stream_error
+from nolana.streams.tables import pyarrow
+
+__all__ = ["RowReader", "Rows", "check_policy"]
+
+REMEDY = '; on_bad_row="skip" leaves the row out, df.na.fill(...) fills it in'
+POLICIES = ("error", "skip")
+LONGEST_ROW = 200  # letters of a row in a message
+
+
+def check_policy(on_bad_row: str) -> None:
+    """ValueError where it is not one of those that a cluster can follow."""
+    if on_bad_row not in POLICIES:
+        raise ValueError(f'on_bad_row={on_bad_row!r} is not "error" or "skip"')
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The valid rows of a batch, and the invalid ones.
+
+    x (n, d), y (n,) or None; valid (rows of the batch,) says which they are.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[Any] | None
+    valid: NDArray[np.bool_]
+    bad: list[BadRow]
+
+
+class RowReader:
+    """Reads the batches of one partition, one after the other.
+
+    Parameters
+    ----------
+    columns : what is read.
+    place : the name of the partition in messages.
+    array : the column of a batch that has the vectors as arrays; None: the feature itself.
+    """
+
+    def __init__(self, columns: Columns, place: str, array: str | None = None) -> None:
+        self._columns, self._place, self._array = columns, place, array or columns.features[0]
+        self._labels = None if columns.labels is None else Labels(columns.labels, explicit=True, typed=True)
+        self._encoder: Encoder | None = None
+        self._names: list[str] = []
+        self.width = columns.width if columns.vector else len(columns.features)
+        self._before = 0
+        if self.width is not None:
+            self._start(self.width)
+
+    def _start(self, width: int) -> None:
+        columns = self._columns
+        names = [f"{columns.features[0]}[{i}]" for i in range(width)] if columns.vector else list(columns.features)
+        kinds = columns.kinds * width if columns.vector else columns.kinds
+        planned = tuple(PlannedColumn(name, kind) for name, kind in zip(names, kinds, strict=True))
+        self.width, self._names = width, names
+        self._encoder = Encoder(planned, Encoding(), frozen=True, means=False)
+
+    def read(self, batch: Any) -> Rows:
+        """The next rows of the partition."""
+        pa, columns = pyarrow(), self._columns
+        texts = [] if columns.label is None else [columns.label]
+        invalid: dict[int, tuple[int, str, str]] = {}
+        if columns.vector:
+            values, codes, invalid = self._arrays(batch.column(self._array))
+            lines = np.arange(batch.num_rows, dtype=np.int64) + self._before + 1
+            converted = [convert(pa, batch.column(name)) for name in texts]
+            cells = ArrowCells(pa, batch, texts, values, codes, converted, lines)
+        else:
+            cells = ArrowCells.read(pa, batch, list(columns.features), texts, self._before)
+        self._before += batch.num_rows
+        if self._encoder is None:  # no row has a vector yet
+            invalid = dict.fromkeys(range(batch.num_rows), (0, "missing", "the field is empty" + FILL))
+            return self._split(cells, None, invalid)
+        for row, cell in self._encoder.invalid(cells).items():
+            invalid.setdefault(row, cell)
+        y = None
+        if self._labels is not None:
+            y, wrong = self._labels.read(cells, 0)
+            target = len(self._names)
+            for row in np.flatnonzero(cells.text_codes[:, 0] == ABSENT).tolist():
+                invalid.setdefault(row, (target, "label", "the field is empty"))
+            for row, what in wrong.items():
+                invalid.setdefault(row, (target, "label", what))
+        return self._split(cells, y, invalid)
+
+    def _arrays(self, column: Any) -> tuple[NDArray[np.float64], NDArray[np.uint8], dict[int, tuple[int, str, str]]]:
+        """A column of arrays as numbers (n, d), their codes (n, d), and the rows of another length."""
+        pa = pyarrow()
+        compute = pyarrow("pyarrow.compute")
+        lengths = compute.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
+        if self.width is None and (lengths >= 0).any():
+            self._start(int(lengths[lengths >= 0][0]))
+        width = self.width or 0
+        fits = lengths == width
+        values, codes = np.zeros((len(lengths), width)), np.full((len(lengths), width), ABSENT, dtype=np.uint8)
+        flat, flat_codes = convert(pa, column.filter(pa.array(fits)).flatten())
+        values[fits], codes[fits] = flat.reshape(-1, width), flat_codes.reshape(-1, width)
+        invalid = {
+            row: (0, "format", f"the row has {lengths[row]} numbers, expected {width}")
+            for row in np.flatnonzero((lengths >= 0) & ~fits).tolist()
+        }
+        return values, codes, invalid
+
+    def _split(self, cells: ArrowCells, y: Any, invalid: dict[int, tuple[int, str, str]]) -> Rows:
+        valid = np.ones(len(cells.lines), dtype=bool)
+        valid[list(invalid)] = False
+        bad = [BadRow(self._error(cells, row, *cell), cell[1], "") for row, cell in sorted(invalid.items())]
+        x = cells.values if not invalid else cells.values[valid]
+        return Rows(x, y if y is None or not invalid else y[valid], valid, bad)
+
+    def _error(self, cells: ArrowCells, row: int, column: int, reason: str, what: str) -> StreamError:
+        columns = self._columns
+        is_label = column == len(self._names) and reason == "label"
+        source = columns.label if is_label else self._array if columns.vector else self._names[column]
+        name = columns.label if is_label else self._names[column] if self._names else columns.features[0]
+        value = cells.batch.column(source)[row].as_py()
+        if columns.vector and not is_label and value is not None and reason != "format":
+            value = value[column]
+        raw = cells.raw(row)
+        raw = raw if len(raw) <= LONGEST_ROW else raw[:LONGEST_ROW] + "…"
+        return stream_error(
+            self._place,
+            f"{what.replace(FILL, REMEDY).replace('the field is empty', 'the value is null')}. The row is {raw}",
+            line=int(cells.lines[row]),
+            column=column + 1,
+            name=f'"{name}"',
+            value="" if value is None else str(value),
+            unit="row",
+        )
