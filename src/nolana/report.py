@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["Block", "Figure", "Grid", "Section", "Text", "page"]
+__all__ = ["Block", "Figure", "Grid", "Lead", "Section", "Text", "page"]
 
 STYLE = """
 :root { color-scheme: light; --ink: #1c2024; --soft: #5b6570; --line: #d9dee3; --tint: #f5f7f9; --mark: #e8f1fa; }
@@ -18,6 +18,7 @@ p { max-width: 46rem; }
 nav ul { list-style: none; padding: 0; columns: 2; max-width: 46rem; }
 a { color: #0b5cad; text-decoration: none; } a:hover { text-decoration: underline; }
 .lead { color: var(--soft); font-size: 1.08rem; }
+.answer { font-size: 1.08rem; font-weight: 600; border-left: .25rem solid #0b5cad; padding-left: .8rem; }
 .scroll { overflow-x: auto; margin: 1.2rem 0; }
 table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
@@ -57,6 +58,15 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Lead(Text):
+    """The first paragraph of a section: its answer."""
+
+    def html(self) -> str:
+        """As HTML."""
+        return super().html().replace("<p>", '<p class="answer">', 1)
+
+
+@dataclass(frozen=True)
 class Grid:
     """A table; the cells in `marked` (row, column) are highlighted."""
 
@@ -78,7 +88,7 @@ class Grid:
         )
 
     def _is_text(self, j: int) -> bool:
-        return j > 0 and any(len(row[j]) > LONG_CELL for row in self.rows)
+        return any(len(row[j]) > LONG_CELL for row in self.rows)
 
     def _heading(self, j: int, cell: str) -> str:
         kind = ' class="text"' if self._is_text(j) else ""

@@ -154,6 +154,7 @@ def test_claims_are_answered_from_their_measures():
         "yes" if agree.measures["spread"] <= 0.5 else "partly" if agree.measures["spread"] <= 1.5 else "no"
     )
     assert {line["claim"] for line in claims.lines(results)} == set(findings)
+    assert [line.answer for line in claims.summary(results)] == [one.answer for one in findings.values()]
     assert Balanced(claims.section(results).html()).ids == ["claims"]
 
 
@@ -197,3 +198,13 @@ def test_passes_of_other_settings_have_other_names():
         Pass("usps", "randomized", most_rows=50),
     ]
     assert len({each.key for each in (one, *others)}) == len(others) + 1
+
+
+@pytest.mark.parametrize("kind", [Table2, SvdTime, Refit, Claims])
+def test_sections_begin_with_their_answer_and_have_lines_in_the_summary(kind):
+    experiment, results = ran(kind)
+    html = experiment.section(results).html()
+    assert html.index('<p class="answer">') < html.index("<p>")
+    lines = experiment.summary(results)
+    assert lines
+    assert {line.answer for line in lines} <= {"yes", "partly", "no"}

@@ -18,13 +18,13 @@ from nolana.paper.experiments.map_errors import (
     rank_of,
 )
 from nolana.paper.experiments.table1 import TITLES
-from nolana.paper.harness.experiment import Cell, Results, Scale, Source
+from nolana.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
 from nolana.paper.harness.passes import limit_of
 from nolana.paper.harness.required import unavailable
 from nolana.paper.maps.ensemble import EXPERTS
 from nolana.paper.maps.meka import CLUSTERS
 from nolana.plot import Panel
-from nolana.report import Block, Figure, Grid, Section, Text
+from nolana.report import Block, Figure, Grid, Lead, Section, Text
 
 __all__ = ["Approximation"]
 
@@ -97,7 +97,13 @@ class Approximation:
             f"{data}: {one['rows']:,} rows, G of {one['judged']:,}, gamma {one['gamma']:.3g}"
             for data, one in first.items()
         )
+        (line,) = self.summary(results)
+        horizon = np.median(list(self.ratios(results, "OANA", "k-means").values()))
         blocks: list[Block] = [
+            Lead(
+                f"""With equal memory the map whose landmarks follow the stream is nearer to the kernel than those of
+                NOGD and FOGD in {line.figure}; it has {horizon:.1f} times the error of k-means over all rows."""
+            ),
             Text(
                 f"""The relative error |G - Gbar|_F / |G|_F of the kernel matrix by the number of landmarks m. Landmark
                 maps have rank r = 0.8 m; random maps have (m d + m r)/d projections, which take the same memory of
@@ -144,6 +150,17 @@ class Approximation:
             *unavailable(self.source, DATA),
         ]
         return Section(self.name, self.title, blocks)
+
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        """Whether OANA is nearer to the kernel than the online maps."""
+        if not self.data:
+            return []
+        ratios = [list(self.ratios(results, "OANA", rival).values()) for rival in ("NOGD", "FOGD")]
+        won = sum(max(pair) < 1 for pair in zip(*ratios, strict=True))
+        total = len(self.settings())
+        answer = "yes" if won == total else "partly" if 2 * won >= total else "no"
+        claim = "The adaptive map is nearer to the kernel than NOGD and FOGD with equal memory."
+        return [SummaryLine(claim, answer, f"{won} of {total} settings")]
 
     def drawing(self, results: Results, methods: Sequence[str], by_time: bool = False) -> str:
         """A panel for every data set, by the budget or by the seconds to make the map."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from nolana import datasets
 from nolana.paper.experiments.policy_passes import LEARNERS, POLICIES, followed
-from nolana.paper.harness.experiment import Cell, Results, Scale, Source
+from nolana.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
 from nolana.paper.harness.required import unavailable
-from nolana.report import Block, Grid, Section, Text
+from nolana.report import Block, Grid, Lead, Section, Text
 
 __all__ = ["Change"]
 
@@ -32,7 +32,7 @@ class Change:
 
     def rows(self, data: str, learner: str) -> int:
         """The rows of a stream that a learner gets."""
-        everything = sum(file.rows for file in datasets.catalogue()[data].files)
+        everything = datasets.catalogue()[data].rows
         most = min(everything, self.scale.rows or everything)
         return min(most, MOST_ROWS) if LEARNERS[learner].short else most
 
@@ -70,6 +70,7 @@ class Change:
         if not self.data:
             return Section(self.name, self.title, [Text("No data set is available.")])
         blocks: list[Block] = [
+            Lead(self.answer(results)),
             Text(
                 f"""The paper moves landmarks by k-means and names two other rules as future work: weighted k-means, and
                 landmarks that expire. Here both run beside k-means, a window over the stream (the oldest landmark is
@@ -91,6 +92,39 @@ class Change:
             *unavailable(self.source, DATA),
         ]
         return Section(self.name, self.title, blocks)
+
+    def answer(self, results: Results) -> str:
+        """The section in one sentence."""
+        words = []
+        for learner in LEARNERS:
+            best = self.best(results, learner)
+            words.append(f"{best} for {learner} ({self.gain(results, best, learner, drifts=True):+.1f})")
+        return f"""Best rule on the streams that change, with its points against landmarks that never move:
+            {", ".join(words)}."""
+
+    def best(self, results: Results, learner: str) -> str:
+        """The policy with the largest mean gain on the streams that change; fixed if there is none."""
+        gains = {policy: self.gain(results, policy, learner, drifts=True) for policy in POLICIES}
+        known = {policy: gain for policy, gain in gains.items() if not np.isnan(gain)}
+        return max(known, key=known.__getitem__) if known else "fixed"
+
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        """Whether one of the rules of the future work is better than k-means where the stream changes."""
+        if not any(datasets.catalogue()[data].drifts for data in self.data):
+            return []
+        lines = []
+        for rule in ("weighted", "expiring"):
+            gains = {
+                learner: self.gain(results, rule, learner, drifts=True)
+                - self.gain(results, "kmeans", learner, drifts=True)
+                for learner in LEARNERS
+            }
+            clear = [gain > CLEAR for gain in gains.values()]
+            answer = "yes" if all(clear) else "partly" if any(clear) else "no"
+            listed = ", ".join(f"{learner} {gain:+.2f}" for learner, gain in gains.items())
+            question = f"Future work: is {rule} better than k-means where the stream changes?"
+            lines.append(SummaryLine(question, answer, f"points, mean over the streams: {listed}"))
+        return lines
 
     def grid(self, results: Results) -> Grid:
         """A line for every stream and policy; the best policy of a stream is highlighted."""
