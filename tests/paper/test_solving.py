@@ -11,7 +11,8 @@ from nolana.paper.experiments.moves import expected, misfit
 from nolana.paper.experiments.refit import REFITS, Refit, verdict
 from nolana.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.paper.experiments.svd_time import SvdTime, exponent, timed
-from nolana.paper.experiments.table2 import VARIANTS, Table2
+from nolana.paper.experiments.table2 import Table2
+from nolana.paper.experiments.threshold_passes import VARIANTS
 from nolana.paper.harness.experiment import FULL
 from nolana.paper.harness.published import TABLE2
 from nolana.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, Variant
