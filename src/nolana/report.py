@@ -22,6 +22,7 @@ a { color: #0b5cad; text-decoration: none; } a:hover { text-decoration: underlin
 .scroll { overflow-x: auto; margin: 1.2rem 0; }
 table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+caption span { display: inline-block; max-width: min(46rem, calc(100vw - 3rem)); }
 th, td { padding: .28rem .42rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; background: var(--tint); }
 th:first-child, td:first-child { text-align: left; }
@@ -31,6 +32,8 @@ figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; font-size: .9rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; }
+@media (max-width: 40rem) { body { padding: 1.2rem 1rem 3rem; } nav ul { columns: 1; } h1 { font-size: 1.5rem; }
+  th.text, td.text { min-width: 9rem; } }
 @media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
 """
 
@@ -83,7 +86,7 @@ class Grid:
             for i, row in enumerate(self.rows)
         )
         return (
-            f'<div class="scroll"><table><caption>{html.escape(self.caption)}</caption>\n'
+            f'<div class="scroll"><table><caption><span>{html.escape(self.caption)}</span></caption>\n'
             f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         )
 

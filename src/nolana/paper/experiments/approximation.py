@@ -250,7 +250,7 @@ class Approximation:
                 if worse
                 else "With the median epsilon OANA also has a smaller error than NOGD at every budget."
             )
-            + f""" So OnlineNystroem has epsilon = 0 as its default. With its defaults, which take only rows that differ
+            + f""" OnlineNystroem has epsilon = 0 as its default. With its defaults, which take only rows that differ
             enough as first landmarks, the error is {typical(self.ratios(results, "OANA, defaults", "OANA"))} that of
             starting from the first m rows at the same epsilon."""
         )

@@ -87,8 +87,9 @@ class Table2(NeedsData):
         best = closest(self.counts(results))
         return [
             Lead(
-                f"""With the paper's solver moving landmarks changes the accuracy by {self.gain(results):+.2f} points at
-                the best threshold; the inverse gets its accuracy in {self.speed(results):.0f} times less time."""
+                f"""With the paper's solver, landmarks that move gain {self.gain(results):.2f} points at the best
+                threshold; where every row moves a landmark, the inverse takes {self.speed(results):.0f} times less
+                time."""
             ),
             Text(
                 f"""The threshold is a squared distance: a row that is at least so far from the nearest landmark moves
