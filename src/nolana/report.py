@@ -33,7 +33,7 @@ figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; font-size: .9rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; }
 @media (max-width: 40rem) { body { padding: 1.2rem 1rem 3rem; } nav ul { columns: 1; } h1 { font-size: 1.5rem; }
-  th.text, td.text { min-width: 9rem; } }
+  th.text, td.text { min-width: 9rem; } figure { overflow-x: auto; } figure svg { max-width: none; width: 42rem; } }
 @media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
 """
 

@@ -105,7 +105,7 @@ def test_the_answer_follows_the_numbers(ran):
         key: one | {"accuracy": 0.9 if "/expiring/" in key else 0.5 if "/fixed/" in key else 0.6}
         for key, one in results.items()
     }
-    assert "expiring for the paper's (+40.0)" in " ".join(change.answer(bent).split())
+    assert "expiring for the paper's learner (+40.0)" in " ".join(change.answer(bent).split())
     answers = {line.claim.split()[3]: line.answer for line in change.summary(bent)}
     assert answers == {"weighted": "no", "expiring": "yes"}
     mixed = {key: one | {"accuracy": 0.9 if "/weighted/Newton" in key else 0.6} for key, one in results.items()}

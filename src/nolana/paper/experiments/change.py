@@ -14,7 +14,7 @@ from nolana.report import Block, Grid, Lead, Section, Text
 __all__ = ["Change"]
 
 DATA = ("usps", "ijcnn1", "covtype", "elec2", "insects", "interchanging_rbf")
-TITLES = {"interchanging_rbf": "interchanging RBF"}
+TITLES = {"interchanging_rbf": "interchanging RBF", "the paper's": "the paper's learner"}
 LANDMARKS = 100
 MOST_ROWS = 20_000  # of a stream, where the paper's learner takes part: a move takes it milliseconds
 CLEAR = 0.3  # points: smaller differences are not counted
@@ -98,7 +98,9 @@ class Change:
         words = []
         for learner in LEARNERS:
             best = self.best(results, learner)
-            words.append(f"{best} for {learner} ({self.gain(results, best, learner, drifts=True):+.1f})")
+            words.append(
+                f"{best} for {TITLES.get(learner, learner)} ({self.gain(results, best, learner, drifts=True):+.1f})"
+            )
         return f"""Best rule on the streams that change, with its points against landmarks that never move:
             {", ".join(words)}."""
 
@@ -179,9 +181,12 @@ class Change:
                 leaders.append(
                     f"{TITLES.get(data, data)}: {best} ({lead:+.2f})"
                     if lead > CLEAR
-                    else f"{TITLES.get(data, data)}: no policy is clearly better than fixed landmarks"
+                    else f"{TITLES.get(data, data)}: none is better than fixed landmarks by more than {CLEAR} points"
                 )
-            words.append(f"{learner}: {'; '.join(leaders)}. Points against fixed landmarks are in brackets.")
+            words.append(
+                f"""Best policy with {TITLES.get(learner, learner)}, in brackets its points against fixed landmarks:
+                {"; ".join(leaders)}."""
+            )
         full = list(LEARNERS)[-1]
         costs = {
             policy: float(np.mean([self._seconds(results, data, policy, full) for data in self.data]))
@@ -189,9 +194,9 @@ class Change:
         }
         listed = ", ".join(f"{policy} {ratio:.1f}" for policy, ratio in costs.items())
         words.append(
-            f"""Time of {full}, as a multiple of the time with fixed landmarks, mean over the streams: {listed}. For the
-            learners the median threshold is the default and stays it: at threshold 0 Newton has
-            {self._zero(results)} points against the median threshold, mean over the streams, and more moves."""
+            f"""Time of {full}, as a multiple of the time with fixed landmarks, mean over the streams: {listed}. At
+            threshold 0 it has {self._zero(results)} points against the median threshold, mean over the streams, and
+            more moves, so the default of learners is the median."""
         )
         return words
 
