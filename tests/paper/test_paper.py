@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import nolana.cli.paper as command
+from nolana import datasets
 from nolana.cli.app import app
 from nolana.paper.catalogue import EXPERIMENTS, experiments
 from nolana.paper.experiments.curves import Curves
@@ -21,7 +22,7 @@ from nolana.plot import Panel, svg
 from nolana.report import Figure, Grid, Section, Text, page
 from paper_source import TINY, Balanced, MadeUp, chain, in_order
 
-ONLY_CPUSMALL = MadeUp(80, ("usps_halves", "usps", "ijcnn1", "webspam", "covtype"))
+ONLY_CPUSMALL = MadeUp(80, tuple(name for name in datasets.catalogue() if name != "cpusmall"))
 TIMES = ("seconds", "microseconds")
 
 
