@@ -188,6 +188,12 @@ class Change:
                 {"; ".join(leaders)}."""
             )
         full = list(LEARNERS)[-1]
+        still = [TITLES.get(data, data) for data in self.data if not results[self.key(data, "kmeans", full)]["moves"]]
+        if still:
+            words.append(
+                f"""On {", ".join(still)} k-means makes no move: few landmarks explain every row, so no row is as far
+                from its landmark as the median threshold. There weighted and expiring are the same as fixed."""
+            )
         costs = {
             policy: float(np.mean([self._seconds(results, data, policy, full) for data in self.data]))
             for policy in POLICIES
