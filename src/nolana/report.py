@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["Block", "Figure", "Grid", "Section", "Text", "page"]
+__all__ = ["Block", "Figure", "Grid", "Lead", "Section", "Text", "page"]
 
 STYLE = """
 :root { color-scheme: light; --ink: #1c2024; --soft: #5b6570; --line: #d9dee3; --tint: #f5f7f9; --mark: #e8f1fa; }
@@ -18,9 +18,11 @@ p { max-width: 46rem; }
 nav ul { list-style: none; padding: 0; columns: 2; max-width: 46rem; }
 a { color: #0b5cad; text-decoration: none; } a:hover { text-decoration: underline; }
 .lead { color: var(--soft); font-size: 1.08rem; }
+.answer { font-size: 1.08rem; font-weight: 600; border-left: .25rem solid #0b5cad; padding-left: .8rem; }
 .scroll { overflow-x: auto; margin: 1.2rem 0; }
 table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+caption span { display: inline-block; max-width: min(46rem, calc(100vw - 3rem)); }
 th, td { padding: .28rem .42rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; background: var(--tint); }
 th:first-child, td:first-child { text-align: left; }
@@ -30,6 +32,8 @@ figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; font-size: .9rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; }
+@media (max-width: 40rem) { body { padding: 1.2rem 1rem 3rem; } nav ul { columns: 1; } h1 { font-size: 1.5rem; }
+  th.text, td.text { min-width: 9rem; } figure { overflow-x: auto; } figure svg { max-width: none; width: 42rem; } }
 @media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
 """
 
@@ -57,6 +61,15 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Lead(Text):
+    """The first paragraph of a section: its answer."""
+
+    def html(self) -> str:
+        """As HTML."""
+        return super().html().replace("<p>", '<p class="answer">', 1)
+
+
+@dataclass(frozen=True)
 class Grid:
     """A table; the cells in `marked` (row, column) are highlighted."""
 
@@ -73,12 +86,12 @@ class Grid:
             for i, row in enumerate(self.rows)
         )
         return (
-            f'<div class="scroll"><table><caption>{html.escape(self.caption)}</caption>\n'
+            f'<div class="scroll"><table><caption><span>{html.escape(self.caption)}</span></caption>\n'
             f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         )
 
     def _is_text(self, j: int) -> bool:
-        return j > 0 and any(len(row[j]) > LONG_CELL for row in self.rows)
+        return any(len(row[j]) > LONG_CELL for row in self.rows)
 
     def _heading(self, j: int, cell: str) -> str:
         kind = ' class="text"' if self._is_text(j) else ""

@@ -19,6 +19,7 @@ from nolana.paper.maps.kmeans import Centroids
 from nolana.paper.maps.leverage import Leverage
 from nolana.paper.maps.nogd import FirstRows
 from nolana.paper.maps.oana import Default, Median, Moving
+from nolana.paper.maps.protocol import FeatureMap
 from nolana.paper.maps.uniform import Uniform
 
 GAMMA = 0.2
@@ -50,7 +51,7 @@ def test_error_is_that_of_the_whole_matrix():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(613, 3))
 
-    class Anything:
+    class Anything(FeatureMap):
         def parts(self, X):
             yield np.sin(X @ np.ones((3, 4)) * np.arange(1, 5)) / 3
             yield X / 4
@@ -271,5 +272,5 @@ def test_lines(run):
     experiment, results = run
     lines = experiment.lines(results)
     assert len(lines) == 2 * len(METHODS) * 2 * 2
-    columns = {"data", "method", "m", "rank", "draw", "gamma", "rows", "judged", "error"}
+    columns = {"data", "method", "m", "rank", "draw", "gamma", "rows", "judged", "error", "seconds", "microseconds"}
     assert all(set(line) == columns for line in lines)

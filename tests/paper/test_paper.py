@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import nolana.cli.paper as command
+from nolana import datasets
 from nolana.cli.app import app
 from nolana.paper.catalogue import EXPERIMENTS, experiments
 from nolana.paper.experiments.curves import Curves
@@ -21,7 +22,7 @@ from nolana.plot import Panel, svg
 from nolana.report import Figure, Grid, Section, Text, page
 from paper_source import TINY, Balanced, MadeUp, chain, in_order
 
-ONLY_CPUSMALL = MadeUp(80, ("usps_halves", "usps", "ijcnn1", "webspam", "covtype"))
+ONLY_CPUSMALL = MadeUp(80, tuple(name for name in datasets.catalogue() if name != "cpusmall"))
 TIMES = ("seconds", "microseconds")
 
 
@@ -130,11 +131,19 @@ def report(tmp_path_factory):
 
 def test_the_report_is_well_formed_and_has_every_section(report):
     found = Balanced((report / "report.html").read_text())
-    assert found.ids == [*EXPERIMENTS, "made"]
+    assert found.ids == ["summary", *EXPERIMENTS, "made"]
     words = " ".join(found.words)
     assert "tiny: at most 150 rows of each data set, 1 shuffles" in words
     assert "usps was not found; it is at https://" in words  # where data is missing, its section says so
     assert not re.search(r'(src|href)="(?!#)', (report / "report.html").read_text())  # needs nothing beside it
+
+
+def test_sections_with_data_begin_with_their_answer(report):
+    sections = (report / "report.html").read_text().split('<section id="')[1:]
+    answered = {part.partition('"')[0]: part for part in sections if '<p class="answer">' in part}
+    assert set(answered) == {"summary", "table1", "approximation", "curves"}
+    for part in answered.values():
+        assert "<p>" not in part[: part.index('<p class="answer">')]
 
 
 def test_the_report_again_runs_nothing_and_one_job_gives_the_same_numbers(report, tmp_path, monkeypatch):
@@ -144,7 +153,7 @@ def test_the_report_again_runs_nothing_and_one_job_gives_the_same_numbers(report
     assert {path.name: path.read_bytes() for path in report.iterdir() if path.name != "report.html"} == before
     command.write(["table1"], ONLY_CPUSMALL, tmp_path, quick=True, jobs=1)
     one, two = (list(csv.DictReader((place / "table1.csv").open())) for place in (tmp_path, report))
-    assert len(one) == len(METHODS)
+    assert len(one) == len(METHODS) == 10
     for a, b in zip(one, two, strict=True):
         assert {k: v for k, v in a.items() if not k.startswith(TIMES)} == {
             k: v for k, v in b.items() if not k.startswith(TIMES)
@@ -164,6 +173,7 @@ def test_table_and_curves_on_all_data_sets():
         assert line["progressive"] < 60 if line["data"] == "cpusmall" else 0.3 < line["progressive"] <= 1
         assert line["bytes"] > 0
     assert "webspam: the data was not available" in " ".join(Balanced(table.section(results).html()).words)
+    assert {line.answer for one in (table, curves) for line in one.summary(results)} <= {"yes", "partly", "no"}
     drawing = curves.section(results).html()
     assert Balanced(drawing).ids == ["curves"]
     assert drawing.count('id="axes_') == 5

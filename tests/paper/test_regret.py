@@ -15,7 +15,7 @@ from nolana.paper.harness.gram import rbf
 from nolana.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
 from nolana.paper.regret.descent import RIDGE, Image, Setting, descend, images, spectral_error
 from nolana.paper.regret.experiment import Regret
-from nolana.paper.regret.findings import findings
+from nolana.paper.regret.findings import growth_text
 from nolana.paper.regret.hindsight import best_model
 from nolana.paper.regret.numbers import growth
 
@@ -216,7 +216,7 @@ def test_findings_for_regret_that_is_no_power(run):
     key = key_of("ijcnn1", 67, 0)
     cell = results[key]
     arms = {arm: terms | {"cost": cell["objective"] - 1.0} for arm, terms in cell["arms"].items()}
-    assert "no power of T" in findings(experiment.numbers(results | {key: cell | {"arms": arms}}))[0]
+    assert "no power of T" in growth_text(experiment.numbers(results | {key: cell | {"arms": arms}}))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_findings_follow_the_growth(run, power, words):
         arms = {arm: terms | {"cost": cell["objective"] + rows**power} for arm, terms in cell["arms"].items()}
         bent[key] = cell | {"arms": arms}
     assert experiment.numbers(bent).exponent("ijcnn1", MAIN) == pytest.approx(power)
-    assert words in findings(experiment.numbers(bent))[0]
+    assert words in growth_text(experiment.numbers(bent))
 
 
 def test_lines(run):

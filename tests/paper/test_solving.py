@@ -11,7 +11,8 @@ from nolana.paper.experiments.moves import expected, misfit
 from nolana.paper.experiments.refit import REFITS, Refit, verdict
 from nolana.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.paper.experiments.svd_time import SvdTime, exponent, timed
-from nolana.paper.experiments.table2 import VARIANTS, Table2
+from nolana.paper.experiments.table2 import Table2
+from nolana.paper.experiments.threshold_passes import VARIANTS
 from nolana.paper.harness.experiment import FULL
 from nolana.paper.harness.published import TABLE2
 from nolana.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, Variant
@@ -29,6 +30,14 @@ def ran(kind):
     results = in_order(experiment.plan(), SOURCE, KNOWN)
     KNOWN.update(results)
     return experiment, results
+
+
+def answered(experiment, results):
+    """The section begins with its answer, and the summary has lines of it."""
+    html = experiment.section(results).html()
+    lines = experiment.summary(results)
+    answers = {line.answer for line in lines}
+    return html.index('<p class="answer">') < html.index("<p>") and answers and answers <= {"yes", "partly", "no"}
 
 
 def test_moves_follow_the_threshold_the_scaling_and_the_start():
@@ -58,6 +67,7 @@ def test_the_closest_scaling_is_used():
             assert 0.3 < table.values(results, title, threshold, "accuracy")[0] <= 1
     section = table.section(results)
     words = " ".join(" ".join(Balanced(section.html()).words).split())
+    assert answered(table, results)
     assert f"uses the closest setting ({best['scaling']}" in words
     assert "they fall with the threshold for every scaling" in words
     assert "so few rows cannot reach the published accuracy" in words
@@ -100,6 +110,7 @@ def test_every_solver_makes_the_same_moves_and_none_without():
         assert svd.costs(results, solver)["microseconds_per_row"] == pytest.approx(1e6 * seconds[-1] / 150)
     assert all(cell.alone for cell in svd.plan() if cell.key.startswith("time/"))
     Balanced(svd.section(results).html())
+    assert answered(svd, results)
 
 
 def test_the_exponent_is_that_of_the_curve():
@@ -119,6 +130,7 @@ def test_stage_two_is_run_with_and_without():
     assert all(0.2 < line["accuracy"] <= 1 for line in lines)
     found = Balanced(refit.section(results).html())
     assert found.ids == ["refit"]
+    assert answered(refit, results)
     words = " ".join(" ".join(found.words).split())
     for share in ("moves often", "moves seldom"):
         assert f"Where the landmark set {share}, the paper's stage two" in words
@@ -154,7 +166,9 @@ def test_claims_are_answered_from_their_measures():
         "yes" if agree.measures["spread"] <= 0.5 else "partly" if agree.measures["spread"] <= 1.5 else "no"
     )
     assert {line["claim"] for line in claims.lines(results)} == set(findings)
+    assert [line.answer for line in claims.summary(results)] == [one.answer for one in findings.values()]
     assert Balanced(claims.section(results).html()).ids == ["claims"]
+    assert answered(claims, results)
 
 
 def test_answers():

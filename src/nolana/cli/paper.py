@@ -16,10 +16,10 @@ from nolana.cli.options import blame_option
 from nolana.cli.progress import progress_bar
 from nolana.paper.catalogue import EXPERIMENTS, experiments
 from nolana.paper.harness.data import Directory
-from nolana.paper.harness.experiment import FULL, QUICK, Source
+from nolana.paper.harness.experiment import FULL, QUICK, Experiment, Results, Source
 from nolana.paper.harness.machine import facts
 from nolana.paper.harness.runner import ResultStore, run
-from nolana.report import page
+from nolana.report import Grid, Lead, Section, page
 
 TITLE = "Nonlinear Online Learning with Adaptive Nyström Approximation, re-run"
 LEAD = (
@@ -69,8 +69,20 @@ def write(names: Sequence[str], source: Source, out: Path, *, quick: bool, jobs:
         _write_csv(out / f"{experiment.name}.csv", experiment.lines(results))
     report = out / "report.html"
     how = facts(command=shlex.join(["nolana", *sys.argv[1:]]), scale=scale, jobs=jobs)
-    report.write_text(page(TITLE, LEAD, how, [e.section(results) for e in chosen]), encoding="utf-8")
+    sections = [_summary(chosen, results), *(e.section(results) for e in chosen)]
+    report.write_text(page(TITLE, LEAD, how, sections), encoding="utf-8")
     Console(highlight=False, soft_wrap=True).print(f"{report}: {report.stat().st_size:,} bytes", markup=False)
+
+
+def _summary(chosen: Sequence[Experiment], results: Results) -> Section:
+    """Every claim with its answer and the number that decides."""
+    lines = [(experiment.title, line) for experiment in chosen for line in experiment.summary(results)]
+    answers = [line.answer for _, line in lines]
+    counts = ", ".join(f"{answers.count(answer)} {answer}" for answer in ("yes", "partly", "no"))
+    sentence = f"Of {len(lines)} claims and questions: {counts}."
+    rows = [[line.claim, line.answer, line.figure, title.partition(":")[0]] for title, line in lines]
+    head = ["claim or question", "answer", "figure", "section"]
+    return Section("summary", "Summary", [Lead(sentence), Grid("Claims, answers and figures.", head, rows)])
 
 
 def _write_csv(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:

@@ -121,7 +121,7 @@ class NolanaModel(LandmarkEstimator):
     shuffle: bool = False
 
     @classmethod
-    def paper(cls, n_landmarks: int, threshold: float, **parameters: Any) -> Self:
+    def paper(cls, n_landmarks: int, threshold: float | str, **parameters: Any) -> Self:
         """The paper to the letter: sgd, the warm-started randomized SVD, rank 0.8 m, its stage two, no ridge."""
         return cls(n_landmarks=n_landmarks, threshold=threshold, **(cls._paper_preset | parameters))
 

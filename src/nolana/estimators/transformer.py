@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from nolana._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from nolana.errors import ModelFileError
+from nolana.estimators.base import parameters
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.model import LandmarkEstimator
 from nolana.estimators.parameters import (
@@ -33,6 +34,7 @@ from nolana.specs import Spec
 Array = NDArray[np.float64]
 
 
+@parameters
 class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEstimator):  # type: ignore[misc]
     """Map rows to features whose inner products approximate a kernel, with landmarks that follow the stream.
 
@@ -44,6 +46,8 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         "inverse" moves the landmarks alone and decomposes when features are asked for.
     rank : width of the features, a whole number or a fraction of m; None: m.
     ridge : delta relative to the mean of k(u, u); None: 1e-3, 0 for the plain Nyström map.
+    threshold : 0, every row moves its nearest landmark. A map loses nothing by a move, and the means of all rows are
+        nearer to the kernel than those of the far rows; a learner pays for moves, so there the default is "median".
 
     Examples
     --------
@@ -60,6 +64,8 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
     ----------
     Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (OANA).
     """
+
+    threshold: float | str = 0.0
 
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
         solver, ridge = choice("solver", self.solver, SOLVERS), self._ridge()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from nolana.paper.claims.experiment import Claims
 from nolana.paper.experiments.approximation import Approximation
+from nolana.paper.experiments.change import Change
 from nolana.paper.experiments.curves import Curves
 from nolana.paper.experiments.refit import Refit
 from nolana.paper.experiments.svd_time import SvdTime
@@ -18,6 +19,7 @@ EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
     "table1": Table1,
     "table2": Table2,
     "approximation": Approximation,
+    "change": Change,
     "svd-time": SvdTime,
     "refit": Refit,
     "curves": Curves,

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_TICKS = 8  # with a tick for each value; more would overlap
+
+
 @dataclass(frozen=True)
 class Panel:
     """Curves over one pair of axes.
@@ -23,7 +26,7 @@ class Panel:
     x, y : labels of the axes.
     log_x, log_y : whether the axes are logarithmic.
     y_range : limits of the y axis; None: all curves are visible.
-    points : whether each value has a marker; a logarithmic x axis then has a tick for each.
+    points : whether each value has a marker; a logarithmic x axis then has a tick for each, if these are at most eight.
     mark : where a vertical line marks a change; None: no line.
     """
 
@@ -113,8 +116,9 @@ def _figure_of(panels: Sequence[Panel], columns: int, width: float, height: floa
             axes.set_yscale("log")
         if panel.log_x and panel.points:
             ticks = sorted({float(x) for xs, _ in panel.curves.values() for x in xs})
-            axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
-            axes.set_xticks([], minor=True)
+            if len(ticks) <= MOST_TICKS:
+                axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+                axes.set_xticks([], minor=True)
         if panel.y_range is not None:
             axes.set_ylim(*panel.y_range)
         if panel.mark is not None:

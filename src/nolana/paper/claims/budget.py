@@ -75,4 +75,5 @@ class Budget:
         measures |= {f"times budget {name}": value for name, value in ratio.items()}
         measures |= {f"allocated for a row {name}": one["temporary"] for name, one in models.items()}
         paper = ratio["the paper's solver"]
-        return Finding(answer_of(yes=paper <= CLOSE, partly=paper <= NEAR), words, measures)
+        figure = f"{paper:.2f} times m d + m r, with all buffers"
+        return Finding(answer_of(yes=paper <= CLOSE, partly=paper <= NEAR), figure, words, measures)

@@ -16,6 +16,7 @@ class Finding:
     """Whether a claim holds, with text and numbers."""
 
     answer: Answer
+    figure: str  # the number that decides
     words: str
     measures: Mapping[str, float]
 

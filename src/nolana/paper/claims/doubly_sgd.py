@@ -44,4 +44,4 @@ class DoublySGD:
             cross-validation on {self.scale.tuning_rows:,} rows with {self.scale.candidates} candidates. The paper
             states neither task nor budget."""
         measures = {f"accuracy {data} %": value for data, value in accuracy.items()}
-        return Finding(answer_of(yes=gap <= CLOSE, partly=gap <= NEAR), words, measures)
+        return Finding(answer_of(yes=gap <= CLOSE, partly=gap <= NEAR), listed, words, measures)

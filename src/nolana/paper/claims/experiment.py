@@ -10,9 +10,9 @@ from nolana.paper.claims.iterations import Iterations
 from nolana.paper.claims.linear_time import LinearTime
 from nolana.paper.claims.prediction import Prediction
 from nolana.paper.claims.solvers_agree import SolversAgree
-from nolana.paper.harness.experiment import Cell, Results, Scale, Source
+from nolana.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
 from nolana.paper.harness.required import NeedsData
-from nolana.report import Block, Grid, Text
+from nolana.report import Block, Grid, Lead, Text
 
 __all__ = ["Claims"]
 
@@ -56,15 +56,21 @@ class Claims(NeedsData):
             else "All are confirmed."
         )
         return [
+            Lead(f"Of {len(findings)} claims in the text of the paper: {counts}."),
             Text(
                 """Statements in the text of the paper, each measured on usps and answered by the criterion below.
-                Landmarks move often (the threshold of the section on SVD time) unless stated otherwise; times were
-                measured while no other cell was running."""
+                Landmarks move often (the threshold of the section on SVD time) unless stated otherwise; times are
+                processor time."""
             ),
             Grid("Claims and answers.", ["", "the paper says", "holds", "what was measured"], rows),
             Grid("The criteria.", ["", "criterion"], criteria),
-            Text(f"Of {len(findings)} claims: {counts}. {rest}"),
+            Text(rest),
         ]
+
+    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+        """One line for each claim."""
+        findings = [(claim, claim.finding(results)) for claim in self.claims]
+        return [SummaryLine(claim.says, finding.answer, finding.figure) for claim, finding in findings]
 
     def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
         """One line for every number."""

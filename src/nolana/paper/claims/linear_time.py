@@ -38,7 +38,8 @@ class LinearTime:
         answer = answer_of(
             yes=all(LOW <= value <= HIGH for value in exponents.values()), partly=max(exponents.values()) <= FAR
         )
-        return Finding(answer, words, {f"exponent {solver}": value for solver, value in exponents.items()})
+        figure = f"exponents {min(exponents.values()):.2f} to {max(exponents.values()):.2f}"
+        return Finding(answer, figure, words, {f"exponent {solver}": value for solver, value in exponents.items()})
 
     def _shares(self, results: Results) -> tuple[float, float]:
         """Moves per row in the two halves of the stream."""

@@ -35,9 +35,9 @@ def predicted(source: Source, _: Results, *, limit: int) -> Result:
     seconds: dict[str, list[float]] = {name: [] for name in fitted}
     for _round in range(REPEATS):
         for name, learner in fitted.items():
-            begin = time.perf_counter()
+            begin = time.process_time()
             learner.predict(X)
-            seconds[name].append(time.perf_counter() - begin)
+            seconds[name].append(time.process_time() - begin)
     return {"rows": len(y), "microseconds": {name: 1e6 * min(s) / len(y) for name, s in seconds.items()}}
 
 
@@ -65,4 +65,5 @@ class Prediction:
             code NOLANA takes {ratio:.2f} times as long as NOGD: both compute m kernel values and one product. The
             paper's solver scores row by row in NumPy; its time is not a property of the method."""
         measures = {f"microseconds {name}": float(value) for name, value in times.items()} | {"ratio": float(ratio)}
-        return Finding(answer_of(yes=ratio <= SAME, partly=ratio <= NEAR), words, measures)
+        figure = f"{ratio:.2f} times the time of NOGD"
+        return Finding(answer_of(yes=ratio <= SAME, partly=ratio <= NEAR), figure, words, measures)

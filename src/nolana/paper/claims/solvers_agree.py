@@ -44,4 +44,5 @@ class SolversAgree:
         words = f"""usps, ten classes, per cent: {listed}. The spread is {spread:.2f} points, {papers:.2f} among the
             paper's three."""
         measures = {f"accuracy {solver} %": value for solver, value in mean.items()} | {"spread": spread}
-        return Finding(answer_of(yes=spread <= CLOSE, partly=spread <= NEAR), words, measures)
+        figure = f"spread {spread:.2f} points"
+        return Finding(answer_of(yes=spread <= CLOSE, partly=spread <= NEAR), figure, words, measures)

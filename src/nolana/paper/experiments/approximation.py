@@ -1,29 +1,30 @@
-"""Approximation error of the adaptive map by budget, beside the maps it competes with."""
+"""Approximation error of the adaptive map by budget and by time, beside the maps it competes with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from nolana import plot
+from nolana.paper.experiments.map_errors import (
+    ENSEMBLE,
+    METHODS,
+    OFFLINE,
+    ONLINE,
+    PUBLISHED,
+    as_published,
+    errors,
+    rank_of,
+)
 from nolana.paper.experiments.table1 import TITLES
-from nolana.paper.harness.data import rows_of, shuffled
-from nolana.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
-from nolana.paper.harness.gram import width_of
+from nolana.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
 from nolana.paper.harness.passes import limit_of
 from nolana.paper.harness.required import unavailable
-from nolana.paper.maps.ensemble import EXPERTS, Ensemble
-from nolana.paper.maps.error import relative_error
-from nolana.paper.maps.fastfood import Fastfood
-from nolana.paper.maps.fourier import Fourier
-from nolana.paper.maps.kmeans import Centroids
-from nolana.paper.maps.leverage import Leverage
-from nolana.paper.maps.nogd import FirstRows
-from nolana.paper.maps.oana import Default, Median, Moving
-from nolana.paper.maps.protocol import Maker
-from nolana.paper.maps.uniform import Uniform
+from nolana.paper.maps.ensemble import EXPERTS
+from nolana.paper.maps.meka import CLUSTERS
 from nolana.plot import Panel
-from nolana.report import Block, Figure, Grid, Section, Text
+from nolana.report import Block, Figure, Grid, Lead, Section, Text
 
 __all__ = ["Approximation"]
 
@@ -32,47 +33,12 @@ ROWS = 10_000  # at most, of a data set
 SAMPLE = 4_000  # rows of G at most
 DRAWS = 3
 BUDGETS = (20, 50, 100, 200, 400)
-RANK = 0.8  # of m
-
-ONLINE: Mapping[str, Callable[[Array, float], Maker]] = {
-    "OANA": Moving,
-    "OANA, median ε": Median,
-    "OANA, defaults": Default,
-    "NOGD": FirstRows,
-    "FOGD": Fourier,
-}
-OFFLINE: Mapping[str, Callable[[Array, float], Maker]] = {
-    "uniform": Uniform,
-    "k-means": Centroids,
-    "leverage": Leverage,
-    f"ensemble of {EXPERTS}": Ensemble,
-    "Fastfood": Fastfood,
-}
-METHODS = {**ONLINE, **OFFLINE}
-SECONDS = {"FOGD": 45.0, "Fastfood": 60.0, "leverage": 40.0, "k-means": 30.0}  # for a whole data set, estimated
-
-
-def errors(
-    source: Source, _: Results, *, data: str, method: str, limit: int, sample: int, budgets: list[int], draws: int
-) -> Result:
-    """The error of one kind of map at all budgets, some draws each."""
-    gamma, make = width_of(source, data, limit), METHODS[method]
-    X = rows_of(source, data, limit)[0]
-    if method in ONLINE:  # a draw is a shuffle of the stream
-        makers = [make(shuffled(source, data, limit, draw)[0], gamma) for draw in range(draws)]
-    else:
-        makers = [make(X, gamma)] * draws
-    judged = X[np.random.default_rng(draws).permutation(len(X))[:sample]]
-    by_budget = {
-        str(m): [relative_error(makers[draw].map(m, rank_of(m), draw), judged, gamma) for draw in range(draws)]
-        for m in sorted(budgets, reverse=True)
-    }
-    return {"gamma": gamma, "rows": len(X), "judged": len(judged), "errors": by_budget}
-
-
-def rank_of(m: int) -> int:
-    """The rank r for m landmarks."""
-    return int(RANK * m + 1e-9)
+TIMED = 100  # landmarks, in the table of times
+LEAST_SECONDS = 1e-4  # on a logarithmic axis
+HIDDEN = ("OANA, median ε", "OANA, defaults")  # nearly the time and error of OANA: one line for the three
+# Estimated, for a whole data set.
+SECONDS = {"FOGD": 45.0, "Fastfood": 60.0, "leverage": 40.0, "k-means": 30.0, "FastNys": 40.0}
+EXAMPLE = "approximation/the example of the authors of MEKA"
 
 
 class Approximation:
@@ -85,14 +51,20 @@ class Approximation:
         self.source, self.draws = source, min(DRAWS, scale.shuffles)
         self.data = [name for name in DATA if source.has(name)]
         self.limits = {name: min(ROWS, limit_of(name, scale)) for name in self.data}
+        self.example = scale.rows is None and source.has(PUBLISHED["data"])
 
     def budgets(self, data: str) -> list[int]:
         """Landmarks, a third of the rows at most."""
         return [m for m in BUDGETS if 3 * m <= self.limits[data]]
 
     def plan(self) -> Sequence[Cell]:
-        """A cell for every kind of map on every data set."""
-        return [
+        """A cell for every kind of map on every data set, and the example of the authors of MEKA in a full run."""
+        arguments = {name: value for name, value in PUBLISHED.items() if name != "error"}
+        examples = [
+            Cell(key, as_published, arguments | {"rank": rank}, cost=0.1 * rank)
+            for rank, key in self.examples().items()
+        ]
+        return examples + [
             Cell(
                 self.key(data, method),
                 errors,
@@ -110,14 +82,19 @@ class Approximation:
             for method in METHODS
         ]
 
+    def examples(self) -> dict[int, str]:
+        """The keys of the authors' example by the rank of a cluster: theirs may be that of a cluster or of all."""
+        rank, clusters = PUBLISHED["rank"], PUBLISHED["clusters"]
+        return {rank: EXAMPLE, rank // clusters: f"{EXAMPLE}, its rank for all clusters"} if self.example else {}
+
     @staticmethod
     def key(data: str, method: str) -> str:
         """The key of a cell."""
         return f"approximation/{data}/{method}"
 
-    def mean(self, results: Results, data: str, method: str, m: int) -> float:
-        """The mean error over the draws."""
-        return float(np.mean(results[self.key(data, method)]["errors"][str(m)]))
+    def mean(self, results: Results, data: str, method: str, m: int, field: str = "errors") -> float:
+        """The mean over the draws of the error, or of another field."""
+        return float(np.mean(results[self.key(data, method)][field][str(m)]))
 
     def section(self, results: Results) -> Section:
         """Two figures, online and offline, and the numbers."""
@@ -128,7 +105,13 @@ class Approximation:
             f"{data}: {one['rows']:,} rows, G of {one['judged']:,}, gamma {one['gamma']:.3g}"
             for data, one in first.items()
         )
+        (line,) = self.summary(results)
+        horizon = np.median(list(self.ratios(results, "OANA", "k-means").values()))
         blocks: list[Block] = [
+            Lead(
+                f"""With equal memory the map whose landmarks follow the stream is nearer to the kernel than those of
+                NOGD and FOGD in {line.figure}; it has {horizon:.1f} times the error of k-means over all rows."""
+            ),
             Text(
                 f"""The relative error |G - Gbar|_F / |G|_F of the kernel matrix by the number of landmarks m. Landmark
                 maps have rank r = 0.8 m; random maps have (m d + m r)/d projections, which take the same memory of
@@ -140,7 +123,7 @@ class Approximation:
             Text(
                 """OANA and NOGD both start from the first m rows. In OANA every row then moves its nearest landmark
                 (epsilon = 0), or only rows that are farther from it than the first landmarks are from each other
-                (median epsilon). "Defaults" is OnlineNystroem with its default parameters: median epsilon, and a row
+                (median epsilon). "Defaults" is OnlineNystroem with its default parameters: epsilon = 0, and a row
                 becomes a landmark only if it differs enough from the others."""
             ),
             Figure(self.drawing(results, list(ONLINE)), "Maps of one pass: error against m, both logarithmic."),
@@ -149,29 +132,57 @@ class Approximation:
                 f"""The maps below use all rows at once. k-means takes the centroids of all rows (20 iterations of
                 Lloyd's algorithm), leverage draws rows in proportion to their leverage scores of rank r (without
                 replacement), the ensemble is the mean of {EXPERTS} uniform maps with m rows each, so it has {EXPERTS}
-                times the budget, and Fastfood has as many projections as FOGD and needs less memory for them."""
+                times the budget, and Fastfood has as many projections as FOGD and needs less memory for them. MEKA has
+                {CLUSTERS} clusters, each with its own landmarks, and small matrices that link them. FastNys makes many
+                pseudo-landmarks from few stored seeds. The active set draws landmarks from the rows that are inside the
+                margin of Pegasos; it is the only map that uses labels. MEKA and FastNys have as many landmarks as fit
+                into the same memory of m d + m r numbers."""
             ),
             Figure(
                 self.drawing(results, ["OANA", *OFFLINE]),
                 "OANA after one pass, and maps that use all rows at once: error against m, both logarithmic.",
             ),
             self.grid(results, "Maps that use all rows at once", list(OFFLINE)),
+            Text(
+                """The same errors against the seconds of processor time that it takes to make the map from all rows, on
+                one core. OANA and OnlineNystroem run in compiled code, the others in NumPy and scikit-learn, so a
+                factor of two says little. Leverage scores are computed once, for the largest m, and are part of the
+                time of that map only. The microseconds are those of mapping one row afterwards."""
+            ),
+            Figure(
+                self.drawing(results, [one for one in METHODS if one not in HIDDEN], by_time=True),
+                "Error against seconds to make the map, both logarithmic; each point is a budget m.",
+            ),
+            self.times(results),
             *(Text(words) for words in self.findings(results)),
             *unavailable(self.source, DATA),
         ]
         return Section(self.name, self.title, blocks)
 
-    def drawing(self, results: Results, methods: Sequence[str]) -> str:
-        """A panel for every data set."""
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        """Whether OANA is nearer to the kernel than the online maps."""
+        if not self.data:
+            return []
+        ratios = [list(self.ratios(results, "OANA", rival).values()) for rival in ("NOGD", "FOGD")]
+        won = sum(max(pair) < 1 for pair in zip(*ratios, strict=True))
+        total = len(self.settings())
+        answer = "yes" if won == total else "partly" if 2 * won >= total else "no"
+        claim = "The adaptive map is nearer to the kernel than NOGD and FOGD with equal memory."
+        return [SummaryLine(claim, answer, f"{won} of {total} settings")]
+
+    def drawing(self, results: Results, methods: Sequence[str], by_time: bool = False) -> str:
+        """A panel for every data set, by the budget or by the seconds to make the map."""
         panels = []
         for data in self.data:
             budgets = self.budgets(data)
-            curves = {
-                method: ([float(m) for m in budgets], [self.mean(results, data, method, m) for m in budgets])
-                for method in methods
-            }
+            curves = {}
+            for method in methods:
+                seconds = [max(LEAST_SECONDS, self.mean(results, data, method, m, "seconds")) for m in budgets]
+                errors = [self.mean(results, data, method, m) for m in budgets]
+                curves[method] = (seconds if by_time else [float(m) for m in budgets], errors)
             title = TITLES[data].partition(" (")[0].partition(",")[0]
-            panels.append(Panel(title, curves, "landmarks m", "relative error", log_x=True, log_y=True, points=True))
+            label = "seconds to make the map" if by_time else "landmarks m"
+            panels.append(Panel(title, curves, label, "relative error", log_x=True, log_y=True, points=True))
         return plot.svg(panels, columns=len(panels), height=3.8)
 
     def grid(self, results: Results, title: str, methods: Sequence[str]) -> Grid:
@@ -184,6 +195,26 @@ class Approximation:
             rows.append([data, str(m), *(f"{value:.4f}" for value in means)])
         caption = f"{title}: |G - Gbar|_F / |G|_F, mean of {self.draws} draws. The best is highlighted."
         return Grid(caption, ["data", "m", *methods], rows, frozenset(marked))
+
+    def times(self, results: Results) -> Grid:
+        """Seconds to make each map and microseconds to map a row, at one budget."""
+        rows = []
+        for method in METHODS:
+            row = [method]
+            for data in self.data:
+                m = self.timed_budget(data)
+                row += [
+                    f"{self.mean(results, data, method, m, 'seconds'):.3f}",
+                    f"{self.mean(results, data, method, m, 'microseconds'):.1f}",
+                ]
+            rows.append(row)
+        head = ["map", *(f"{data}, {unit}" for data in self.data for unit in ("s", "µs per row"))]
+        budgets = ", ".join(f"m = {self.timed_budget(data)} on {data}" for data in self.data)
+        return Grid(f"Processor time to make a map from all rows, and to map one row: {budgets}.", head, rows)
+
+    def timed_budget(self, data: str) -> int:
+        """The budget of the table of times."""
+        return max(m for m in self.budgets(data) if m <= TIMED)
 
     def settings(self) -> list[tuple[str, int]]:
         """Every data set with every budget."""
@@ -227,9 +258,9 @@ class Approximation:
                 if worse
                 else "With the median epsilon OANA also has a smaller error than NOGD at every budget."
             )
-            + f""" With the defaults of OnlineNystroem, which takes only rows that differ enough as first landmarks,
-            the error is {typical(self.ratios(results, "OANA, defaults", "OANA, median ε"))} that of starting from the
-            first m rows at the same epsilon."""
+            + f""" OnlineNystroem has epsilon = 0 as its default. With its defaults, which take only rows that differ
+            enough as first landmarks, the error is {typical(self.ratios(results, "OANA, defaults", "OANA"))} that of
+            starting from the first m rows at the same epsilon."""
         )
         offline = self.ratios(results, "OANA", "k-means")
         (worst, m), most = max(offline.items(), key=lambda item: item[1])
@@ -237,18 +268,44 @@ class Approximation:
             f"""Compared with the maps that use all rows at once: the error of OANA is {typical(offline)} that of
             k-means, with the largest ratio on {worst} at m = {m} ({most:.1f} times). Leverage scores have
             {typical(self.ratios(results, "leverage", "uniform"))} the error of uniform draws, the ensemble
-            {typical(self.ratios(results, f"ensemble of {EXPERTS}", "uniform"))} with {EXPERTS} times the budget. Two
+            {typical(self.ratios(results, ENSEMBLE, "uniform"))} with {EXPERTS} times the budget. Two
             checks: on a shuffled stream the first m rows are a uniform draw, and the error of NOGD is
             {typical(self.ratios(results, "NOGD", "uniform"))} that of the uniform map; the error of Fastfood is
             {typical(self.ratios(results, "Fastfood", "FOGD"))} that of FOGD."""
         )
+        words.append(
+            f"""The systems that the paper cites, at equal memory: the error of MEKA is
+            {typical(self.ratios(results, "MEKA", "k-means"))} that of k-means, of FastNys
+            {typical(self.ratios(results, "FastNys", "k-means"))}, of the active set
+            {typical(self.ratios(results, "active set", "uniform"))} that of uniform draws. {self._best(results)}"""
+        )
+        if self.example:
+            ours = " and ".join(
+                f"{results[key]['error']:.4f} with rank {rank} in every cluster"
+                for rank, key in self.examples().items()
+            )
+            words.append(
+                f"""A published figure: the page of the authors' program for MEKA
+                (http://www.cs.utexas.edu/~ssi/meka/) shows an error of {PUBLISHED["error"]:.4f} for
+                {PUBLISHED["rows"]:,} rows of ijcnn1, gamma = {PUBLISHED["gamma"]:g}, {PUBLISHED["clusters"]} clusters
+                and rank {PUBLISHED["rank"]}. Ours has {ours}, measured on {results[EXAMPLE]["judged"]:,} of the rows.
+                The page says neither whether the rank is that of a cluster nor how many rows each basis uses."""
+            )
         return words
+
+    def _best(self, results: Results) -> str:
+        """How often each map has the smallest error of all, the ensemble aside."""
+        fair = [method for method in METHODS if method != ENSEMBLE]
+        wins = Counter(min(fair, key=lambda method: self.mean(results, data, method, m)) for data, m in self.settings())
+        listed = ", ".join(f"{method} {count}" for method, count in wins.most_common())
+        return f"Smallest error of all maps at equal memory, by the number of settings: {listed}."
 
     def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
         """One line for every draw."""
         return [
             {"data": data, "method": method, "m": m, "rank": rank_of(m), "draw": draw, "gamma": one["gamma"]}
             | {"rows": one["rows"], "judged": one["judged"], "error": error}
+            | {name: one[name][str(m)][draw] for name in ("seconds", "microseconds")}
             for data in self.data
             for method in METHODS
             for one in [results[self.key(data, method)]]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nolana import plot
-from nolana.paper.harness.experiment import Cell, Results
+from nolana.paper.harness.experiment import Cell, Results, SummaryLine
 from nolana.paper.harness.passes import limit_of, mean_and_spread, paper_settings, parameter_grid
 from nolana.paper.harness.required import NeedsData
 from nolana.paper.harness.variants import (
@@ -19,7 +19,7 @@ from nolana.paper.harness.variants import (
     shuffles_of,
 )
 from nolana.plot import Panel
-from nolana.report import Block, Figure, Grid, Text
+from nolana.report import Block, Figure, Grid, Lead, Text
 
 __all__ = ["REFITS", "Refit"]
 
@@ -76,7 +76,11 @@ class Refit(NeedsData):
             (f"stage two: {title}", "accuracy", results[chosen_cell(DATA, refit, self.scale).key])
             for refit, title in REFITS.items()
         ]
+        (line,) = self.verdicts(results)
         return [
+            Lead(
+                f"The paper's stage two changes the accuracy by {line.figure} against leaving the weights as they are."
+            ),
             Text(
                 f"""After a landmark has moved, the weights still belong to the old map. Stage two of the paper fits new
                 weights to the old values at the landmarks, with a penalty theta on their size; "carry" uses a penalty
@@ -142,6 +146,13 @@ class Refit(NeedsData):
             else """The likely reason: unchanged weights belong to eigenvectors that turn with every move, above all
             those of close eigenvalues, so the model is disturbed faster than gradient steps can repair it.""",
         ]
+
+    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+        """Whether stage two pays."""
+        gains = [gain for share in SHARES for gain in self._gains(results, "paper", share)]
+        answer = "yes" if min(gains) > 0.3 else "partly" if max(gains) > 0.3 else "no"
+        figure = f"{min(gains):+.2f} to {max(gains):+.2f} points"
+        return [SummaryLine("Stage two, the new weights after a move, improves the accuracy.", answer, figure)]
 
     def _gains(self, results: Results, refit: str, share: float) -> list[float]:
         return [

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nolana.report import Section
 
-__all__ = ["FULL", "QUICK", "Cell", "Experiment", "Result", "Results", "Scale", "Source"]
+__all__ = ["FULL", "QUICK", "Cell", "Experiment", "Result", "Results", "Scale", "Source", "SummaryLine"]
 
 Array = NDArray[np.float64]
 Result = dict[str, Any]  # plain data: what JSON can hold
@@ -63,6 +63,15 @@ class Cell:
     cost: float = 1.0  # estimated seconds, for the order and the progress bar
 
 
+@dataclass(frozen=True)
+class SummaryLine:
+    """A line of the summary on top of the report."""
+
+    claim: str  # of the paper, or a question
+    answer: str  # yes, partly, no, or not run
+    figure: str  # the number that decides
+
+
 class Experiment(Protocol):
     """An experiment at a scale, on the data sets of a source."""
 
@@ -74,7 +83,11 @@ class Experiment(Protocol):
         ...
 
     def section(self, results: Results) -> Section:
-        """The section of the report, from the results of all cells."""
+        """The section of the report, from the results of all cells; its first block is the answer in one sentence."""
+        ...
+
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        """What the section says about the claims of the paper; empty without data."""
         ...
 
     def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nolana.paper.harness.experiment import Cell, Results, Scale, Source
+from nolana.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
 from nolana.report import Block, Section, Text
 
 __all__ = ["NeedsData", "unavailable"]
@@ -16,7 +16,7 @@ def unavailable(source: Source, names: Sequence[str]) -> list[Text]:
 
 
 class NeedsData:
-    """Runs nothing unless all of `required` are available; subclasses define `cells`, `blocks` and `records`."""
+    """Runs nothing unless all of `required` are available; subclasses define the rest."""
 
     name: str
     title: str
@@ -34,6 +34,10 @@ class NeedsData:
         """The blocks of the section where all data is available."""
         raise NotImplementedError
 
+    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+        """The lines of the summary where all data is available."""
+        raise NotImplementedError
+
     def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
         """The lines of the CSV file where all data is available."""
         raise NotImplementedError
@@ -46,6 +50,10 @@ class NeedsData:
         """The section of the report, or the reason why there are no results."""
         blocks = [Text("Not run: " + self.missing)] if self.missing else self.blocks(results)
         return Section(self.name, self.title, blocks)
+
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        """The lines of the summary."""
+        return [] if self.missing else self.verdicts(results)
 
     def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
         """The lines of the CSV file."""

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from nolana.paper.maps.nystroem import Nystroem
-from nolana.paper.maps.protocol import Array
+from nolana.paper.maps.protocol import Array, FeatureMap
 
 __all__ = ["EXPERTS", "Ensemble", "Mean"]
 
 EXPERTS = 4
 
 
-class Mean:
+class Mean(FeatureMap):
     """The mean of the kernels of several maps."""
 
     def __init__(self, maps: Sequence[Nystroem]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.paper.maps.fourier import AT_ONCE, cosines_and_sines, projections_at
-from nolana.paper.maps.protocol import Array
+from nolana.paper.maps.protocol import Array, FeatureMap
 
 __all__ = ["Fastfood", "FastfoodMap", "hadamard_transform"]
 
@@ -53,7 +53,7 @@ class Block:
         return np.asarray(hadamard_transform(mixed) * (self.lengths / np.sqrt(x.shape[1])))
 
 
-class FastfoodMap:
+class FastfoodMap(FeatureMap):
     """Stacked blocks, truncated to D projections."""
 
     def __init__(self, n_features: int, projections: int, gamma: float, seed: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nolana.paper.maps.protocol import Array
+from nolana.paper.maps.protocol import Array, FeatureMap
 from nolana.rivals import at_equal_budget
 
 __all__ = ["Fourier", "FourierMap", "cosines_and_sines", "projections_at"]
@@ -28,7 +28,7 @@ def cosines_and_sines(angles: Array, projections: int) -> Array:  # (n, w) -> (n
     return np.asarray(np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(projections))
 
 
-class FourierMap:
+class FourierMap(FeatureMap):
     """Random Fourier features, D by d draws."""
 
     def __init__(self, draws: Array) -> None:

@@ -10,18 +10,28 @@ import numpy as np
 from nolana.maps.refit import inverse_roots
 from nolana.maps.spectrum import Spectrum
 from nolana.paper.harness.gram import rbf
-from nolana.paper.maps.protocol import Array
+from nolana.paper.maps.protocol import Array, FeatureMap
 
 __all__ = ["Nystroem"]
 
 
-class Nystroem:
+class Nystroem(FeatureMap):
     """A map of rank r over landmarks (m, d); with r = m it reproduces E exactly."""
 
     def __init__(self, landmarks: Array, rank: int, gamma: float) -> None:
         self.landmarks, self.gamma = landmarks, gamma
         spectrum = Spectrum.of(rbf(landmarks, landmarks, gamma), rank)
         self._directions = spectrum.vectors * inverse_roots(spectrum.values, 0.0)  # (m, r)
+
+    @property
+    def rank(self) -> int:
+        """The number of features."""
+        return int(self._directions.shape[1])
+
+    @property
+    def numbers(self) -> int:
+        """Numbers to store: landmarks and directions."""
+        return self.landmarks.size + self._directions.size
 
     def features(self, X: Array) -> Array:
         """phi of the rows (n, r)."""

@@ -43,8 +43,8 @@ class Median(Moving):
     threshold = "median"
 
 
-class Default(Median):
-    """The defaults of `OnlineNystroem`, unscaled: the first rows that differ enough from others become landmarks."""
+class Default(Moving):
+    """The defaults of `OnlineNystroem`, unscaled: epsilon = 0, and the first rows that differ enough are landmarks."""
 
     def start(self, m: int) -> Array | None:
         """None: chosen by `OnlineNystroem`."""

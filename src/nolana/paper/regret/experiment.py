@@ -6,14 +6,14 @@ from typing import Any
 
 from nolana import plot
 from nolana.paper.experiments.table1 import TITLES
-from nolana.paper.harness.experiment import Cell, Results, Scale, Source
+from nolana.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
 from nolana.paper.harness.passes import limit_of
 from nolana.paper.harness.required import unavailable
 from nolana.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
-from nolana.paper.regret.findings import findings
+from nolana.paper.regret.findings import NEAR_ROOT, findings, growth_text
 from nolana.paper.regret.numbers import Numbers, growth
 from nolana.plot import Panel
-from nolana.report import Block, Figure, Grid, Section, Text
+from nolana.report import Block, Figure, Grid, Lead, Section, Text
 
 __all__ = ["Regret"]
 
@@ -64,6 +64,7 @@ class Regret:
             return Section(self.name, self.title, [Text("No data set is available.")])
         numbers = self.numbers(results)
         blocks: list[Block] = [
+            Lead(growth_text(numbers)),
             Text(
                 f"""Total cost of one pass minus that of the best fixed model in hindsight, for streams of T rows. A row
                 costs log(1 + exp(-y f)) + lambda/2 |f|², lambda = {DECAY:g}: a loss with bounded and Lipschitz
@@ -94,6 +95,17 @@ class Regret:
             *unavailable(self.source, DATA),
         ]
         return Section(self.name, self.title, blocks)
+
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        """Whether the regret grows like √T."""
+        if not self.data:
+            return []
+        numbers = self.numbers(results)
+        powers = [numbers.exponent(data, MAIN) for data in self.data]
+        slow = [power <= NEAR_ROOT for power in powers]
+        answer = "yes" if all(slow) else "partly" if any(slow) else "no"
+        listed = ", ".join(f"T^{power:.2f} on {TITLES[data]}" for data, power in zip(self.data, powers, strict=True))
+        return [SummaryLine("With √T moves the regret grows like √T.", answer, listed)]
 
     def drawing(self, numbers: Numbers) -> str:
         """Regret, and regret divided by √T, for every data set."""

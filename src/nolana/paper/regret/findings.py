@@ -6,14 +6,14 @@ from nolana.paper.experiments.table1 import TITLES
 from nolana.paper.regret.cells import MAIN
 from nolana.paper.regret.numbers import Numbers, growth
 
-__all__ = ["findings"]
+__all__ = ["NEAR_ROOT", "findings", "growth_text"]
 
 NEAR_ROOT = 0.6  # an exponent up to here counts as √T
 
 
 def findings(numbers: Numbers) -> list[str]:
     """Paragraphs of the report."""
-    return [f"{growth_text(numbers)} {causes_text(numbers)}", moves_text(numbers), bound_text(numbers)]
+    return [causes_text(numbers), moves_text(numbers), bound_text(numbers)]
 
 
 def growth_text(numbers: Numbers) -> str:
