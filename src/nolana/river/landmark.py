@@ -26,6 +26,7 @@ class LandmarkModel(RiverModel):
     power_iterations: int = 2
     ridge: float | None = None
     scale: bool = True
+    keep_growing: bool = False
     loss: str | None = None
     optimizer: str = "newton"
     refit: str = "carry"
