@@ -31,6 +31,7 @@ html_theme = "furo"
 html_title = "nolana"
 html_static_path = ["static"]
 html_css_files = ["nolana.css"]
+html_favicon = "static/favicon.svg"
 html_extra_path = ["paper"]
 html_theme_options = {"navigation_with_keys": True}
 html_copy_source = False

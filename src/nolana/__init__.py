@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nolana.estimators.merging import merge
     from nolana.loading import load
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "NolanaClassifier",

@@ -17,6 +17,7 @@ h2 { font-size: 1.4rem; margin: 3.2rem 0 .6rem; padding-top: 1rem; border-top: 1
 p { max-width: 46rem; }
 nav ul { list-style: none; padding: 0; columns: 2; max-width: 46rem; }
 a { color: #0b5cad; text-decoration: none; } a:hover { text-decoration: underline; }
+p, li { overflow-wrap: anywhere; }
 .lead { color: var(--soft); font-size: 1.08rem; }
 .answer { font-size: 1.08rem; font-weight: 600; border-left: .25rem solid #0b5cad; padding-left: .8rem; }
 .scroll { overflow-x: auto; margin: 1.2rem 0; }
@@ -139,6 +140,7 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequ
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>{html.escape(title)}</title>
 <style>{STYLE}</style>
 </head>

@@ -7,7 +7,8 @@ so the squared distances |x - mu|^2 + |v_s|^2 - 2 (H (v_s * (x - mu)))_j of a ro
 transform for each seed, instead of d products of d numbers. d is padded with zeros to a power of two. Then the map is
 Nyström's. Seeds minimise the distance of the rows to their nearest pseudo-landmark: assign every row to its nearest
 (s, j), then v_s <- mean of (x - mu) * h_j over the rows of s, and again. Of all pairs (s, j) the M with the most rows
-are used. Numbers to store: d for mu, d for each seed, M for the pairs, M r directions.
+are used. Numbers to store: d for mu, d for each seed, M for the pairs, M r directions. How the seeds are learned is our
+reading of the idea; the program of the authors may differ.
 
 Si, Hsieh, Dhillon, "Computationally Efficient Nyström Approximation using Fast Transforms", ICML 2016.
 """
