@@ -107,6 +107,10 @@ class LastLabel:
         rows = _rows(X)
         return _one_hot(np.tile(self._seen, (rows, 1)), np.full(rows, self._last))
 
+    def probabilities(self, scores: Array) -> Array:
+        """The probabilities of the classes, from scores: 1 for the last label."""
+        return np.nan_to_num(scores, nan=0.0)
+
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels in the order they appeared."""

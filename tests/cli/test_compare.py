@@ -280,10 +280,11 @@ def test_the_picture_shows_the_means_of_the_table(tmp_path, monkeypatch):
         assert history[-1].overall["accuracy"] == pytest.approx(scores[name], rel=1e-12)
 
 
-def test_another_metric_is_compared_and_drawn(tmp_path, monkeypatch):
-    table, drawn = compared(tmp_path, monkeypatch, "--metric", "f1", "--shuffles", "1")
-    assert drawn["metric"] == "f1"
-    assert {line["metric"] for line in table} == {"f1"}
+@pytest.mark.parametrize("metric", ["f1", "log_loss"])
+def test_another_metric_is_compared_and_drawn(tmp_path, monkeypatch, metric):
+    table, drawn = compared(tmp_path, monkeypatch, "--metric", metric, "--shuffles", "1")
+    assert drawn["metric"] == metric
+    assert {line["metric"] for line in table} == {metric}
     assert "shuffles" not in drawn["title"]
 
 
