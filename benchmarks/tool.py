@@ -144,12 +144,14 @@ def alone(rows: Rows, landmarks: int) -> Callable[[], float]:
     return job
 
 
-def command(path: Path, landmarks: int) -> Callable[[], float]:
+def command(path: Path, landmarks: int | None) -> Callable[[], float]:
+    """`nolana learn` with so many landmarks; None: with the default learner."""
     model = path.with_suffix(".nolana")
+    method = [] if landmarks is None else ["--method", "nolana", "--landmarks", str(landmarks)]
 
     def job() -> float:
         target = [] if path.suffix == ".svm" else ["--target", "y"]
-        options = ["--model", str(model), "--method", "nolana", "--landmarks", str(landmarks), "--json", "--fresh"]
+        options = ["--model", str(model), *method, "--json", "--fresh"]
         done = subprocess.run([*NOLANA, "learn", str(path), *target, *options], check=True, capture_output=True)
         return float(json.loads(done.stdout)["metrics"]["accuracy"])
 
@@ -224,9 +226,10 @@ def main() -> None:
         if importlib.util.find_spec("vowpalwabbit") is None:
             print('\nVowpal Wabbit is not installed; pip install "nolana[bench]"')
             return
-        linear = in_turns({name: vowpal_wabbit(whole["vw"], o) for name, o in LINEAR.items()}, chosen.repeats)
+        jobs = {"nolana learn, LIBSVM, default learner": command(whole["svm"], None)}
+        jobs |= {name: vowpal_wabbit(whole["vw"], options) for name, options in LINEAR.items()}
         ours = {f"nolana learn, LIBSVM, m = {m}": found[m]["svm"] for m in SIZES}
-        beside_vowpal_wabbit(len(rows.y), ours | linear)
+        beside_vowpal_wabbit(len(rows.y), ours | in_turns(jobs, chosen.repeats))
         head = rows.first(chosen.kernel_rows).write(place)
         jobs = {f"nolana learn, LIBSVM, m = {m}": command(head["svm"], m) for m in SIZES}
         jobs |= {name: vowpal_wabbit(head["vw"], options) for name, options in (LINEAR | KERNEL).items()}
