@@ -140,7 +140,6 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequ
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
 <title>{html.escape(title)}</title>
 <style>{STYLE}</style>
 </head>
