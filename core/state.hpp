@@ -98,15 +98,6 @@ class Description {
                  for (std::size_t i = 0; i < r; ++i) std::copy_n(from + i * c, c, buffer.data() + i * stride);
              }});
     }
-    // Single precision, rows without gaps; every value at least `low`.
-    void single(const std::string& name, BufferOf<float>& buffer, const Side& rows, const Side& columns, double low) {
-        bytes += buffer.bytes();
-        const std::size_t n = rows.value * columns.value;
-        Field field{name, {rows, columns}, {}, {}, low};
-        field.get_single = [&buffer, n](float* to) { std::copy_n(buffer.data(), n, to); };
-        field.set_single = [&buffer, n](const float* from) { std::copy_n(from, n, buffer.data()); };
-        add(std::move(field));
-    }
     // The lower triangle, row by row; row i of the field is row place(i) of the matrix.
     template <class Place> void symmetric(const std::string& name, Symmetric& m, const Side& n, Place place) {
         bytes += m.bytes();
