@@ -54,6 +54,7 @@ struct Field {
     // An array of float32: these take the place of get and set.
     std::function<void(float*)> get_single = {};
     std::function<void(const float*)> set_single = {};
+    bool table = false;  // large, and empty after `resize`: a state may be exported and restored without it
 
     std::size_t count() const {
         std::size_t n = 1;
@@ -224,7 +225,8 @@ inline void restore_part(Stateful& self, const std::set<std::string>& names, con
 }
 
 // Everything is checked before anything changes. Sizes are decided by the first field that has them as a plain side.
-inline void restore(Stateful& self, const Source& source) {
+// Without `tables` those are not read, and empty afterwards.
+inline void restore(Stateful& self, const Source& source, bool tables) {
     Description before;
     self.describe(before);
     Sizes sizes;
@@ -232,12 +234,13 @@ inline void restore(Stateful& self, const Source& source) {
         for (const Field& field : before.fields) {
             bool packed = false;
             for (const Side& side : field.shape) packed |= side.packed;
-            if (packed != plain) check(field, source(field.name), sizes);
+            if (packed != plain && (tables || !field.table)) check(field, source(field.name), sizes);
         }
     self.resize(sizes);
     Description after;
     self.describe(after);
-    for (const Field& field : after.fields) set(field, source(field.name));
+    for (const Field& field : after.fields)
+        if (tables || !field.table) set(field, source(field.name));
 }
 
 }  // namespace nolana

@@ -76,9 +76,10 @@ NumPyArray transform(Map& self, const Matrix& x) {
     return out.array;
 }
 
-// Named arrays and numbers: all that outlives a call, or the fields whose names begin with one of these.
-nb::dict state(Stateful& self, const std::vector<std::string>& beginnings) {
+// Named arrays and numbers: all that outlives a call, or the fields whose names begin with one of these; tables if wanted.
+nb::dict state(Stateful& self, const std::vector<std::string>& beginnings, bool tables) {
     const auto is_wanted = [&](const Field& field) {
+        if (field.table && !tables) return false;
         const auto begins = [&](const std::string& beginning) { return field.name.starts_with(beginning); };
         return std::any_of(beginnings.begin(), beginnings.end(), begins);
     };
@@ -109,8 +110,10 @@ nb::dict state(Stateful& self, const std::vector<std::string>& beginnings) {
     return out;
 }
 
-// All of a state, or the fields that it has.
-void restore_state(Stateful& self, const nb::dict& from, bool part) {
+enum class Extent { all, all_but_tables, part };
+
+// All of a state, all but its tables, or the fields that it has.
+void restore_state(Stateful& self, const nb::dict& from, Extent extent) {
     using Any = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
     using Single = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
     std::map<std::string, std::pair<Any, double>> held;  // what the pointers point into
@@ -140,7 +143,7 @@ void restore_state(Stateful& self, const nb::dict& from, bool part) {
         if (!array.is_valid()) return {{}, &number};
         return {shape_of(array), array.data()};
     };
-    if (!part) return restore(self, source);
+    if (extent != Extent::part) return restore(self, source, extent == Extent::all);
     std::set<std::string> names;
     for (const auto& [name, value] : from) names.insert(nb::cast<std::string>(name));
     restore_part(self, names, source);
@@ -205,9 +208,15 @@ NB_MODULE(NOLANA_MODULE, m) {
     nb::class_<Head>(m, "Head");
     nb::class_<Combiner>(m, "Combiner");
     nb::class_<Stateful>(m, "Stateful")
-        .def("state", &state, "beginnings"_a = std::vector<std::string>{""})
-        .def("restore", [](Stateful& self, const nb::dict& from) { restore_state(self, from, false); }, "state"_a)
-        .def("restore_part", [](Stateful& self, const nb::dict& from) { restore_state(self, from, true); }, "state"_a)
+        .def("state", &state, "beginnings"_a = std::vector<std::string>{""}, "tables"_a = true)
+        .def(
+            "restore",
+            [](Stateful& self, const nb::dict& from, bool tables) {
+                restore_state(self, from, tables ? Extent::all : Extent::all_but_tables);
+            },
+            "state"_a, "tables"_a = true)
+        .def(
+            "restore_part", [](Stateful& self, const nb::dict& from) { restore_state(self, from, Extent::part); }, "state"_a)
         .def_prop_ro("memory_bytes", &memory_bytes);
     nb::class_<Online, Stateful>(m, "Online")
         .def("learn", &learn, "x"_a, "y"_a, "weight"_a = nb::none())

@@ -203,35 +203,46 @@ template <std::size_t fold, bool varies> class CellTable {
     void learn_cells(const std::uint32_t* at, std::size_t grids, const CellStep& step) {
         const std::size_t stride = stride_;
         const float* draws = draws_.data();
-        for (std::size_t g = 0; g < grids; ++g) {
-            std::int16_t* cell = cells_.data() + static_cast<std::size_t>(at[g] / fold) * stride;
-            const float s = varies ? static_cast<float>(cell[0] + middle) : 1, u = draws[g];
+        std::int16_t* cells = cells_.data();
 #ifdef NOLANA_AVX2
+        const __m256 by = _mm256_loadu_ps(step.weights), lowest = _mm256_set1_ps(-largest), shift = _mm256_set1_ps(middle);
+        const __m256 curve = _mm256_set1_ps(-step.variance);
+        const __m256 least = _mm256_blend_ps(lowest, _mm256_set1_ps(step.floor - middle), varies ? 1 : 0);
+        for (std::size_t g = 0; g < grids; ++g) {
             // Numbers beyond the cell change by floor(0 + u) = 0.
-            const __m256 ss = _mm256_set1_ps(s), us = _mm256_set1_ps(u), lowest = _mm256_set1_ps(-largest);
-            const auto learn = [&](std::size_t k, __m256 by, __m256 least) {
-                const __m256i after = moved(load_halves(cell + k), _mm256_add_ps(_mm256_mul_ps(ss, by), us), least);
-                const __m128i packed = _mm_packs_epi32(_mm256_castsi256_si128(after), _mm256_extracti128_si256(after, 1));
-                _mm_storeu_si128(reinterpret_cast<__m128i*>(cell + k), packed);
-            };
-            const __m256 by = _mm256_loadu_ps(step.weights);
-            if (varies)
-                learn(0, _mm256_blend_ps(by, _mm256_set1_ps(-(s * step.variance)), 1),
-                      _mm256_blend_ps(lowest, _mm256_set1_ps(step.floor - middle), 1));
-            else
-                learn(0, by, lowest);
-            for (std::size_t k = eight; k < stride; k += eight) learn(k, _mm256_loadu_ps(step.weights + k), lowest);
+            std::int16_t* cell = cells + static_cast<std::size_t>(at[g] / fold) * stride;
+            const __m256 u = _mm256_broadcast_ss(draws + g);
+            const __m256i first = load_halves(cell);
+            if constexpr (varies) {
+                const __m256 s = _mm256_add_ps(_mm256_broadcastss_ps(_mm256_castps256_ps128(_mm256_cvtepi32_ps(first))), shift);
+                const auto pull = [&](__m256 each) { return _mm256_add_ps(_mm256_mul_ps(s, each), u); };
+                store_halves(cell, moved(first, pull(_mm256_blend_ps(by, _mm256_mul_ps(s, curve), 1)), least));
+                for (std::size_t k = eight; k < stride; k += eight)
+                    store_halves(cell + k, moved(load_halves(cell + k), pull(_mm256_loadu_ps(step.weights + k)), lowest));
+            } else {
+                store_halves(cell, moved(first, _mm256_add_ps(by, u), least));
+                for (std::size_t k = eight; k < stride; k += eight)
+                    store_halves(cell + k, moved(load_halves(cell + k), _mm256_add_ps(_mm256_loadu_ps(step.weights + k), u), lowest));
+            }
+        }
 #else
+        for (std::size_t g = 0; g < grids; ++g) {
+            std::int16_t* cell = cells + static_cast<std::size_t>(at[g] / fold) * stride;
+            const float s = varies ? static_cast<float>(cell[0] + middle) : 1, u = draws[g];
             for (std::size_t k = varies; k < stride; ++k) cell[k] = moved(cell[k], std::floor(s * step.weights[k] + u));
             if (varies) cell[0] = smaller(s, u, step);
-#endif
         }
+#endif
     }
 #ifdef NOLANA_AVX2
     static __m256i load_words(const std::uint32_t* p) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(p)); }
     static void store_words(std::uint32_t* p, __m256i words) { _mm256_store_si256(reinterpret_cast<__m256i*>(p), words); }
     static __m256i load_halves(const std::int16_t* p) {
         return _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    }
+    static void store_halves(std::int16_t* p, __m256i numbers) {
+        const __m128i packed = _mm_packs_epi32(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p), packed);
     }
     static __m256i low_halves(__m256i words) { return _mm256_srai_epi32(_mm256_slli_epi32(words, 16), 16); }
     // Weights moved by floor(by).

@@ -98,10 +98,12 @@ class DiagonalCells final : public CellHead {
         Field cells{"cells", {n, Side::outputs(c)}, {}, {}};
         cells.get_single = [this](float* to) { cells_.get_weights(to); };
         cells.set_single = [this](const float* from) { cells_.set_weights(from); };
+        cells.table = true;
         d.add(std::move(cells));
         Field variances{"variances", {n}, {}, {}, 0.0};
         variances.get_single = [this](float* to) { cells_.get_variances(to, steps_); };
         variances.set_single = [this](const float* from) { cells_.set_variances(from, steps_); };
+        variances.table = true;
         d.add(std::move(variances));
         d.matrix("linear", linear_, Side::outputs(c), width, map_->width());
         d.vector("linear_variances", linear_variances_, width);
@@ -199,6 +201,7 @@ class ConstantCells final : public CellHead {
         Field cells{"cells", {cells_.slots(), Side::outputs(outputs_)}, {}, {}};
         cells.get_single = [this](float* to) { cells_.get_weights(to); };
         cells.set_single = [this](const float* from) { cells_.set_weights(from); };
+        cells.table = true;
         d.add(std::move(cells));
     }
 

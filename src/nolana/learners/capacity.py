@@ -134,14 +134,6 @@ def empty_table(spec: Spec, i: int, outputs: int) -> State:
     return state
 
 
-def empty_tables(spec: Spec, outputs: int) -> State:
-    """The cells of all tables."""
-    state: State = {}
-    for i in maps_of(spec, CellMap):
-        state |= empty_table(spec, i, outputs)
-    return state
-
-
 def shorter_windows(spec: Spec, i: int, rows: int) -> Array:
     """Windows of at most so many rows; as many of them as before."""
     windows: Array = argument_of(spec, i, "windows")

@@ -26,6 +26,8 @@ def rearrange(spec: Spec, state: State, old: int, sources: list[int], signs: lis
             state[f"expert{e}/weights"] = np.ascontiguousarray(weights)
     logit = sign / 2 if old == 1 else sign  # one output is the difference of two
     for e in experts_with(spec, DiagonalCells, ConstantCells):
+        if f"expert{e}/cells" not in state:  # a state without tables
+            continue
         cells = state[f"expert{e}/cells"][:, sources] * logit.astype(np.float32)
         state[f"expert{e}/cells"] = np.ascontiguousarray(cells)
     for e in experts_with(spec, DiagonalCells):

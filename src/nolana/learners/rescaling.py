@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 
 from nolana import reference
-from nolana.learners.capacity import empty_tables
 from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
 from nolana.maps.remap import rekernel
@@ -63,10 +62,9 @@ def remap_landmarks(spec: Spec, state: State, i: int, moved: Moved = lambda z: z
 
 
 def multiply_features(spec: Spec, state: State, metric: Array) -> None:
-    """Each feature is multiplied by a number of its own (d,); the tables are forgotten, their linear part stays."""
+    """Each feature is multiplied by a number of its own (d,), in a state without tables."""
     move_rows(spec, state, lambda z: z * metric)
     for e in experts_with(spec, DiagonalCells):
-        state |= empty_tables(spec, len(state[f"expert{e}/linear"]))
         state[f"expert{e}/linear"][:, :-1] /= metric
         state[f"expert{e}/linear_variances"][:-1] /= metric**2
     for e in probing(spec):

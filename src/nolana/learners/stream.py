@@ -28,7 +28,7 @@ from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet
 from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, spec_of
-from nolana.learners.capacity import empty_tables, fitted, shrunk, smallest
+from nolana.learners.capacity import fitted, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
 from nolana.learners.feature_slots import KEYS, SCALES, slots_of
@@ -335,11 +335,12 @@ class StreamLearner(Driver):
             self._prepare()
             return
         recent = [f"map{i}/" for i in maps_of(self.spec, NeighbourMap)]
-        state = self._engine.state(parts_on(self.spec, maps_of(self.spec, LandmarkMap)) + recent)
+        own = [""] if t <= LAST_CLEARING else parts_on(self.spec, maps_of(self.spec, LandmarkMap)) + recent
+        state = self._engine.state(own, tables=False)
         move_rows(self.spec, state, lambda z: np.asarray(self._scaling.apply(unscaled(z, before))))
         if t <= LAST_CLEARING:
-            state |= empty_tables(self.spec, self.outputs)
-        if self.width > WIDEST:  # stored rows are sketches, which were forgotten
+            self._engine.restore(state, tables=False)
+        elif self.width > WIDEST:  # stored rows are sketches, which were forgotten
             self._engine.restore(self._engine.state() | state)
         else:
             self._engine.restore_part(state)
@@ -386,7 +387,7 @@ class StreamLearner(Driver):
         if relevance is None:
             return
         before = self._scaling.state()["metric"]
-        metric, state, spec = metric_of(relevance), self._engine.state(), self.spec
+        metric, state, spec = metric_of(relevance), self._engine.state(tables=False), self.spec
         multiply_features(spec, state, metric / before)
         for i in maps_of(spec, CellMap):
             spec = with_argument(spec, i, relevance=np.maximum(LEAST_RELEVANCE, np.sqrt(relevance)))
@@ -394,11 +395,11 @@ class StreamLearner(Driver):
         self._note_widths()
         self._scaling.restore(self._scaling.state() | {"metric": metric})
 
-    def _rebuild(self, spec: Spec, state: State, outputs: int) -> None:
-        """Continue with an engine of another spec."""
+    def _rebuild(self, spec: Spec, state: State, outputs: int, tables: bool = False) -> None:
+        """Continue with an engine of another spec; without `tables` those are empty."""
         engine = spec.build(self._module)
         engine.clear(outputs)
-        engine.restore(state)
+        engine.restore(state, tables)
         self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
 
     def _follow_target_anchor(self) -> None:
@@ -422,19 +423,19 @@ class StreamLearner(Driver):
     # Classes and memory
 
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
-        state, outputs, memory = self._engine.state(), len(signs), self.options.memory
+        outputs, memory = len(signs), self.options.memory
+        measure = functools.partial(self.bytes_with, outputs=outputs)
+        spec = fitted(self.spec, measure, memory) if self.rows < LAST_CLEARING else None
+        tables = spec is None  # otherwise the next anchor clears the cells in any case
+        state = self._engine.state(tables=tables)
         rearrange(self.spec, state, self.outputs, sources, signs)
         features = self._parts["features"].state() if self.sparse else {}
         if self.sparse:
             state |= slots_of(self.n_features, features)
-        measure = functools.partial(self.bytes_with, outputs=outputs)
-        spec = fitted(self.spec, measure, memory) if self.rows < LAST_CLEARING else None
-        if spec is not None:  # the next anchor clears the cells in any case
-            state |= empty_tables(spec, outputs)
-        else:
+        if spec is None:
             smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
             spec = shrunk(self.spec, state, smaller, measure, memory)
-        self._rebuild(spec, state, outputs)
+        self._rebuild(spec, state, outputs, tables)
         self._new_class, self._fitted_to = True, (outputs, self._other_bytes)
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
@@ -473,7 +474,7 @@ class StreamLearner(Driver):
         spec = fitted(self.spec, self.bytes_with, self.options.memory)
         if spec is None or spec == self.spec:
             return
-        self._rebuild(spec, self._engine.state() | empty_tables(spec, self.outputs), self.outputs)
+        self._rebuild(spec, self._engine.state(tables=False), self.outputs)
 
     # State
 

@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from nolana.reference.state import Array, Field, State, Stateful, count, restore
+from nolana.reference.state import Array, Field, State, Stateful, check_all, count, restore
 
 
 class Online(Stateful):
@@ -48,8 +48,12 @@ class Online(Stateful):
         """The scores of rows that are not learned."""
         return np.array([self.score(row) for row in x]).reshape(len(x), self.outputs)
 
-    def restore(self, state: State) -> None:
-        self.outputs = restore(self.fields(), state)["outputs"]
+    def restore(self, state: State, tables: bool = True) -> None:
+        """Continue from an exported state; without `tables` those are not read, and empty afterwards."""
+        fields = [field for field in self.fields() if tables or not field.is_table]
+        if not tables:
+            self.clear(check_all(fields, state)["outputs"])
+        self.outputs = restore(fields, state)["outputs"]
         self.restored()
 
     def restored(self) -> None:

@@ -49,6 +49,11 @@ class Field:
         """The name in the state."""
         return self.name or self.attribute
 
+    @property
+    def is_table(self) -> bool:
+        """Large, and empty after `clear`: a state may be exported and restored without it."""
+        return self.steps > 0
+
     def get(self) -> Any:
         """The value to export."""
         value = getattr(self.owner, self.attribute)
@@ -103,21 +108,25 @@ def export(fields: Iterable[Field]) -> State:
 
 def restore(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, int]:
     """Take a state; everything is checked before anything changes. Returns the sizes that it has."""
-    fields = sorted(fields, key=lambda field: field.packed)
-    sizes: dict[str, int] = {}
-    for field in fields:
-        check(field, state, sizes)
+    fields = list(fields)
+    sizes = check_all(fields, state)
     for field in fields:
         field.set(state[field.key])
     return sizes
 
 
+def check_all(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, int]:
+    """All fields of a state; returns the sizes that it has."""
+    sizes: dict[str, int] = {}
+    for field in sorted(fields, key=lambda field: field.packed):
+        check(field, state, sizes)
+    return sizes
+
+
 def check_part(fields: Iterable[Field], state: Mapping[str, Any]) -> None:
     """Some fields of a state, which may change no size."""
-    fields = sorted(fields, key=lambda field: field.packed)
-    sizes: dict[str, int] = {}
-    for field in fields:
-        check(field, export([field]), sizes)
+    fields = list(fields)
+    sizes = check_all(fields, export(fields))
     some = [field for field in fields if field.key in state]
     if len(some) < len(state):
         raise ValueError("state: a field that this object does not have")
@@ -179,10 +188,11 @@ class Stateful(ABC):
     def fields(self) -> list[Field]:
         """The state."""
 
-    def state(self, beginnings: Iterable[str] = ("",)) -> State:
+    def state(self, beginnings: Iterable[str] = ("",), tables: bool = True) -> State:
         """Everything that outlives a call, as named arrays and numbers; only names that begin with one of these."""
         wanted = tuple(beginnings)
-        return export(field for field in self.fields() if field.key.startswith(wanted))
+        fields = (field for field in self.fields() if tables or not field.is_table)
+        return export(field for field in fields if field.key.startswith(wanted))
 
     def restore(self, state: State) -> None:
         """Continue from an exported state."""
