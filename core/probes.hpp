@@ -1,6 +1,6 @@
 // The relevance of features: before a row is learned, one feature is replaced by its value in another row out of a
-// sample; the mean increase of the loss is the feature's relevance. Four probes for each row up to 2,047, later one
-// every four rows, feature after feature.
+// sample; the mean increase of the loss is the feature's relevance. Feature after feature: four probes for each row up to
+// 2,047, then one every four rows until each feature had as many as its mean remembers, then one every sixteen rows.
 #pragma once
 
 #include <cmath>
@@ -27,10 +27,11 @@ class Probes {
     // Probes of this row.
     std::size_t due(std::uint64_t step) const {
         if (stored_ < sample_rows) return 0;
-        return step < dense_until ? 4 : step % 4 == 0 ? 1 : 0;
+        if (step < dense_until) return 4;
+        return step % 4 == 0 && step % rows_each() == 0;
     }
     std::size_t feature(std::uint64_t step, std::size_t i) const {
-        return (step < dense_until ? 4 * step + i : step / 4) % features_;
+        return (step < dense_until ? 4 * step + i : step / rows_each()) % features_;
     }
     float value(std::uint64_t step, std::size_t j) const {
         return static_cast<float>(sample_[(31 * step + 17 * j) % sample_rows * features_ + j]) / static_cast<float>(steps);
@@ -73,6 +74,11 @@ class Probes {
     void resize(std::size_t stored) { stored_ = stored; }
 
   private:
+    // Rows for each probe once they are no longer dense.
+    std::uint64_t rows_each() const {
+        return std::all_of(probed_.data(), probed_.data() + features_, [](double n) { return n >= most; }) ? 16 : 4;
+    }
+
     static constexpr std::size_t sample_rows = 64;
     static constexpr std::uint64_t first = 512, dense_until = 2048, share = 20;
     static constexpr double most = 200, steps = 40, largest = 127;

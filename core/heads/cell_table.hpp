@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -119,15 +118,16 @@ template <std::size_t fold, bool varies> class CellTable {
     // One output: the cells of the row, a word for each.
     void read_single(const std::uint32_t* at, std::size_t grids) const {
         const std::int16_t* cells = cells_.data();
+        std::uint32_t* read = read_.data();
+        // One by one: a gather is slower on many processors.
+        for (std::size_t g = 0; g < grids; ++g)
+            std::memcpy(read + g, cells + static_cast<std::size_t>(at[g] / fold) * single_stride, 4);
         std::int32_t first = 0, second = 0;
         std::size_t g = 0;
 #ifdef NOLANA_AVX2
         __m256i firsts = _mm256_setzero_si256(), seconds = firsts;
         for (; g + eight <= grids; g += eight) {
-            __m256i places = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + g));
-            if constexpr (fold > 1) places = _mm256_srli_epi32(places, std::countr_zero(fold));
-            const __m256i words = _mm256_i32gather_epi32(reinterpret_cast<const int*>(cells), places, varies ? 4 : 2);
-            store_words(read_.data() + g, words);
+            const __m256i words = load_words(read + g);
             firsts = _mm256_add_epi32(firsts, low_halves(words));
             if constexpr (varies) seconds = _mm256_add_epi32(seconds, _mm256_srai_epi32(words, 16));
         }
@@ -135,9 +135,8 @@ template <std::size_t fold, bool varies> class CellTable {
         if constexpr (varies) second = total(seconds);
 #endif
         for (; g < grids; ++g) {
-            std::memcpy(&read_[g], cells + static_cast<std::size_t>(at[g] / fold) * single_stride, 4);
-            first += low_half(read_[g]);
-            second += high_half(read_[g]);
+            first += low_half(read[g]);
+            second += high_half(read[g]);
         }
         sums_[0] = first;
         if (varies) sums_[1] = second;

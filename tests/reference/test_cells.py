@@ -132,3 +132,29 @@ def test_grids_and_heads_that_do_not_fit_are_refused(engine):
     map = engine.CellMap(features=5, table=300, grids=12, seed=0)
     with pytest.raises(ValueError, match="offset of constant cells"):
         engine.Learner([map], [engine.Expert(0, engine.ConstantCells(engine.Logistic(), 0.1, 0))])
+
+
+@engines
+@cases
+def test_without_tables(engine, loss, outputs):
+    """A state without tables continues with empty ones, of another size too; one that is refused changes nothing."""
+    made, other = learner(engine, loss, outputs), learner(engine, loss, outputs, table=200)
+    data = rows(80, outputs, loss)
+    made.learn(*data)
+    whole, state = made.state(), made.state(tables=False)
+    tables = {"expert0/cells", "expert0/variances", "expert1/cells"}
+    assert whole.keys() - state.keys() == tables
+    assert same_state(state, {name: whole[name] for name in state})
+    with pytest.raises(ValueError, match="state: expert0/cells is missing"):
+        made.restore(state)
+    with pytest.raises(ValueError, match="state: rows holds"):
+        made.restore(state | {"rows": -1.0}, tables=False)
+    assert same_state(made.state(), whole)
+    for each in (made, other):
+        each.restore(state, tables=False)
+        after = each.state()
+        assert same_state({name: after[name] for name in state}, state)
+        assert not after["expert0/cells"].any()
+        assert not after["expert1/cells"].any()
+        assert np.ptp(after["expert0/variances"]) == 0
+        assert after["expert0/variances"][0] == learner(engine).state()["expert0/variances"][0]

@@ -157,10 +157,11 @@ def test_core_equals_reference(build, part, loss, outputs):
 
 @builds
 @pytest.mark.parametrize(("loss", "outputs"), [("Logistic", 1), ("Logistic", 4), ("Squared", 1)])
-@pytest.mark.parametrize("first", [540, 700, 2000, 2100, 9000])
-def test_probes_equal_reference(build, loss, outputs, first):
-    """The sample fills after row 512; probes begin when it is full; they are rare after row 2,048."""
-    compare(build, "cells", loss, outputs, features=3, first=int(first / 0.75), blocks=3, length=40, seed=5)
+@pytest.mark.parametrize(("features", "first"), [(3, 540), (3, 700), (3, 2000), (3, 2100), (3, 9000), (40, 9500)])
+def test_probes_equal_reference(build, loss, outputs, features, first):
+    """The sample fills after row 512; probes begin when it is full; they are rare after row 2,048, and rarer once each
+    feature had 200 of them: with 40 features at row 9,568."""
+    compare(build, "cells", loss, outputs, features=features, first=int(first / 0.75), blocks=4, length=60, seed=5)
 
 
 @given(

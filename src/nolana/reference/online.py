@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from nolana.reference.state import Array, Field, State, Stateful, check_all, count, restore
+from nolana.reference.state import Array, Field, State, Stateful, check_all, count, restore, without_tables
 
 
 class Online(Stateful):
@@ -50,10 +50,9 @@ class Online(Stateful):
 
     def restore(self, state: State, tables: bool = True) -> None:
         """Continue from an exported state; without `tables` those are not read, and empty afterwards."""
-        fields = [field for field in self.fields() if tables or not field.is_table]
         if not tables:
-            self.clear(check_all(fields, state)["outputs"])
-        self.outputs = restore(fields, state)["outputs"]
+            self.clear(check_all(without_tables(self.fields()), state)["outputs"])
+        self.outputs = restore(self.fields() if tables else without_tables(self.fields()), state)["outputs"]
         self.restored()
 
     def restored(self) -> None:

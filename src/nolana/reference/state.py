@@ -123,6 +123,11 @@ def check_all(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, in
     return sizes
 
 
+def without_tables(fields: Iterable[Field]) -> list[Field]:
+    """All fields but the tables."""
+    return [field for field in fields if not field.is_table]
+
+
 def check_part(fields: Iterable[Field], state: Mapping[str, Any]) -> None:
     """Some fields of a state, which may change no size."""
     fields = list(fields)
@@ -191,7 +196,7 @@ class Stateful(ABC):
     def state(self, beginnings: Iterable[str] = ("",), tables: bool = True) -> State:
         """Everything that outlives a call, as named arrays and numbers; only names that begin with one of these."""
         wanted = tuple(beginnings)
-        fields = (field for field in self.fields() if tables or not field.is_table)
+        fields = self.fields() if tables else without_tables(self.fields())
         return export(field for field in fields if field.key.startswith(wanted))
 
     def restore(self, state: State) -> None:

@@ -8,9 +8,9 @@ DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) wi
 ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
 
 Probes measure the relevance of features: before a row is learned, one feature is replaced by its value in another row,
-out of a sample of 64
-(in steps of 1/40); `relevance` is the mean increase of the loss. Four probes for each of the rows up to 2,047, later
-one every four rows, feature after feature; at most 200 effective.
+out of a sample of 64 (in steps of 1/40); `relevance` is the mean increase of the loss, of the last 200 probes or so.
+Feature after feature: four probes for each of the rows up to 2,047, then one every four rows until each feature had 200
+of them, then one every sixteen rows.
 """
 
 import numpy as np
@@ -50,11 +50,13 @@ def scrambled(step: int) -> int:
     return (step * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF) >> 32
 
 
-def probed_features(step: int, features: int) -> list[int]:
-    """The features that this row probes."""
+def probed_features(step: int, probed: Array) -> list[int]:
+    """The features that this row probes; probed (d,): how many probes each of them had."""
+    features = len(probed)
     if step < DENSE_PROBES:
         return [(4 * step + i) % features for i in range(4)]
-    return [step // 4 % features] if step % 4 == 0 else []
+    rows_each = 16 if bool((probed >= MOST_PROBES).all()) else 4
+    return [step // rows_each % features] if step % rows_each == 0 else []
 
 
 class CellHead(Head):
@@ -140,7 +142,7 @@ class DiagonalCells(CellHead):
         row = self.map.dense[:-1].astype(np.float32)
         if len(self.sample) == SAMPLE:
             before = self.row_loss(f, y, noise)
-            for j in probed_features(step, len(row)):
+            for j in probed_features(step, self.probed):
                 other = row.copy()
                 other[j] = self.sample[(31 * step + 17 * j) % SAMPLE, j] / np.float32(STEPS)
                 slots = self.map.slots_of(other.astype(np.float64))
