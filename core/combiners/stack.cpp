@@ -18,7 +18,7 @@ class Stack final : public Combiner {
           double forgetting, double prior)
         : number_(loss->linear()), experts_(factors.shape(0)), size_(experts_ + (number_ ? 1 : 0)), factors_(experts_),
           limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), weights_(size_),
-          information_(size_ * size_), errors_(experts_), factor_(size_ * size_), gradient_(size_) {
+          information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
                "factors, limits and start have one entry for each expert");
         std::copy_n(factors.data(), experts_, factors_.data());
@@ -267,22 +267,24 @@ class Stack final : public Combiner {
     }
     void count_error(std::size_t e, double error) { errors_[e] += (error - errors_[e]) / std::min(stacked_, recent); }
 
-    // gradient <- H^-1 gradient, by H = L L'.
+    // gradient <- H^-1 gradient, by elimination: H is positive definite. Row by row, so that few steps wait for others.
     void solve() {
-        const std::size_t n = size_;
-        double *l = factor_.data(), *g = gradient_.data();
-        for (std::size_t i = 0; i < n; ++i) {
-            for (std::size_t j = 0; j <= i; ++j) {
-                double v = information_[i * n + j];
-                for (std::size_t k = 0; k < j; ++k) v -= l[i * n + k] * l[j * n + k];
-                l[i * n + j] = i == j ? 1 / std::sqrt(std::max(v, 1e-12)) : v * l[j * n + j];  // 1/L_ii on the diagonal
+        const std::size_t n = size_, stride = padded(n, lanes);
+        double *rows = factor_.data(), *g = gradient_.data();
+        for (std::size_t i = 0; i < n; ++i) std::copy_n(information_.data() + i * n, n, rows + i * stride);
+        for (std::size_t k = 0; k < n; ++k) {
+            const double *pivot = rows + k * stride, inverse = 1 / std::max(pivot[k], 1e-12);
+            for (std::size_t i = k + 1; i < n; ++i) {
+                const double factor = -rows[i * stride + k] * inverse;
+                const std::size_t first = (k + 1) / lanes * lanes;
+                add_scaled(factor, pivot + first, rows + i * stride + first, stride - first);
+                g[i] = fma(factor, g[k], g[i]);
             }
-            for (std::size_t k = 0; k < i; ++k) g[i] -= l[i * n + k] * g[k];
-            g[i] *= l[i * n + i];
+            rows[k * stride + k] = inverse;
         }
         for (std::size_t i = n; i-- > 0;) {
-            g[i] *= l[i * n + i];
-            for (std::size_t k = 0; k < i; ++k) g[k] -= l[i * n + k] * g[i];
+            g[i] *= rows[i * stride + i];
+            for (std::size_t k = 0; k < i; ++k) g[k] = fma(-rows[k * stride + i], g[i], g[k]);
         }
     }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
@@ -225,11 +226,16 @@ def test_records_of_the_experts():
     assert "features with a slot" in repr(model)
 
 
-def test_linear_experts_are_for_wide_sparse_rows():
+def test_linear_experts_are_for_few_features_and_for_wide_sparse_rows():
     x, y = text(60, 2)
-    with pytest.raises(ValueError, match="sparse rows of more than 256 features"):
+    with pytest.raises(ValueError, match="at most 64 features, or on sparse rows of more than 256"):
         StreamClassifier(experts=[experts.Linear()]).learn(x[:, :100], y)
     with pytest.raises(ValueError, match="2 linear sets"):
         StreamClassifier(experts=[experts.Linear(), experts.Linear()]).learn(x, y)
     both = StreamClassifier(experts=[experts.Linear(), experts.Cells()])
     assert "linear" not in [record["name"] for record in both.partial_fit(x[:, :100], y).experts_]
+    assert "linear" in [record["name"] for record in clone(both).partial_fit(x[:, :64], y).experts_]
+    small = StreamClassifier(memory="64KB").partial_fit(x[:, :64].toarray(), y)  # a covariance of 17 KB is too much
+    assert "linear" not in [record["name"] for record in small.experts_]
+    alone = StreamClassifier(experts=[experts.Linear()]).partial_fit(x[:, :20], y)
+    assert [record["name"] for record in alone.experts_] == ["linear"]

@@ -14,6 +14,8 @@ import nolana
 import nolana.reference as reference
 from concurrent_readers import models_between_blocks, read_while_learning
 from nolana import StreamClassifier, experts
+from nolana.learners.layout import maps_of
+from nolana.reference.maps.landmark_map import LandmarkMap
 from stream_cases import ROWS, SETS, STREAMS, learn, same, stream, streams
 
 EVENTS = (0, 1, 2, 3, 4, 5, 8, 17, 40, 64, 101, 256, 257, 511, 512, 513, 1024, 2047, 2048, 2049, 2500, 2501, ROWS)
@@ -83,14 +85,15 @@ def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bi
     whole, parts = (StreamClassifier(random_state=0) for _ in range(2))
     whole.learn(x, y)
     parts.learn(x[:513], y[:513])
-    width, between = parts._learner._maps[0].gamma, 0
+    landmarks = maps_of(parts._learner.spec, LandmarkMap)[0]
+    width, between = parts._learner._maps[landmarks].gamma, 0
     for i in range(513, 700, 11):
-        map = parts._learner._maps[0]
+        map = parts._learner._maps[landmarks]
         between += map.size == parts.sizes_["landmarks"] and map.gamma == width
         parts = copy.deepcopy(parts)
         parts.learn(x[i : i + 11], y[i : i + 11])
     assert between > 1
-    assert whole._learner._maps[0].gamma != width
+    assert whole._learner._maps[landmarks].gamma != width
     same(whole, parts)
 
 

@@ -16,8 +16,9 @@ def test_experts_sizes_and_repr():
     assert "rows learned" not in repr(model)
     model.learn(x, y)
     records = model.experts_
-    assert [record["name"] for record in records[:4]] == ["landmarks", "landmarks, fast", "cells", "cells, fast"]
-    assert all(record["name"].startswith("neighbours, last ") for record in records[4:])
+    names = [record["name"] for record in records]
+    assert names[:5] == ["linear", "landmarks", "landmarks, fast", "cells", "cells, fast"]
+    assert all(name.startswith("neighbours, last ") for name in names[5:])
     assert all(record.keys() == {"name", "weight", "score", "bytes"} for record in records)
     assert all(0 <= record["score"] <= 1 for record in records)
     assert 0 < sum(record["bytes"] for record in records) <= model.memory_bytes_ + 4 * 64 * KB

@@ -43,19 +43,26 @@ def test_announced_classes_have_columns_and_no_probability():
 
 
 def test_a_new_class_is_learned_and_leaves_the_others():
-    """A third class of its own place after 1,000 rows: found after 20 rows, and the others stay."""
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(2000, 2))
-    y = (x[:, 0] > 0).astype(int)
-    y[1000:][x[1000:, 1] > 1] = 2
-    model = StreamClassifier(random_state=0)
-    model.learn(x[:1000], y[:1000])
-    before = (model.predict(x[:1000]) == y[:1000]).mean()
-    scores = model.learn(x[1000:], y[1000:])
-    right = model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)] == y[1000:]
-    third = np.flatnonzero(y[1000:] == 2)
-    assert right[third[20:]].mean() > 0.9
-    assert right[y[1000:] < 2].mean() > before - 0.05
+    """A third class of its own place after 1,000 rows: found after 20 rows, and the others stay.
+
+    The mean of ten streams: .937, with a deviation of .03 for one of them.
+    """
+    found, changes = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(2000, 2))
+        y = (x[:, 0] > 0).astype(int)
+        y[1000:][x[1000:, 1] > 1] = 2
+        model = StreamClassifier(random_state=0)
+        model.learn(x[:1000], y[:1000])
+        before = (model.predict(x[:1000]) == y[:1000]).mean()
+        scores = model.learn(x[1000:], y[1000:])
+        right = model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)] == y[1000:]
+        third = np.flatnonzero(y[1000:] == 2)
+        found.append(right[third[20:]].mean())
+        changes.append(right[y[1000:] < 2].mean() - before)
+    assert np.mean(found) > 0.9
+    assert np.min(changes) > -0.05
 
 
 def test_it_is_not_worse_than_the_landmark_learner_on_xor():

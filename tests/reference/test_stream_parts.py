@@ -59,14 +59,21 @@ class Parts:
     def votes(self):
         return [self.module.Vote(self.made_loss(), window=i) for i in range(len(WINDOWS))]
 
+    def identity(self):
+        return self.module.IdentityMap(self.features)
+
+    def linear(self):
+        return self.module.FullLinear(self.made_loss(), variance=1.0, forgetting=0.99)
+
     def stack(self, experts):
         each = [np.full(experts, value) for value in (0.5, 2.0, 0.3)]
         return self.module.Stack(self.made_loss(), *each, forgetting=0.99, prior=1.0)
 
     def everything(self):
         dense, table, votes = [self.newton(), self.lms()], self.cell_heads(2), self.votes()
-        heads = [*((0, h) for h in dense), *((1, h) for h in table), *((2, h) for h in votes)]
-        return [self.landmarks(single=True), self.cells(), self.neighbours()], heads, self.stack(len(heads))
+        heads = [*((0, h) for h in dense), *((1, h) for h in table), *((2, h) for h in votes), (3, self.linear())]
+        maps = [self.landmarks(single=True), self.cells(), self.neighbours(), self.identity()]
+        return maps, heads, self.stack(len(heads))
 
 
 def mean_of(parts, map, heads):
@@ -76,6 +83,7 @@ def mean_of(parts, map, heads):
 PARTS = {
     "lms": lambda p: ([p.landmarks()], [(0, p.lms())], None),
     "newton": lambda p: ([p.landmarks()], [(0, p.newton())], None),
+    "linear": lambda p: ([p.identity()], [(0, p.linear())], None),
     "single": lambda p: mean_of(p, p.landmarks(single=True), [p.newton(), p.lms()]),
     "vote": lambda p: mean_of(p, p.neighbours(), p.votes()),
     "cells": lambda p: mean_of(p, p.cells(), p.cell_heads(0)),

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nolana.experts import DEFAULT, SPARSE_DEFAULT, Cells, ExpertSet, Linear
+from nolana.experts import DEFAULT, Cells, ExpertSet, Linear
+from nolana.learners.budget import has_linear
 from nolana.learners.driver import learner_spec
 from nolana.learners.landmark import LandmarkOptions
 from nolana.maps.refit import PaperLandmarkMap, PaperRefit, Refit
@@ -368,9 +369,9 @@ def sets_of(experts: Any) -> list[Spec]:
     return [Spec(type(each), dict(vars(each))) for each in sets]
 
 
-def sets_for(experts: Any, sparse: bool) -> list[Spec]:
+def sets_for(experts: Any, memory: int, features: int, sparse: bool) -> list[Spec]:
     """The expert sets of a learner; `sparse`: of one that takes the non-zeros of rows, if there is a set for these."""
-    sets = sets_of(SPARSE_DEFAULT if experts is None else experts)
+    sets = sets_of(experts)
     linear = sum(each.kind is Linear for each in sets)
     if linear > 1:
         raise ValueError(f"experts={experts!r} has {linear} linear sets; leave one")
@@ -379,9 +380,11 @@ def sets_for(experts: Any, sparse: bool) -> list[Spec]:
         alike = {"relevance": False}
         return [replace(each, arguments={**each.arguments, **alike}) if each.kind is Cells else each for each in sets]
     others = [each for each in sets if each.kind is not Linear]
+    if has_linear(memory, features, alone=not others):
+        return sets
     if not others:
         raise ValueError(
-            f"experts={experts!r} learns on sparse rows of more than 256 features only: pass the rows as a sparse "
-            "matrix of SciPy, or add another set such as nolana.experts.Cells()"
+            f"experts={experts!r} learns on rows of at most 64 features, or on sparse rows of more than 256: pass the "
+            "rows as a sparse matrix of SciPy, or add another set such as nolana.experts.Cells()"
         )
     return others

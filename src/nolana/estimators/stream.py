@@ -12,9 +12,8 @@ from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.edge import is_wide_and_sparse
-from nolana.estimators.parameters import integer, number, sets_for, sets_of
+from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
-from nolana.experts import Linear
 from nolana.learners.driver import Driver
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
 from nolana.learners.targets import TargetsLearner, targets_learner
@@ -53,23 +52,22 @@ class StreamModel(OnlineEstimator):
     _seeded = True
     _number: ClassVar[bool]
 
-    def _options(self, seed: int, sparse: bool = False) -> StreamOptions:
-        sets = sets_for(self.experts, sparse)
-        return StreamOptions(memory_of(self.memory), sets, self._number, seed)  # type: ignore[arg-type]
+    def _options(self, seed: int, n_features: int, sparse: bool = False, targets: int = 1) -> StreamOptions:
+        memory = memory_of(self.memory)
+        sets = sets_for(self.experts, memory // targets, n_features, sparse)
+        return StreamOptions(memory, sets, self._number, seed)  # type: ignore[arg-type]
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
-        return stream_learner(self._options(self._seed(), sparse), n_features, outputs)
+        return stream_learner(self._options(self._seed(), n_features, sparse), n_features, outputs)
 
     def _make_learner_for(self, x: Any, outputs: int) -> Driver:
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
-        # With other sets the linear one is for sparse rows: dense rows need less memory.
-        only_linear = self.experts is not None and all(each.kind is Linear for each in sets_of(self.experts))
-        stream_learner(self._options(0, sparse=only_linear), 1, 1)
+        stream_learner(self._options(0, 1), 1, 1)
 
     def _largest(self) -> float:
         return StreamLearner.largest
@@ -207,7 +205,7 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
         if outputs == 1:
             return super()._make_learner(n_features, outputs, sparse)
-        return targets_learner(self._options(self._seed(), sparse), n_features, outputs)
+        return targets_learner(self._options(self._seed(), n_features, sparse, outputs), n_features, outputs)
 
     def _accepts(self, learner: Driver) -> bool:
         return isinstance(learner, StreamLearner | TargetsLearner)

@@ -16,11 +16,13 @@ from nolana.learners.feature_slots import FREQUENCIES, shrink_features, slots_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, maps_of, with_argument
 from nolana.learners.outputs import rearrange
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.vote import Vote
 from nolana.reference.maps.cell_map import CellMap
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.neighbour_map import NeighbourMap
@@ -58,10 +60,11 @@ def align(spec: Spec, state: State, outputs: int, how: Alignment) -> None:
 
 def reorder(spec: Spec, state: State, order: list[int]) -> None:
     """Output o of a stream learner with at least three becomes the old output order[o]."""
-    rows = {Newton: ("weights",), LMS: ("weights",), DiagonalCells: ("linear",), DiagonalLinear: ("bias",)}
+    weights = dict.fromkeys((Newton, LMS, FullLinear), "weights")
+    rows = {**weights, DiagonalCells: "linear", DiagonalLinear: "bias"}
     columns = {DiagonalCells: "cells", ConstantCells: "cells", DiagonalLinear: "slots"}
-    for kind, names in rows.items():
-        for key in (f"expert{e}/{name}" for e in experts_with(spec, kind) for name in names):
+    for kind, name in rows.items():
+        for key in (f"expert{e}/{name}" for e in experts_with(spec, kind)):
             state[key] = np.ascontiguousarray(state[key][order])
     for kind, name in columns.items():
         for key in (f"expert{e}/{name}" for e in experts_with(spec, kind)):
@@ -80,7 +83,7 @@ def smallest_sizes(specs: Sequence[Spec], states: Sequence[State]) -> dict[int, 
             sizes[i] = min(len(state[f"map{i}/landmarks"]) for state in states)
         elif map.kind is NeighbourMap:
             sizes[i] = min(int(argument_of(spec, i, "windows")[-1]) for spec in specs)
-        else:
+        elif map.kind is not IdentityMap:
             sizes[i] = min(argument_of(spec, i, "table") for spec in specs)
     return sizes
 

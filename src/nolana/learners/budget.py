@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from nolana.experts import Cells, ExpertSet, Landmarks, Linear, Neighbours
+from nolana.learners.rows import WIDE
 from nolana.reference.combiners import Stack
 from nolana.reference.feature_table import WAYS
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
@@ -19,6 +21,7 @@ from nolana.reference.kernels import RBF
 from nolana.reference.learner import Expert, Learner
 from nolana.reference.losses import Logistic, Squared, SquaredHinge
 from nolana.reference.maps.cell_map import CellMap
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.neighbour_map import WIDEST, NeighbourMap
@@ -31,6 +34,7 @@ SMALL, LARGE = 200 * KB, MEGABYTE  # memory below and from which the default siz
 SHARES = {Landmarks: (0.5, 0.25), Neighbours: (0.2, 0.1)}  # of the memory, and of a small one
 LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
 LINEAR_SHARE, COUNTERS_SHARE = 0.6, 0.1  # of the memory; counters have a byte each
+FULL_FEATURES, FULL_SHARE = 64, 0.08  # at most, of rows and of the memory, for a linear head with a full covariance
 SKETCH = 64  # sums that stand for a wide sparse row; neighbours store no more
 FEWEST_GRIDS = 8
 # Of the first sizes, until they fit; small steps, because a new class may need one.
@@ -80,6 +84,18 @@ def linear_bytes(outputs: int) -> int:
     return 4 * (3 + outputs)
 
 
+def has_linear(memory: int, features: int, alone: bool = False) -> bool:
+    """Whether rows of so many features have a linear head with a full covariance; `alone`: there is no other set."""
+    width = features + 8
+    fits = 8 * width * (width / 2 + 20) <= FULL_SHARE * memory
+    return features <= FULL_FEATURES and (fits or alone)
+
+
+def is_sparse(each: ExpertSet, features: int) -> bool:
+    """Whether a set learns on the non-zeros of such rows."""
+    return isinstance(each, Linear) and features > WIDE
+
+
 def counters_of(memory: int, features: int) -> int:
     """Counters of the frequencies of features."""
     return min(features, int(COUNTERS_SHARE * memory))
@@ -87,7 +103,7 @@ def counters_of(memory: int, features: int) -> int:
 
 def dense_features(sets: Sequence[ExpertSet], features: int) -> int:
     """Features of the rows that all sets but the linear one learn on."""
-    return SKETCH if any(isinstance(each, Linear) for each in sets) else features
+    return SKETCH if any(is_sparse(each, features) for each in sets) else features
 
 
 def row_bytes(features: int) -> int:
@@ -109,7 +125,7 @@ def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fra
     sizes, grids = [0] * len(sets), [0] * len(sets)
     all_features, features = features, dense_features(sets, features)
     for i, each in enumerate(sets):
-        if isinstance(each, Linear):
+        if isinstance(each, Linear) and is_sparse(each, all_features):
             share = LINEAR_SHARE if each.share is None else each.share
             left = fraction * share * memory - counters_of(memory, all_features)
             sizes[i] = min(all_features, WAYS * max(1, int(left) // (WAYS * linear_bytes(outputs))))
@@ -128,7 +144,7 @@ def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fra
     return Sizes(tuple(sizes), tuple(grids))
 
 
-def entries_of(each: ExpertSet, size: int, grids: int, number: bool, first: int) -> list[Entry]:
+def entries_of(each: ExpertSet, size: int, grids: int, features: int, number: bool, first: int) -> list[Entry]:
     """The experts of a set; `first` is the index of the first of them."""
     hinge, logistic = (Spec(Squared), Spec(Squared)) if number else (Spec(SquaredHinge), Spec(Logistic))
     if isinstance(each, Landmarks):
@@ -140,11 +156,12 @@ def entries_of(each: ExpertSet, size: int, grids: int, number: bool, first: int)
     if isinstance(each, Cells):
         slow = {"loss": logistic, "variance": (1.28 if number else 3.2) / grids, "linear": 0.1, "floor": 1e-4}
         fast = {"loss": logistic, "gain": 6.4 / grids, "offset": first}
-        diagonal = Entry(Spec(DiagonalCells, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
-        return [diagonal] + [Entry(Spec(ConstantCells, fast), 0.5, 10.0, "fast")] * each.fast
+        converging = Entry(Spec(DiagonalCells, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
+        return [converging] + [Entry(Spec(ConstantCells, fast), 0.5, 10.0, "fast")] * each.fast
     if isinstance(each, Linear):
-        linear = Spec(DiagonalLinear, {"loss": logistic, "variance": 6.0, "bias": 1.0, "floor": 6e-3})
-        return [Entry(linear, 0.5, 10.0, "slow")]
+        full = Spec(FullLinear, {"loss": logistic, "variance": 0.1 if number else 1.0, "forgetting": 1 - 3e-5})
+        diagonal = Spec(DiagonalLinear, {"loss": logistic, "variance": 6.0, "bias": 1.0, "floor": 6e-3})
+        return [Entry(diagonal if is_sparse(each, features) else full, 0.5, 10.0, "slow")]
     if not isinstance(each, Neighbours):
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = range(len(windows_of(size)))
@@ -162,7 +179,8 @@ def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> 
     if isinstance(each, Cells):
         return Spec(CellMap, {"features": features, "table": size, "grids": grids, "seed": seed, "relevance": None})
     if isinstance(each, Linear):
-        return Spec(LinearMap, {"table": size})
+        sparse = is_sparse(each, features)
+        return Spec(LinearMap, {"table": size}) if sparse else Spec(IdentityMap, {"features": features})
     if not isinstance(each, Neighbours):
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = np.array(windows_of(size))
@@ -186,11 +204,11 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
     maps: list[Spec] = []
     experts: list[Spec] = []
     entries: list[Entry] = []
-    features = dense_features(sets, features)
     for i, each in enumerate(sets):
         size, grids = sizes.sizes[i], sizes.grids[i]
-        maps.append(map_of(each, size, grids, features, seed + i))
-        own = entries_of(each, size, grids, number, len(experts))
+        width = features if is_sparse(each, features) else dense_features(sets, features)
+        maps.append(map_of(each, size, grids, width, seed + i))
+        own = entries_of(each, size, grids, width, number, len(experts))
         experts += [Spec(Expert, {"map": i, "head": entry.head}) for entry in own]
         entries += own
     arguments: dict[str, Any] = {

@@ -8,6 +8,7 @@ import numpy as np
 from nolana.learners.driver import State, part_of
 from nolana.learners.layout import experts_on
 from nolana.reference.heads.cells import CellHead, ConstantCells, DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
@@ -21,6 +22,7 @@ NAMES = {
     DiagonalCells: "cells",
     ConstantCells: "cells, fast",
     DiagonalLinear: "linear",
+    FullLinear: "linear",
 }
 CELL_NUMBERS = ("cells", "variances")
 SIZES = {"capacity": "landmarks", "table": "slots", "grids": "grids"}  # arguments of maps

@@ -18,6 +18,7 @@ from nolana.learners.sketched import SketchedLearner
 from nolana.learners.stream import StreamLearner
 from nolana.learners.targets import TargetsLearner
 from nolana.reference.heads.cells import DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.newton import Newton
 from nolana.reference.maps.landmark_map import LandmarkMap
@@ -28,6 +29,7 @@ UNFORGETTING: dict[Any, dict[str, Any]] = {
     Newton: {"forgetting": 1.0},
     DiagonalCells: {"floor": 0.0, "probes": False},
     DiagonalLinear: {"floor": 0.0},
+    FullLinear: {"forgetting": 1.0},
 }
 OF_PROBES = ("relevance", "probed", "sample")
 OF_POLICIES = ("last_nearest", "placed", "tolerance", "count_unit")

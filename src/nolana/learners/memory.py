@@ -12,6 +12,7 @@ import numpy as np
 from nolana.errors import ModelFileError
 from nolana.modelfile.tree import Tree
 from nolana.reference.heads.newton import Newton
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.specs import Spec
 
 FREE = 1 << 26
@@ -35,6 +36,8 @@ def bytes_needed(spec: Spec, features: int, outputs: int) -> int:
         if "capacity" in arguments:
             m = arguments["capacity"] + 8
             numbers += m * (features + outputs + 64) + m * m * max(1, covariances) + 8 * features
+        if part.kind is IdentityMap:
+            numbers += wide * (features + 64)
         if "budget" in arguments:
             b = arguments["budget"] + 9
             numbers += b * wide + (b * b if part.kind.matrix else 0)

@@ -7,6 +7,7 @@ import numpy as np
 from nolana.learners.driver import State
 from nolana.learners.layout import experts_on, experts_with, maps_of
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.vote import Vote
 from nolana.reference.maps.landmark_map import LandmarkMap
@@ -30,10 +31,11 @@ def rearrange(spec: Spec, state: State, old: int, sources: list[int], signs: lis
             continue
         cells = state[f"expert{e}/cells"][:, sources] * logit.astype(np.float32)
         state[f"expert{e}/cells"] = np.ascontiguousarray(cells)
-    for e in experts_with(spec, DiagonalCells):
-        linear = logit[:, None] * state[f"expert{e}/linear"][sources]
-        linear[new, -1] = -math.log(int(state["rows"]) + 1)
-        state[f"expert{e}/linear"] = np.ascontiguousarray(linear)
+    linear = [f"expert{e}/linear" for e in experts_with(spec, DiagonalCells)]
+    for key in (*linear, *(f"expert{e}/weights" for e in experts_with(spec, FullLinear))):
+        weights = logit[:, None] * state[key][sources]
+        weights[new, -1] = -math.log(int(state["rows"]) + 1)
+        state[key] = np.ascontiguousarray(weights)
     for e in experts_with(spec, DiagonalLinear):
         weights = state[f"expert{e}/slots"][:, sources] * logit.astype(np.float32)
         state[f"expert{e}/slots"] = np.ascontiguousarray(weights)

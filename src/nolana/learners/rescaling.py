@@ -1,7 +1,8 @@
 """Other units: what a stream learner has learned, carried to another scale of the features or of the targets.
 
 Each function changes an exported state. Landmarks are re-mapped (`nolana.maps.remap`) with a new kernel width, stored
-rows are scaled again, and cells are cleared, because their grids are those of the old scale.
+rows are scaled again, linear heads keep what their rows said, and cells are cleared, because their grids are those of
+the old scale.
 """
 
 from collections.abc import Callable
@@ -11,21 +12,24 @@ import numpy as np
 from nolana import reference
 from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
-from nolana.maps.remap import rekernel
+from nolana.learners.merging.information import inverse_of
+from nolana.maps.remap import covariance_of, rekernel
 from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
 from nolana.reference.inverse import factored
 from nolana.reference.kernels import Kernel, decayed, width_of_distances
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
-from nolana.reference.state import unpack
+from nolana.reference.state import pack, unpack
 from nolana.specs import Spec
 
 RIDGE = 1e-3
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
+LARGEST_CHANGE = 100.0  # of the unit of a feature, and of its centre in units: beyond, a wild value had set them
 
 Moved = Callable[[Array], Array]  # rows (n, d) in the old scale -> in the new one
 
@@ -61,9 +65,43 @@ def remap_landmarks(spec: Spec, state: State, i: int, moved: Moved = lambda z: z
         update_part(state, f"expert{e}/", head.keys(), mapped)
 
 
+def change_features(spec: Spec, state: State, before: State, after: State) -> None:
+    """Linear heads follow from the anchors of a scaling to others: z becomes a z + b for each feature."""
+    old, new = before["factor"] * before["metric"], after["factor"] * after["metric"]
+    a = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
+    b = (before["center"] - after["center"]) * new
+    wild = (a > LARGEST_CHANGE) | (a * LARGEST_CHANGE < 1) | (np.abs(b) > LARGEST_CHANGE)
+    for e in experts_with(spec, FullLinear):
+        move_linear(spec, state, e, np.where(wild, 0.0, a), np.where(wild, 0.0, b))
+
+
+def move_linear(spec: Spec, state: State, e: int, a: Array, b: Array) -> None:
+    """A linear head as if all its rows had been (a z + b, 1): their information, and the prior of the new scale.
+
+    With the precision L = C^-1 and the prior I/s: L' = B (L - I/s) B' + I/s, L' w' = B L w, (z', 1) = B (z, 1).
+    """
+    own = part_of(state, f"expert{e}/")
+    onto = np.diag(np.append(a, 1.0))
+    onto[:-1, -1] = b
+    prior = np.eye(len(onto)) / head_of(spec, e).arguments["variance"]
+    precision = inverse_of(covariance_of(own))
+    covariance = inverse_of(onto @ (precision - prior) @ onto.T + prior)
+    state[f"expert{e}/weights"] = np.ascontiguousarray(own["weights"] @ precision @ onto.T @ covariance)
+    set_covariance(state, e, covariance)
+
+
+def set_covariance(state: State, e: int, covariance: Array) -> None:
+    """Nothing waits to be added to it; as many zeros wait as before, because sizes stay."""
+    state[f"expert{e}/covariance"] = pack(covariance)
+    for name in ("waiting_left", "waiting_right"):
+        state[f"expert{e}/{name}"] = np.zeros_like(state[f"expert{e}/{name}"])
+
+
 def multiply_features(spec: Spec, state: State, metric: Array) -> None:
     """Each feature is multiplied by a number of its own (d,), in a state without tables."""
     move_rows(spec, state, lambda z: z * metric)
+    for e in experts_with(spec, FullLinear):
+        move_linear(spec, state, e, metric, np.zeros_like(metric))
     for e in experts_with(spec, DiagonalCells):
         state[f"expert{e}/linear"][:, :-1] /= metric
         state[f"expert{e}/linear_variances"][:-1] /= metric**2
@@ -86,6 +124,11 @@ def rescale_targets(spec: Spec, state: State, g: float, shift: float) -> None:
     for e in experts_with(spec, DiagonalLinear):
         state[f"expert{e}/slots"] *= np.float32(g)
         state[f"expert{e}/bias"] = g * state[f"expert{e}/bias"] + shift
+    for e in experts_with(spec, FullLinear):
+        weights = state[f"expert{e}/weights"] = g * state[f"expert{e}/weights"]
+        weights[:, -1] += shift
+        if g == 0:
+            set_covariance(state, e, head_of(spec, e).arguments["variance"] * np.eye(weights.shape[1]))
     for e in experts_with(spec, Vote):
         targets = np.clip(g * state[f"expert{e}/targets"] + shift, -LARGEST_NUMBER, LARGEST_NUMBER)
         state[f"expert{e}/targets"] = targets.astype(np.float32)

@@ -48,6 +48,7 @@ from nolana.learners.relevance import (
 )
 from nolana.learners.rescaling import (
     RIDGE,
+    change_features,
     move_rows,
     multiply_features,
     remap_landmarks,
@@ -59,6 +60,7 @@ from nolana.reference.bounds import Count, Seed
 from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.neighbour_map import WIDEST, NeighbourMap
@@ -335,9 +337,11 @@ class StreamLearner(Driver):
             self._prepare()
             return
         recent = [f"map{i}/" for i in maps_of(self.spec, NeighbourMap)]
-        own = [""] if t <= LAST_CLEARING else parts_on(self.spec, maps_of(self.spec, LandmarkMap)) + recent
+        carried = maps_of(self.spec, LandmarkMap) + maps_of(self.spec, IdentityMap)
+        own = [""] if t <= LAST_CLEARING else parts_on(self.spec, carried) + recent
         state = self._engine.state(own, tables=False)
         move_rows(self.spec, state, lambda z: np.asarray(self._scaling.apply(unscaled(z, before))))
+        change_features(self.spec, state, before, self._scaling.state())
         if t <= LAST_CLEARING:
             self._engine.restore(state, tables=False)
         elif self.width > WIDEST:  # stored rows are sketches, which were forgotten

@@ -55,7 +55,7 @@ def remap(
 
 def covariance_of(state: State) -> Array:
     """R (m, m), what waits included."""
-    n = len(state["landmarks"])
+    n = state["waiting_left"].shape[1]
     return unpack(state["covariance"] + pack((state["waiting_left"].T @ state["waiting_right"]).reshape(n, n)))
 
 

@@ -12,6 +12,7 @@ from nolana.reference.drift_alarm import DriftAlarm
 from nolana.reference.feature_table import FeatureTable
 from nolana.reference.growth import GrowthWatch
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.head import Head
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
@@ -25,6 +26,7 @@ from nolana.reference.learner import Expert, Learner
 from nolana.reference.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Squared, SquaredHinge
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.fourier_map import FourierMap
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.map import Map
@@ -56,9 +58,11 @@ __all__ = [
     "FeatureTable",
     "Fixed",
     "FourierMap",
+    "FullLinear",
     "GrowthWatch",
     "Head",
     "Hinge",
+    "IdentityMap",
     "IntervalWidth",
     "KMeans",
     "Kernel",

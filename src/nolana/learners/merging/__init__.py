@@ -2,7 +2,7 @@
 
 Each head and each map has its rule in a file of its own:
 
-    information   Newton: information added once; exact for the squared loss
+    information   Newton and linear heads with a full covariance: information added once; exact for the squared loss
     diagonal      cells and linear heads: the same, element by element
     constant      heads of constant gain: the mean of the parts
     recent        stored rows: those of the parts by turns
@@ -12,6 +12,8 @@ Each head and each map has its rule in a file of its own:
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from nolana.learners.anchored import GROWTH
 from nolana.learners.driver import State, part_of
@@ -25,11 +27,13 @@ from nolana.learners.merging.recent import merge_recent, merge_vote
 from nolana.learners.merging.stack import merge_stack
 from nolana.learners.weights import WEIGHT_GAIN
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
+from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
 from nolana.reference.heads.lms import LMS
 from nolana.reference.heads.newton import Newton
 from nolana.reference.heads.vote import Vote
 from nolana.reference.maps.cell_map import CellMap
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.neighbour_map import NeighbourMap
@@ -46,9 +50,10 @@ HEADS: dict[Any, Rule] = {
     DiagonalCells: lambda parts, map, head: merge_cells(parts, map.arguments["grids"], head.arguments["variance"]),
     ConstantCells: lambda parts, map, head: merge_constant_cells(parts),
     DiagonalLinear: lambda parts, map, head: merge_linear(parts, head.arguments["variance"]),
+    FullLinear: lambda parts, map, head: merge_newton(parts, np.eye(map.arguments["features"] + 1)[-1]),
     Vote: lambda parts, map, head: merge_vote(parts, int(map.arguments["windows"][head.arguments["window"]])),
 }
-MAPS = (LandmarkMap, CellMap, NeighbourMap, LinearMap)
+MAPS = (IdentityMap, LandmarkMap, CellMap, NeighbourMap, LinearMap)
 SINCE = ("last_nearest", "placed")  # of landmark policies: row numbers, whose age is not that of the frozen rows
 
 
@@ -112,7 +117,11 @@ def thawed(spec: Spec, state: State, rows: int) -> State:
         own = part_of(state, prefix)
         if head.kind is Newton:
             own = own | part_of(state, "" if single else f"map{expert.arguments['map']}/")
-            change = relaxed(own, rows, head.arguments["prior"], head.arguments.get("forgetting", 1.0))
+            prior = head.arguments["prior"] * unpack(own["inverse"])
+            change = relaxed(own, rows, prior, head.arguments.get("forgetting", 1.0))
+        elif head.kind is FullLinear:
+            prior = head.arguments["variance"] * np.eye(own["weights"].shape[1])
+            change = relaxed(own, rows, prior, head.arguments["forgetting"])
         elif head.kind in (DiagonalCells, DiagonalLinear):
             names = ("variances",) if head.kind is DiagonalCells else ("variances", "bias_variance")
             change = floored(own, head.arguments["floor"], names)

@@ -1,4 +1,4 @@
-"""A Newton head: the information of the base once, and what each part added to it.
+"""A head with a covariance R of its weights: the information of the base once, and what each part added to it.
 
 With L = R^-1 and the base (L_0, w_0):
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nolana.learners.merging.parts import Parts
 from nolana.maps.remap import covariance_of
-from nolana.reference.state import State, pack, unpack
+from nolana.reference.state import State, pack
 
 Array = NDArray[np.float64]
 
@@ -74,12 +74,12 @@ def with_covariance(state: State, covariance: Array) -> State:
     return state | {"covariance": symmetric, "waiting_left": nothing, "waiting_right": nothing.copy()}
 
 
-def relaxed(state: State, rows: int, prior: float, forgetting: float) -> State:
-    """The covariance as if the rows after the base had been forgotten while they were learned."""
+def relaxed(state: State, rows: int, prior: Array, forgetting: float) -> State:
+    """The covariance as if the rows after the base had been forgotten while they were learned; prior (m, m)."""
     mu = 1 - forgetting
     if not mu > 0 or not rows:
         return {}
-    root = root_of(prior * unpack(state["inverse"]))
+    root = root_of(prior)
     white = np.linalg.inv(root)
     values, vectors = np.linalg.eigh(white @ covariance_of(state) @ white.T)
     values = np.clip(values, SMALLEST, 1.0)

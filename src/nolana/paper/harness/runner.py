@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from functools import lru_cache
@@ -19,6 +20,7 @@ from typing import Any
 
 import nolana
 from nolana._threads import one_blas_thread
+from nolana.errors import GrowthWarning
 from nolana.paper.harness.experiment import Cell, Result, Results, Source
 
 __all__ = ["ResultStore", "run"]
@@ -168,5 +170,6 @@ def _exit_with_parent() -> None:
 
 
 def _work(work: Callable[..., Result], source: Source, inputs: Results, arguments: dict[str, Any]) -> Result:
-    with one_blas_thread():
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", GrowthWarning)  # elec2 has a date, and every pass would warn of it
         return work(source, inputs, **arguments)
