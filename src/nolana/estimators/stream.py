@@ -134,13 +134,13 @@ class StreamModel(OnlineEstimator):
 class StreamClassifier(WeightedClassifier, StreamModel):
     """Classify a stream with a nonlinear model of fixed size that follows change; there is nothing to tune.
 
-    Landmarks, cells and recent neighbours, each with experts that converge and experts that follow change, are combined
-    by a small regression on their scores (a stack). Features are scaled robustly inside.
+    A linear model, landmarks, cells and recent neighbours, with experts that converge and experts that follow change,
+    are combined by a small regression on their scores (a stack). Features are scaled robustly inside.
 
     Parameters
     ----------
     memory : bytes of state and scratch, never exceeded: a number, or text such as "64KB", "2MB"; 32KB to 1GB.
-    experts : list of expert sets (`nolana.experts`); None: landmarks, cells and neighbours.
+    experts : list of expert sets (`nolana.experts`); None: linear, landmarks, cells and neighbours.
     class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts. Weights
         are relative to their mean; ``sample_weight`` is capped at 10 times its mean, class weights are not.
     max_iter, shuffle : epochs of ``fit`` and whether each is shuffled.

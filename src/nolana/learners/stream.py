@@ -1,4 +1,4 @@
-"""The driver of the default learner: landmarks, cells and neighbours behind one stack, in a fixed number of bytes.
+"""The driver of the default learner: linear, landmarks, cells and neighbours behind a stack, in a fixed memory.
 
 The engine learns. This file decides when something is re-estimated, always after a row whose number is fixed, so that a
 block may be split anywhere; `rescaling`, `relevance`, `outputs` and `capacity` say what then happens to the state:

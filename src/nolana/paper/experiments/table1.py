@@ -245,9 +245,9 @@ class Table1:
             ]
             words.append(f"{TITLES[data]} {', '.join(scores)}")
         return f"""NOLANA with Newton steps, the default learner in the paper's bytes, and with 512 KB (progressive):
-            {"; ".join(words)}. The default learner has landmarks too, and beside them cells and recent rows. The
-            likely reason for the differences: cells and recent rows pay where many rows fill small regions; on few rows
-            they take memory that landmarks could use."""
+            {"; ".join(words)}. The default learner has landmarks too, and beside them a linear model, cells and recent
+            rows. The likely reason for the differences: cells and recent rows pay where many rows fill small regions;
+            on few rows they take memory that landmarks could use."""
 
     def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
         """One line for every pass."""
