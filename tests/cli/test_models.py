@@ -93,7 +93,7 @@ def test_the_default_method_and_its_memory(mail, tmp_path):
     model, learn = tmp_path / "m.nolana", ("learn", mail, "--target", "kind", "--memory", "100KB")
     done = call(*learn, "--model", model, folder=tmp_path)
     assert (done.code, done.err) == (0, "")
-    for shown in (r"method     stream\n", r"experts    landmarks +weight +-?\d", r"drift      no alarm"):
+    for shown in (r"method     stream\n", r"experts    linear +weight +-?\d", r"drift      no alarm"):
         assert re.search(shown, done.out), shown
     assert re.search(r"memory     [\d,]+ bytes of at most 102,400\n", done.out)
     assert all(len(line) <= 80 for line in done.out.splitlines()[1:])
@@ -444,7 +444,7 @@ def test_fresh_starts_anew(mail, tmp_path):
     ("method", "expected"),
     [
         (["--method", "nolana"], [r"[\d,]+ moves, model [\d,]+ bytes"]),
-        ([], [r"model [\d,]+ bytes", r"experts +landmarks +weight +-?\d", r"cells, fast +weight", r"drift +no alarm"]),
+        ([], [r"model [\d,]+ bytes", r"experts +linear +weight +-?\d", r"cells, fast +weight", r"drift +no alarm"]),
     ],
 )
 def test_a_terminal_sees_the_run(tmp_path, method, expected):

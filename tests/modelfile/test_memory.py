@@ -94,17 +94,18 @@ def test_a_driver_refuses_what_it_cannot_run(tmp_path):
 @pytest.mark.parametrize(
     ("map", "name", "value"),
     [
-        (0, "capacity", 20_000),
-        (1, "table", 2**31),
-        (1, "grids", 10**9),
-        (2, "windows", np.array([2.0**30])),
-        (2, "windows", np.array([1e300])),
+        ("LandmarkMap", "capacity", 20_000),
+        ("CellMap", "table", 2**31),
+        ("CellMap", "grids", 10**9),
+        ("NeighbourMap", "windows", np.array([2.0**30])),
+        ("NeighbourMap", "windows", np.array([1e300])),
     ],
     ids=str,
 )
 def test_maps_of_a_stream_learner_are_refused_before_they_are_made(map, name, value, tmp_path):
     tree = sections(StreamClassifier(memory="64KB"), tmp_path)
-    tree["estimator"]["learner"]["spec"]["maps"][map][name] = value
+    (own,) = (each for each in tree["estimator"]["learner"]["spec"]["maps"] if each["class"] == map)
+    own[name] = value
     with pytest.raises(ModelFileError, match="nolana writes none so small"):
         load(tree, tmp_path)
 

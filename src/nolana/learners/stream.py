@@ -148,7 +148,8 @@ class StreamLearner(Driver):
         self._target_center, self._target_factor = 0.0, 0.0
         if self.options.number:
             state = self._target_scaling.state()
-            self._target_center, self._target_factor = float(state["center"][0]), float(state["factor"][0])
+            center = state["center" if self.rows > 1 else "mean"]  # before the first anchor: the first target
+            self._target_center, self._target_factor = float(center[0]), float(state["factor"][0])
             self._target_moves = float(state["moved"][0])
         self._next_event = self.rows + self._rows_to_event()  # the row after which something may be re-estimated
 
@@ -280,7 +281,9 @@ class StreamLearner(Driver):
         if self.frozen:
             return 1 << 62
         t = self.rows
-        if t < LAST_ANCHOR:
+        if t == 0 and self.options.number:
+            due = 1
+        elif t < LAST_ANCHOR:
             due = int(self._scaling.rows_to_anchor())
         elif self.options.number:
             due = CHECK_TARGETS - t % CHECK_TARGETS
@@ -295,6 +298,9 @@ class StreamLearner(Driver):
     def _after(self) -> None:
         """What is due now that rows have been learned."""
         t = self.rows
+        if t == 1:  # of numbers: until the first anchor all predictions are the first target
+            self._target_center = float(self._target_scaling.state()["mean"][0])
+            return
         if self._can_redraw and not self.redrawn and t >= FIRST_REDRAW and next_redraw(t - 1) == t:
             with one_blas_thread():
                 self._redraw_by_probes()

@@ -199,9 +199,9 @@ class Stateful(ABC):
         fields = self.fields() if tables else without_tables(self.fields())
         return export(field for field in fields if field.key.startswith(wanted))
 
-    def restore(self, state: State) -> None:
-        """Continue from an exported state."""
-        restore(self.fields(), state)
+    def restore(self, state: State, tables: bool = True) -> None:
+        """Continue from an exported state; without `tables` those are not read."""
+        restore(self.fields() if tables else without_tables(self.fields()), state)
 
     def restore_part(self, state: State) -> None:
         """Take some fields of a state; the others stay, and every size stays what it is."""
