@@ -47,7 +47,7 @@ class Cells(ExpertSet):
     """Random grids hashed into a table: fine local structure, at one table look-up for each grid.
 
     fast : whether a head with constant gain stands beside the one that converges.
-    grids : None: 128; 64 below 200 KB of memory, 256 from 1 MB on.
+    grids : None: 128; 64 below 200 KB of memory, 256 from 1 MB on. With three classes or more three quarters of that.
     relevance : measure the relevance of the features and use it.
 
     The table gets the memory that no other set takes.

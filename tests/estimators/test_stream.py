@@ -13,7 +13,7 @@ from sklearn.base import clone
 import nolana
 import nolana.reference as reference
 from concurrent_readers import models_between_blocks, read_while_learning
-from nolana import StreamClassifier, experts
+from nolana import StreamClassifier, StreamRegressor, experts
 from nolana.learners.layout import maps_of
 from nolana.reference.maps.landmark_map import LandmarkMap
 from stream_cases import ROWS, SETS, STREAMS, learn, same, stream, streams
@@ -50,6 +50,18 @@ def test_split_anywhere(name, cuts):
 @pytest.mark.parametrize("name", ["redraw", "number"])
 def test_one_row_at_a_time_is_a_block(name):
     check_split(name, range(2100))
+
+
+def test_the_second_prediction_is_the_first_target():
+    """Targets far from 0: a prediction of 0 at the second row would outweigh the errors of thousands of rows."""
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    y = 1e6 + x[:, 0]
+    model = StreamRegressor(random_state=0)
+    first = model.learn(x[:1], y[:1], sample_weight=np.array([2.0]))
+    assert first[0] == 0
+    assert model.predict(x[:3]) == pytest.approx(y[0], rel=1e-12)
+    assert np.allclose(model.predict(x[:1], interval=0.9), y[0])
+    assert np.abs(model.learn(x[1:], y[1:]) - y[1:]).max() < 10
 
 
 @pytest.mark.parametrize("name", ["redraw", "late classes", "weights", "number", "weighted number"])

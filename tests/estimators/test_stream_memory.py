@@ -44,6 +44,20 @@ def test_memory_is_never_exceeded(sets, memory, features, classes):
     assert memory_used(memory, features, classes, sets) <= memory
 
 
+@pytest.mark.parametrize(("memory", "grids"), [(100 * KB, 64), (512 * KB, 128), (1024 * KB, 256)])
+def test_three_classes_have_fewer_grids_however_the_classes_come(memory, grids):
+    """After the last anchor that clears the cells the grids stay."""
+    x = np.random.default_rng(0).normal(size=(300, 3))
+    y = (x[:, 0] > 0).astype(int)
+    for third, expected in ((None, grids), (0, 3 * grids // 4), (100, 3 * grids // 4), (280, grids)):
+        labels = y.copy()
+        if third is not None:
+            labels[third] = 2
+        model = StreamClassifier(memory=memory, random_state=0).partial_fit(x, labels)
+        assert model.sizes_["grids"] == expected
+        assert model.memory_bytes_ <= memory
+
+
 @pytest.mark.parametrize(("memory", "features"), [(32 * KB, 1), (64 * KB, 50)])
 def test_classes_that_the_memory_cannot_hold_are_refused(memory, features):
     """Each class needs its linear weights; the call that brings too many changes nothing."""

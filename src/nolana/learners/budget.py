@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nolana.experts import Cells, ExpertSet, Landmarks, Linear, Neighbours
+from nolana.learners.layout import argument_of, experts_on, with_argument
 from nolana.learners.rows import WIDE
 from nolana.reference.combiners import Stack
 from nolana.reference.feature_table import WAYS
@@ -61,9 +62,10 @@ class Sizes:
     grids: tuple[int, ...]
 
 
-def grids_of(cells: Cells, memory: int) -> int:
-    """Grids that a memory of so many bytes is best used with."""
-    return cells.grids or (64 if memory < SMALL else 256 if memory >= LARGE else 128)
+def grids_of(cells: Cells, memory: int, outputs: int) -> int:
+    """Grids that a memory of so many bytes is best used with; slots of several classes are wide, so there are fewer."""
+    usual = 64 if memory < SMALL else 256 if memory >= LARGE else 128
+    return cells.grids or (usual * 3 // 4 if outputs > 2 else usual)
 
 
 def share_of(each: Landmarks | Neighbours, memory: int) -> float:
@@ -140,7 +142,7 @@ def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fra
             rows = min(each.most, int(fraction * share_of(each, memory) * memory) // row_bytes(features))
             sizes[i] = max(4 * each.neighbours, rows)
         elif isinstance(each, Cells):
-            sizes[i], grids[i] = SLOTS, max(FEWEST_GRIDS, round(fraction * grids_of(each, memory)))
+            sizes[i], grids[i] = SLOTS, max(FEWEST_GRIDS, round(fraction * grids_of(each, memory, outputs)))
     return Sizes(tuple(sizes), tuple(grids))
 
 
@@ -185,6 +187,21 @@ def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> 
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = np.array(windows_of(size))
     return Spec(NeighbourMap, {"features": features, "windows": windows, "neighbours": each.neighbours, "seed": seed})
+
+
+def regrid(spec: Spec, sets: Sequence[ExpertSet], memory: int, before: int, after: int) -> Spec:
+    """The spec with the grids of `after` outputs instead of `before`, where its targets are classes."""
+    experts = list(spec.arguments["experts"])
+    for i, each in enumerate(sets):
+        if not isinstance(each, Cells):
+            continue
+        grids = argument_of(spec, i, "grids") * grids_of(each, memory, after) // grids_of(each, memory, before)
+        own, (table, features) = experts_on(spec, i), (argument_of(spec, i, name) for name in ("table", "features"))
+        entries = entries_of(each, table, grids, features, False, own[0])
+        for e, entry in zip(own, entries, strict=True):
+            experts[e] = Spec(Expert, {"map": i, "head": entry.head})
+        spec = with_argument(spec, i, grids=grids)
+    return replace(spec, arguments={**spec.arguments, "experts": experts})
 
 
 def starts_of(entries: Sequence[Entry], number: bool) -> list[float]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet
-from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, spec_of
+from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, regrid, spec_of
 from nolana.learners.capacity import fitted, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
@@ -435,8 +435,10 @@ class StreamLearner(Driver):
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         outputs, memory = len(signs), self.options.memory
         measure = functools.partial(self.bytes_with, outputs=outputs)
-        spec = fitted(self.spec, measure, memory) if self.rows < LAST_CLEARING else None
-        tables = spec is None  # otherwise the next anchor clears the cells in any case
+        spec = None
+        if self.rows < LAST_CLEARING and not self.frozen:  # the next anchor clears the cells in any case
+            spec = fitted(regrid(self.spec, self.options.sets, memory, self.outputs, outputs), measure, memory)
+        tables = spec is None
         state = self._engine.state(tables=tables)
         rearrange(self.spec, state, self.outputs, sources, signs)
         features = self._parts["features"].state() if self.sparse else {}
