@@ -69,9 +69,11 @@ def grids_of(cells: Cells, memory: int, outputs: int) -> int:
 
 
 def share_of(each: Landmarks | Neighbours, memory: int) -> float:
-    """The share of the memory that a set may take."""
+    """The share of the memory that a set may take: between half of a small memory and a small one it grows evenly."""
+    if each.share is not None:
+        return each.share
     usual, small = SHARES[type(each)]
-    return each.share if each.share is not None else small if memory < SMALL else usual
+    return small + (usual - small) * min(1.0, max(0.0, 2 * memory / SMALL - 1))
 
 
 def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
