@@ -179,7 +179,12 @@ class Plan:
                 run = self._existing(name, method_name, shuffle)
                 if run is None:
                     learner = method.make(task, shuffle or 0)
-                    run = Run(name, method_name, shuffle, **one_pass(learner, *ordered(X, y, shuffle), left, value))
+                    try:
+                        result = one_pass(learner, *ordered(X, y, shuffle), left, value)
+                    except ValueError as refused:  # the memory is too small for rows of so many features
+                        print(f"  {name}, {method_name}: {refused}", flush=True)
+                        break
+                    run = Run(name, method_name, shuffle, **result)
                     self.runs.append(run)
                     where = "in order" if shuffle is None else f"shuffle {shuffle}"
                     print(f"  {name}, {method_name}, {where}: {run.score:.2f}, {run.seconds:.1f} s", flush=True)
