@@ -63,7 +63,7 @@ def experts(records: list[dict[str, Any]], task: str) -> Iterator[tuple[str, str
     width = max(len(record["name"]) for record in records)
     for i, record in enumerate(records):
         recent = f"{100 * record['score']:.1f} %" if task == "classification" else f"RMSE {record['score']:.4g}"
-        yield "" if i else "experts", f"{record['name']:<{width}}  weight {record['weight']:5.2f}, recently {recent}"
+        yield "" if i else "experts", f"{record['name']:<{width}}  weight {record['weight']:z5.2f}, recently {recent}"
 
 
 def drift(rows: list[int]) -> str:
