@@ -30,7 +30,7 @@ class Landmarks(ExpertSet):
     slow, fast : whether it has the Newton head and the LMS head.
     policy : what moves landmarks: "fixed", or a policy of `NolanaClassifier`.
     most : m at most; None: 100, from 1 MB of memory on more.
-    share : of the memory, at most; None: 0.5, below 200 KB less, 0.25 up to 100 KB.
+    share : of the memory, at most; None: 0.5 (0.42 beside a linear set), less where a small memory has few landmarks.
     forgetting : lambda per row of the Newton head.
     """
 
@@ -64,7 +64,7 @@ class Neighbours(ExpertSet):
 
     neighbours : how many vote.
     most : rows at most.
-    share : of the memory, at most; None: 0.2, below 200 KB less, 0.1 up to 100 KB.
+    share : of the memory, at most; None: 0.2, less where a small memory has few landmarks.
     """
 
     neighbours: Count = 5

@@ -9,6 +9,7 @@ import numpy as np
 
 from nolana.experts import Cells, ExpertSet, Landmarks, Linear, Neighbours
 from nolana.learners.layout import argument_of, experts_on, with_argument
+from nolana.learners.relevance import FEWEST_LANDMARKS
 from nolana.learners.rows import WIDE
 from nolana.reference.combiners import Stack
 from nolana.reference.feature_table import WAYS
@@ -32,7 +33,7 @@ from nolana.specs import Spec, labels
 KB = 1024
 MEGABYTE = KB * KB
 SMALL, LARGE = 200 * KB, MEGABYTE  # memory below and from which the default sizes differ
-SHARES = {Landmarks: (0.5, 0.25), Neighbours: (0.2, 0.1)}  # of the memory, and of a small one
+SHARES = {Landmarks: (0.5, 0.25), Neighbours: (0.2, 0.1)}  # of the memory, and the least of a small one
 LANDMARKS, MOST_LANDMARKS = 100, 400  # up to 1 MB, and at most
 LINEAR_SHARE, COUNTERS_SHARE = 0.6, 0.1  # of the memory; counters have a byte each
 FULL_FEATURES, FULL_SHARE = 64, 0.08  # at most, of rows and of the memory, for a linear head with a full covariance
@@ -68,12 +69,26 @@ def grids_of(cells: Cells, memory: int, outputs: int) -> int:
     return cells.grids or (usual * 3 // 4 if outputs > 2 else usual)
 
 
-def share_of(each: Landmarks | Neighbours, memory: int) -> float:
-    """The share of the memory that a set may take: between half of a small memory and a small one it grows evenly."""
+def share_of(each: Landmarks | Neighbours, memory: int, linear: bool, small: bool) -> float:
+    """The share of the memory that a set may take.
+
+    linear: whether there is a linear head with a full covariance; landmarks leave it its share.
+    small: whether a memory below SMALL is too small for the usual share; from half of SMALL on it grows evenly.
+    """
     if each.share is not None:
         return each.share
-    usual, small = SHARES[type(each)]
-    return small + (usual - small) * min(1.0, max(0.0, 2 * memory / SMALL - 1))
+    usual, least = SHARES[type(each)]
+    if linear and isinstance(each, Landmarks):
+        usual -= FULL_SHARE
+    return least + (usual - least) * min(1.0, max(0.0, 2 * memory / SMALL - 1)) if small else usual
+
+
+def landmarks_of(each: Landmarks, memory: int, share: float, features: int, outputs: int) -> int:
+    """As many landmarks as fit into a share of the memory."""
+    m = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
+    while m > 1 and landmark_bytes(m, features, outputs, each) > share * memory:
+        m -= 1 + m // 50
+    return m
 
 
 def landmark_bytes(m: int, features: int, outputs: int, each: Landmarks) -> int:
@@ -134,15 +149,21 @@ def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fra
             left = fraction * share * memory - counters_of(memory, all_features)
             sizes[i] = min(all_features, WAYS * max(1, int(left) // (WAYS * linear_bytes(outputs))))
             memory -= sizes[i] * linear_bytes(outputs) + counters_of(memory, all_features)
+    linear = any(isinstance(each, Linear) and not is_sparse(each, all_features) for each in sets)
+    # Fewer landmarks than have slopes that count are worth less than the slots of the table that they would take.
+    small = memory < SMALL and not any(
+        landmarks_of(each, memory, share_of(each, memory, linear, False), features, outputs)
+        >= max(FEWEST_LANDMARKS, features)
+        for each in sets
+        if isinstance(each, Landmarks)
+    )
     for i, each in enumerate(sets):
+        if isinstance(each, Landmarks | Neighbours):
+            share = fraction * share_of(each, memory, linear, small)
         if isinstance(each, Landmarks):
-            m = each.most or min(MOST_LANDMARKS, round(LANDMARKS * math.sqrt(max(1.0, memory / MEGABYTE))))
-            while m > 1 and landmark_bytes(m, features, outputs, each) > fraction * share_of(each, memory) * memory:
-                m -= 1 + m // 50
-            sizes[i] = m
+            sizes[i] = landmarks_of(each, memory, share, features, outputs)
         elif isinstance(each, Neighbours):
-            rows = min(each.most, int(fraction * share_of(each, memory) * memory) // row_bytes(features))
-            sizes[i] = max(4 * each.neighbours, rows)
+            sizes[i] = max(4 * each.neighbours, min(each.most, int(share * memory) // row_bytes(features)))
         elif isinstance(each, Cells):
             sizes[i], grids[i] = SLOTS, max(FEWEST_GRIDS, round(fraction * grids_of(each, memory, outputs)))
     return Sizes(tuple(sizes), tuple(grids))

@@ -13,9 +13,8 @@ learning in neural networks and backpropagation-free machine learning models", S
 Where stored rows are sketches, which a redraw forgets, only at 512.
 
 *Probes* of the cells measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if each
-feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j. Few
-landmarks have no slopes that mean anything (elec2 in 64 KB: 87 instead of 93 %): then the root of what the probes say
-does.
+feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j. Where the
+landmarks are too few, or not where recent rows are, the root of what the probes say does.
 """
 
 import numpy as np
@@ -34,8 +33,9 @@ LEAST_RELEVANCE = 0.1
 SLOPES_AT = 512, 1024, 2048
 SMALLEST_SLOPE = 1e-6  # squared, of the largest
 FEWEST_PROBES = 100.0  # of each feature
-FEWEST_LANDMARKS = 50  # that the memory allows
+FEWEST_LANDMARKS = 25  # that the memory allows
 AWAY = 3.0  # standard deviations of the landmarks
+MANY_AWAY = 8  # more than one of so many features, and more than one at all
 METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.5, 0.1, 2.0
 
 
@@ -77,7 +77,8 @@ def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array |
     None where there are fewer landmarks than features, or room for few: their slopes are noise.
 
     middle (d,): the mean of recent rows. A feature whose recent rows are away from all landmarks tells the time, and
-    its slope says how the kernel decays: it gets the smallest slope.
+    its slope says how the kernel decays: it gets the smallest slope. Where several are, the landmarks are those of
+    rows that do not come any more, and no slope counts.
     """
     heads = experts_with(spec, Newton)
     if not heads:
@@ -98,6 +99,8 @@ def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array |
         return None
     squares = np.where(varies, np.maximum(squares, SMALLEST_SLOPE * squares.max()), 0.0)
     away = varies & (np.abs(middle - places.mean(axis=0)) > AWAY * places.std(axis=0))
+    if away.sum() > max(1, len(away) // MANY_AWAY):
+        return None
     squares = np.where(away, squares[varies].min(), squares)
     return np.where(varies, squares / np.exp(np.log(squares[varies]).mean()), 1.0)
 
