@@ -34,7 +34,7 @@ SLOPES_AT = 512, 1024, 2048
 SMALLEST_SLOPE = 1e-6  # squared, of the largest
 FEWEST_PROBES = 100.0  # of each feature
 FEWEST_LANDMARKS = 25  # that the memory allows
-AWAY = 3.0  # standard deviations of the landmarks
+AWAY, LEAST_AWAY = 3.0, 0.5  # standard deviations of the landmarks; of the feature
 MANY_AWAY = 8  # more than one of so many features, and more than one at all
 METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.5, 0.1, 2.0
 
@@ -98,7 +98,7 @@ def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array |
     if not varies.any():
         return None
     squares = np.where(varies, np.maximum(squares, SMALLEST_SLOPE * squares.max()), 0.0)
-    away = varies & (np.abs(middle - places.mean(axis=0)) > AWAY * places.std(axis=0))
+    away = varies & (np.abs(middle - places.mean(axis=0)) > np.maximum(LEAST_AWAY, AWAY * places.std(axis=0)))
     if away.sum() > max(1, len(away) // MANY_AWAY):
         return None
     squares = np.where(away, squares[varies].min(), squares)
