@@ -122,3 +122,15 @@ def test_too_little_memory_says_what_is_needed():
     ) as caught:
         StreamClassifier(memory="32KB").learn(np.ones((2, 300)), [0, 1])
     StreamClassifier(memory=str(caught.value).split('"')[1]).learn(np.ones((2, 300)), [0, 1])
+
+
+def test_a_small_memory_has_landmarks_enough_for_slopes_or_few():
+    """Below 200 KB: at least 25 and as many as features, otherwise their memory goes to the table."""
+    rng = np.random.default_rng(0)
+    sizes = {}
+    for features in (6, 54):
+        x = rng.normal(size=(40, features))
+        sizes[features] = StreamClassifier(memory=100 * KB, random_state=0).partial_fit(x, x[:, 0] > 0).sizes_
+    assert sizes[6]["landmarks"] >= 25
+    assert sizes[54]["landmarks"] < 25
+    assert sizes[54]["slots"] > 8000
