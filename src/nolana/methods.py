@@ -80,7 +80,7 @@ def _can_learn(memory: int, n_features: int) -> bool:
 
 STREAM = Method(
     "stream",
-    "nolana: landmarks, cells and recent neighbours behind one stack",
+    "nolana: a linear model, landmarks, cells and recent neighbours behind one stack",
     StreamClassifier,
     StreamRegressor,
     _bytes_of_nolana,
