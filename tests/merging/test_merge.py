@@ -171,6 +171,40 @@ def test_classes_first_seen_in_a_part_are_aligned_by_label(make):
     assert merged.classes_.tolist() == list("abcdef")
 
 
+@pytest.mark.parametrize(("first", "classes"), [(40, 1), (200, 2), (200, 3)])
+def test_a_class_first_seen_in_parts_of_a_young_base(first, classes):
+    """Where the next anchor would clear the cells of the base, a new class must not change its grids."""
+    X, y = rows(2000, classes=4)
+    model = nolana.StreamClassifier(random_state=0)
+    early = np.flatnonzero(np.isin(y, list("abcd")[:classes]))[:first]
+    model.learn(X[early], y[early])
+    parts = model.split(2)
+    for i, part in enumerate(parts):
+        part.learn(X[500 + 600 * i : 1100 + 600 * i], y[500 + 600 * i : 1100 + 600 * i])
+    merged = nolana.merge(parts)
+    assert merged.classes_.tolist() == list("abcd")
+    assert merged.score(X, y) > max(part.score(X, y) for part in parts) - 0.05
+
+
+def test_a_class_that_most_parts_never_saw_stays_improbable():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 4))
+    y = np.argmax(X[:, :3] + rng.normal(size=(10_000, 3)), axis=1)
+    y[2100:2105] = 3  # five rows of one part
+    for sets in ([nolana.experts.Linear()], None):
+        model = nolana.StreamClassifier(experts=sets, random_state=0).partial_fit(X[:2000], y[:2000])
+        parts = model.split(8)
+        for i, part in enumerate(parts):
+            part.learn(X[2000 + 1000 * i : 3000 + 1000 * i], y[2000 + 1000 * i : 3000 + 1000 * i])
+        assert nolana.merge(parts).predict_proba(X)[:, 3].mean() < 0.005
+
+
+def test_a_learner_of_one_row_is_not_split():
+    model = nolana.StreamRegressor(random_state=0).partial_fit([[1.0, 2.0]], [3.0])
+    with pytest.raises(ValueError, match=r"1 row; learn more rows"):
+        model.split(2)
+
+
 def test_a_base_of_one_class():
     X, y = rows(3000)
     model = nolana.NolanaClassifier(n_landmarks=30)

@@ -218,7 +218,8 @@ def regrid(spec: Spec, sets: Sequence[ExpertSet], memory: int, before: int, afte
     for i, each in enumerate(sets):
         if not isinstance(each, Cells):
             continue
-        grids = argument_of(spec, i, "grids") * grids_of(each, memory, after) // grids_of(each, memory, before)
+        grids = argument_of(spec, i, "grids")
+        grids = max(min(grids, FEWEST_GRIDS), grids * grids_of(each, memory, after) // grids_of(each, memory, before))
         own, (table, features) = experts_on(spec, i), (argument_of(spec, i, name) for name in ("table", "features"))
         entries = entries_of(each, table, grids, features, False, own[0])
         for e, entry in zip(own, entries, strict=True):

@@ -31,6 +31,7 @@ UNFORGETTING: dict[Any, dict[str, Any]] = {
     DiagonalLinear: {"floor": 0.0},
     FullLinear: {"forgetting": 1.0},
 }
+FEWEST_ROWS = 2  # of a base: the first anchors of the scaling
 OF_PROBES = ("relevance", "probed", "sample")
 OF_POLICIES = ("last_nearest", "placed", "tolerance", "count_unit")
 
@@ -74,6 +75,8 @@ def frozen_copy(learner: Any, origin: Origin) -> Any:
         return SketchedLearner(frozen_copy(learner.inner, origin), learner.n_features)
     if isinstance(learner, TargetsLearner):
         return TargetsLearner([frozen_copy(part, origin) for part in learner.parts])
+    if learner.rows < FEWEST_ROWS:
+        raise ValueError(f"this learner has learned {learner.rows} row; learn more rows before you split it")
     state = learner.state()
     return with_state(learner, frozen_spec(learner.spec, state), frozen_state(state), origin)
 

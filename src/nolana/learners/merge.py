@@ -40,6 +40,7 @@ def _merged(base: Driver, parts: Sequence[Driver], origin: Origin, alignments: S
     before, rows = base.rows, np.array([part.rows - base.rows for part in parts], dtype=np.float64)
     if own.changes:
         base = base.copy()
+        base.origin = replace(origin, frozen=True)  # a new class changes no more of it than of a part
         for change in own.changes:
             base.rearrange_outputs(*change)
     spec, state = base.spec, base.state()

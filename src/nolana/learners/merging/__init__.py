@@ -11,6 +11,7 @@ Each head and each map has its rule in a file of its own:
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ HEADS: dict[Any, Rule] = {
     DiagonalCells: lambda parts, map, head: merge_cells(parts, map.arguments["grids"], head.arguments["variance"]),
     ConstantCells: lambda parts, map, head: merge_constant_cells(parts),
     DiagonalLinear: lambda parts, map, head: merge_linear(parts, head.arguments["variance"]),
-    FullLinear: lambda parts, map, head: merge_newton(parts, np.eye(map.arguments["features"] + 1)[-1]),
+    FullLinear: lambda parts, map, head: merge_newton(replace(parts, absent=())),  # a new class has a low bias there
     Vote: lambda parts, map, head: merge_vote(parts, int(map.arguments["windows"][head.arguments["window"]])),
 }
 MAPS = (IdentityMap, LandmarkMap, CellMap, NeighbourMap, LinearMap)

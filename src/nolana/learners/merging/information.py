@@ -42,10 +42,10 @@ def inverse_of(matrix: Array) -> Array:
     return np.asarray(half.T @ half)
 
 
-def merge_newton(parts: Parts, ones: Array) -> State:
+def merge_newton(parts: Parts, ones: Array | None = None) -> State:
     """Weights and covariance of the merged head; base and parts hold the state of their map too.
 
-    ones: P 1 (m,). A part that never saw the class of an output counts as if its rows had scored -1 there.
+    ones: P 1 (m,), or None. A part that never saw the class of an output counts as if its rows had scored -1 there.
     """
     base = parts.base
     root = root_of(covariance_of(base))
@@ -57,7 +57,7 @@ def merge_newton(parts: Parts, ones: Array) -> State:
         information += own - np.eye(n)
         pulled = own @ (white @ (state["weights"] - base["weights"]).T)
         absent = list(parts.absent[i]) if parts.absent else []
-        if absent:
+        if absent and ones is not None:
             before = white @ (ones + base["weights"][absent]).T
             pulled[:, absent] = (np.eye(n) - own) @ before
         pull += pulled
