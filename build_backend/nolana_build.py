@@ -8,7 +8,8 @@ An editable install compiles the core into src/nolana and adds src to the import
 import hooks of scikit-build-core: those come before PYTHONPATH, and type checkers do not follow them. Python files are
 used in place; installing again recompiles only what changed, because the build directory stays.
 
-NOLANA_PURE=1 skips the core; NOLANA_REQUIRE_CORE=1 makes a missing compiler an error.
+The core is compiled for the machine that compiles it. NOLANA_BUILDS=all compiles every build of the architecture, for
+wheels; NOLANA_PURE=1 skips the core; NOLANA_REQUIRE_CORE=1 makes a missing compiler an error.
 """
 
 import base64
@@ -20,6 +21,7 @@ import sys
 import sysconfig
 import tempfile
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +86,15 @@ def compile_core_in_place() -> None:
     subprocess.run(["cmake", "--build", str(build), "--config", "Release", "--parallel"], check=True)
     command = ["cmake", "--install", str(build), "--config", "Release", "--prefix", str(ROOT / "src")]
     subprocess.run(command, check=True)
+    remove_core_in_place(keep=(build / "install_manifest.txt").read_text().splitlines())
 
 
-def remove_core_in_place() -> None:
+def remove_core_in_place(keep: Collection[str] = ()) -> None:
     """Remove the core of an earlier editable install for this Python, which would be loaded otherwise."""
-    for module in (ROOT / "src" / "nolana").glob("_core*" + sysconfig.get_config_var("EXT_SUFFIX")):
-        module.unlink()
+    for name in ("_core*", "_cpu"):
+        for module in (ROOT / "src" / "nolana").glob(name + sysconfig.get_config_var("EXT_SUFFIX")):
+            if str(module) not in keep:
+                module.unlink()
 
 
 def build_wheel(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from nolana import _backend
 from nolana.reference.state import pack
 
 settings.register_profile("nolana", deadline=None, max_examples=60, derandomize=True)
@@ -39,11 +40,8 @@ POLICIES = ("kmeans", "fixed", "weighted", "expiring", "window")
 
 
 def core_builds() -> list[Any]:
-    """Every build of the core that this machine can run; the suite fails where there is none."""
-    baseline = importlib.import_module("nolana._core")
-    order = ["baseline", "avx2", "avx512"]
-    best = order.index(baseline.best_build())
-    return [baseline, *(importlib.import_module(f"nolana._core_{name}") for name in order[1 : best + 1])]
+    """Every installed build of the core that this machine can run; the suite fails if there is none."""
+    return [importlib.import_module(_backend.PREFIX + build) for build in _backend.core_builds()]
 
 
 def build_learner(

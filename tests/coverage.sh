@@ -10,12 +10,13 @@ cmake -S "$here" -B "$work/build" -DNOLANA_COVERAGE=ON -DPython_EXECUTABLE="$PYT
 cmake --build "$work/build" --parallel 2 >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 mkdir "$work/src"
 cp -r "$here/src/nolana" "$work/src/nolana"
-rm -f "$work"/src/nolana/_core*.so
-cp "$work"/build/_core*.so "$work/src/nolana/"
+rm -f "$work"/src/nolana/_c*.so
+cp "$work"/build/_c*.so "$work/src/nolana/"
 cd "$here"
 # PYTHONPATH comes before the editable install, so that the instrumented copy is measured.
 PYTHONPATH="$work/src" "$PYTHON" - "$work" <<'PY'
-import nolana._core as core, sys
+import nolana._backend, sys
+core = nolana._backend.engine()
 assert core.__file__.startswith(sys.argv[1]), f"{core.__file__} is another build"
 PY
 failed=0

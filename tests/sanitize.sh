@@ -9,8 +9,8 @@ trap 'rm -rf "$work"' EXIT
 cmake -S "$here" -B "$work/build" -DNOLANA_SANITIZE=ON -DPython_EXECUTABLE="$PYTHON" >"$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/build" --parallel 2 >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 cp -r "$here/src/nolana" "$work/nolana"
-rm -f "$work"/nolana/_core*.so
-cp "$work"/build/_core*.so "$work/nolana/"
+rm -f "$work"/nolana/_c*.so
+cp "$work"/build/_c*.so "$work/nolana/"
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$work/build/CMakeCache.txt")
 preload="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libubsan.so)"
 cd "$here/tests"
@@ -20,9 +20,10 @@ LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace
   rivals/test_budget.py rivals/test_fourier.py rivals/test_passive_aggressive.py rivals/test_projection.py rivals/test_weights.py \
   modelfile/test_continue.py modelfile/test_fuzz.py --deselect modelfile/test_fuzz.py::test_much_damage_and_malice
 LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$work" "$PYTHON" - "$work" <<'PY'
-import nolana._core as core, nolana, pathlib, sys
+import nolana._backend, pathlib, sys
+core = nolana._backend.engine()
 assert pathlib.Path(core.__file__).is_relative_to(sys.argv[1]), f"{core.__file__} is another build"
 maps = pathlib.Path("/proc/self/maps").read_text()
 assert "libasan" in maps, "the sanitizer is not loaded"
-print("AddressSanitizer and UBSan found nothing in", pathlib.Path(core.__file__).name, "and", nolana.build_name())
+print("AddressSanitizer and UBSan found nothing in", pathlib.Path(core.__file__).name)
 PY

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import nolana
+from conftest import core_builds
 
 PACKAGE = Path(nolana.__file__).parent
 
@@ -57,7 +58,7 @@ BLOCK_CORE = """
 import sys
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.startswith("nolana._core"):
+        if name.startswith(("nolana._core", "nolana._cpu")):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Blocker())
 """
@@ -77,8 +78,30 @@ def test_without_the_core_numpy_serves_and_says_so_once():
     quiet = run(code, NOLANA_BACKEND="reference")
     assert quiet.stderr == ""
     insisting = run(code, NOLANA_BACKEND="core")
-    assert "the compiled core is not installed" in insisting.stderr
+    assert "NOLANA_BACKEND=core, but nolana was installed without its compiled core" in insisting.stderr
     assert insisting.returncode != 0
+
+
+OLD_MACHINE = """
+import sys, types
+sys.modules["nolana._cpu"] = types.SimpleNamespace(best_build=lambda: "baseline")
+import importlib.util
+if importlib.util.find_spec("nolana._core_baseline"):
+    find_spec = importlib.util.find_spec
+    importlib.util.find_spec = lambda name: None if name.endswith("_baseline") else find_spec(name)
+"""
+
+
+@pytest.mark.skipif(nolana.build_name() == "baseline", reason="this machine has nothing beyond the baseline")
+def test_core_built_for_a_newer_machine_is_not_loaded_and_named():
+    code = OLD_MACHINE + "import nolana; print(nolana.backend_name())"
+    done = run(code)
+    assert done.stdout == "reference\n"
+    assert nolana.build_name() in done.stderr
+    assert "this machine can run the build baseline, so NumPy does the work" in done.stderr
+    insisting = run(code, NOLANA_BACKEND="core")
+    assert insisting.returncode != 0
+    assert "NOLANA_BACKEND=core, but the compiled core of nolana was built for" in insisting.stderr
 
 
 def test_reference_backend_learns_the_same(stream):
@@ -130,11 +153,10 @@ def reference_names():
     return found
 
 
-@pytest.mark.parametrize("build", ["nolana._core", f"nolana._core_{nolana.build_name()}"])
-def test_the_core_and_the_reference_have_the_same_names_and_arguments(build):
+@pytest.mark.parametrize("core", core_builds(), ids=lambda build: build.__name__)
+def test_the_core_and_the_reference_have_the_same_names_and_arguments(core):
     """Every class and function of the core has a NumPy twin with the same members and the same arguments."""
-    core = importlib.import_module(build if "baseline" not in build else "nolana._core")
-    names, own = reference_names(), {"best_build", "sincos"}
+    names, own = reference_names(), {"sincos"}
     for name in {n for n in dir(core) if not n.startswith("_")} - own:
         compiled, twin = getattr(core, name), names[name]
         if not inspect.isclass(compiled):

@@ -186,18 +186,6 @@ double add_moments(double count, const MutableVector& mean, const MutableVector&
     return count;
 }
 
-// The best of the core's builds that this machine can run.
-std::string best_build() {
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-        return wide ? "avx512" : "avx2";
-    }
-#endif
-    return "baseline";
-}
-
 }  // namespace
 
 NB_MODULE(NOLANA_MODULE, m) {
@@ -229,7 +217,6 @@ NB_MODULE(NOLANA_MODULE, m) {
 
     m.def("add_moments", &add_moments, "count"_a, "mean"_a, "squares"_a, "x"_a);
     m.def("first_beyond", &first_beyond, "x"_a, "bound"_a);
-    m.def("best_build", &best_build);
 }
 
 }  // namespace nolana

@@ -1,18 +1,16 @@
 """The rivals on random Fourier features: the maps against the kernel itself, the core against NumPy."""
 
-import importlib
-
 import numpy as np
 import pytest
 from sklearn.kernel_approximation import RBFSampler
 
 import nolana.reference as reference
-from conftest import same_state
+from conftest import core_builds, same_state
 from nolana.reference.rivals.doubly_sgd import DoublySGD, random_features
 from nolana.reference.rivals.dual_sgd import DualSGD
 from nolana.reference.rivals.rrf import RRF
 
-BUILDS = [importlib.import_module(name) for name in ("nolana._core", "nolana._core_avx2")]
+BUILDS = core_builds()
 each_build = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
 OWN = {"DoublySGD": DoublySGD, "DualSGD": DualSGD, "RRF": RRF}
 NAMES = sorted([*OWN, "FOGD"])

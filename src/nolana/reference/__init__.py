@@ -1,6 +1,6 @@
 """The engine in NumPy: every algorithm as its formula, and the oracle of the compiled core.
 
-The names here, in `nolana.reference.rivals` and in ``nolana._core`` are the same, one for one, and so are the states
+The names here, in `nolana.reference.rivals` and in ``nolana._core_*`` are the same, one for one, and so are the states
 that their learners export. Letters: n rows, d features, m landmarks, r rank, c outputs.
 """
 
