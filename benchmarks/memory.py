@@ -114,11 +114,11 @@ def complaints(early: Reading, late: Reading) -> list[str]:
     return found
 
 
-def of_the_learner() -> list[str]:
+def of_the_learner(rows: int) -> list[str]:
     model, blocks = NolanaClassifier(n_landmarks=LANDMARKS, scale=False), drifting_blocks(SEED)
     learn_until(model, EARLY, blocks)
     early = reading_of(model)
-    seconds = learn_until(model, LATE, blocks)
+    seconds = learn_until(model, rows, blocks)
     late = reading_of(model)
     print_readings(early, late)
     print(f"\n{(late.rows - early.rows) / seconds:,.0f} rows/s at d = {FEATURES}, m = {LANDMARKS}, Newton")
@@ -172,11 +172,12 @@ def of_the_command(rows: int) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=LATE, help="that the learner learns")
     parser.add_argument("--piped-rows", type=int, default=PIPED_ROWS, help="that the command reads")
     chosen = parser.parse_args()
     print(__doc__)
     print_setting(SEED)
-    found = of_the_learner() + of_the_command(chosen.piped_rows)
+    found = of_the_learner(chosen.rows) + of_the_command(chosen.piped_rows)
     for complaint in found:
         print(f"FAILED: {complaint}", file=sys.stderr)
     return 1 if found else 0

@@ -15,13 +15,15 @@ wheels; NOLANA_PURE=1 skips the core; NOLANA_REQUIRE_CORE=1 makes a missing comp
 import base64
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import zipfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +81,12 @@ def choose_pure() -> bool:
     return True
 
 
-def compile_core_in_place() -> None:
+def compile_core_in_place(run: Callable[[list[str]], object] = subprocess.check_call) -> None:
     """Compile the core into src/nolana; only what changed since the last time."""
     build = ROOT / "build" / f"editable-{sys.implementation.cache_tag}"
-    subprocess.run([*configure_command(ROOT, build), "-DCMAKE_BUILD_TYPE=Release"], check=True)
-    subprocess.run(["cmake", "--build", str(build), "--config", "Release", "--parallel"], check=True)
-    command = ["cmake", "--install", str(build), "--config", "Release", "--prefix", str(ROOT / "src")]
-    subprocess.run(command, check=True)
+    run([*configure_command(ROOT, build), "-DCMAKE_BUILD_TYPE=Release"])
+    run(["cmake", "--build", str(build), "--config", "Release", "--parallel"])
+    run(["cmake", "--install", str(build), "--config", "Release", "--prefix", str(ROOT / "src")])
     remove_core_in_place(keep=(build / "install_manifest.txt").read_text().splitlines())
 
 
@@ -130,3 +131,25 @@ def build_editable(
 
 def _digest(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def show_progress(command: list[str]) -> None:
+    """Run a command of CMake and show how far it is, on one line; its output if it fails."""
+    begin, output = time.monotonic(), []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            output.append(line)
+            step = re.match(r"\[(\d+/\d+)\]", line)
+            if step and sys.stdout.isatty():
+                print(f"\r  {step[1]} units, {time.monotonic() - begin:.0f} s ", end="", flush=True)
+    if sys.stdout.isatty():
+        print("\r" + " " * 40 + "\r", end="")
+    if process.returncode != 0:
+        sys.exit("".join(output))
+
+
+if __name__ == "__main__":  # make: the same core as pip compiles for an editable install, which then finds it done
+    if not choose_pure():
+        print("Compiling the core for this machine (about half a minute on two cores)", flush=True)
+        compile_core_in_place(show_progress)

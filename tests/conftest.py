@@ -1,6 +1,7 @@
-"""Engines to compare, and learners built alike on each of them."""
+"""How thorough the tests are; engines to compare, and learners built alike on each of them."""
 
 import importlib
+import os
 import signal
 from typing import Any
 
@@ -11,15 +12,28 @@ from hypothesis import settings
 from nolana import _backend
 from nolana.reference.state import pack
 
-settings.register_profile("nolana", deadline=None, max_examples=60, derandomize=True)
-settings.load_profile("nolana")
+# make test is fast, make soak is thorough, make endurance has all night. Only the last one draws new examples each
+# time: what it finds must not fail somebody else's change.
+EFFORTS = ("fast", "thorough", "endurance")
+EFFORT = os.environ.get("NOLANA_EFFORT", "fast")
+settings.register_profile("fast", deadline=None, max_examples=30, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=100, derandomize=True)
+settings.register_profile("endurance", deadline=None, max_examples=1000)
+settings.load_profile(EFFORT)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # commands inherit it, and nohup has it ignored
+
+
+def effort(**counts: int) -> int:
+    """How often to repeat a check: ``effort(fast=10, endurance=1000)``; a level not named takes the one below."""
+    named = [level for level in EFFORTS if level in counts]
+    reached = [level for level in named if EFFORTS.index(level) <= EFFORTS.index(EFFORT)]
+    return counts[(reached or named[:1])[-1]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Half an hour for a long test; the deadline of the others is in pyproject.toml."""
     for item in items:
-        if item.get_closest_marker("soak") and not item.get_closest_marker("timeout"):
+        if (EFFORT == "endurance" or item.get_closest_marker("soak")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
 
 

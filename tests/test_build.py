@@ -1,6 +1,7 @@
 """Installs as users do them: with a compiler, without one, with a core that does not compile, and editable."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import nolana
+from conftest import EFFORT, effort
 
 REPO = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.soak
@@ -27,10 +31,8 @@ print(nolana.__file__, nolana.backend_name(), len(said))
 """
 
 
-@pytest.fixture
-def source(tmp_path):
-    """The files under version control (or what would be), copied."""
-    target = tmp_path / "source"
+def copied(target):
+    """The files under version control that an install needs, copied."""
     wanted = ["core", "build_backend", "src", "pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE"]
     target.mkdir()
     for name in wanted:
@@ -41,16 +43,29 @@ def source(tmp_path):
     return target
 
 
+@pytest.fixture
+def source(tmp_path):
+    return copied(tmp_path / "source")
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """What `make dist` builds: a source distribution, and a wheel that is compiled from it."""
+    folder = tmp_path_factory.mktemp("packages")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist")]
+    done = subprocess.run(
+        [*command, str(copied(folder / "source"))], capture_output=True, text=True, check=False, timeout=900
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (sdist,), (wheel,) = ((folder / "dist").glob(pattern) for pattern in ("*.tar.gz", "*.whl"))
+    return {"sdist": sdist, "wheel": wheel}
+
+
 def wheel(source, tmp_path, **environment):
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path / "out")]
     return subprocess.run(
         [*command, str(source)], capture_output=True, text=True, env=os.environ | environment, check=False, timeout=600
     )
-
-
-def the_wheel(tmp_path):
-    (path,) = (tmp_path / "out").glob("nolana-*.whl")
-    return path
 
 
 def unpacked(path, tmp_path):
@@ -74,18 +89,34 @@ def tried(place):
 def test_without_a_compiler_the_wheel_is_pure_and_numpy_serves(source, tmp_path):
     built = wheel(source, tmp_path, CXX="/nonexistent/c++")
     assert built.returncode == 0, built.stdout + built.stderr
-    path = the_wheel(tmp_path)
+    (path,) = (tmp_path / "out").glob("nolana-*.whl")
     assert path.name.endswith("-py3-none-any.whl")
     assert not [n for n in zipfile.ZipFile(path).namelist() if n.endswith(".so")]
     assert tried(unpacked(path, tmp_path)) == ["reference", "1"]
 
 
-def test_with_a_compiler_the_core_is_there(source, tmp_path):
-    built = wheel(source, tmp_path)
+def test_with_a_compiler_the_core_of_this_machine_is_there(packages, tmp_path):
+    place = unpacked(packages["wheel"], tmp_path)
+    assert "none-any" not in packages["wheel"].name
+    assert tried(place) == ["core", "0"]
+    cores = {path.name.partition(".")[0] for path in (place / "nolana").glob("_c*.so")}
+    assert cores == {"_cpu", f"_core_{nolana.build_name()}"}
+
+
+@pytest.mark.skipif(EFFORT != "endurance", reason="three builds; make endurance has them")
+def test_all_builds_are_compiled_on_request(source, tmp_path):
+    built = wheel(source, tmp_path, NOLANA_BUILDS="all")
     assert built.returncode == 0, built.stdout + built.stderr
-    path = the_wheel(tmp_path)
-    assert "none-any" not in path.name
-    assert tried(unpacked(path, tmp_path)) == ["core", "0"]
+    (path,) = (tmp_path / "out").glob("nolana-*.whl")
+    place = unpacked(path, tmp_path)
+    assert tried(place) == ["core", "0"]
+    assert len(list((place / "nolana").glob("_core_*.so"))) == (3 if platform.machine() == "x86_64" else 1)
+
+
+def test_a_build_that_is_unknown_fails_the_install(source, tmp_path):
+    built = wheel(source, tmp_path, NOLANA_BUILDS="sse9")
+    assert built.returncode != 0
+    assert "NOLANA_BUILDS: 'sse9' is no build" in " ".join((built.stdout + built.stderr).split())
 
 
 def test_an_error_in_the_core_fails_the_install(source, tmp_path):
@@ -135,13 +166,10 @@ def test_an_editable_install_uses_the_source_and_compiles_what_changed(source, t
     assert tried(source / "src") == ["reference", "1"]
 
 
-@pytest.mark.parametrize("kind", ["sdist", "wheel"])
-def test_a_clean_environment_runs_the_demo(source, tmp_path, kind):
+@pytest.mark.parametrize("kind", ["wheel", "sdist"][: effort(thorough=1, endurance=2)])
+def test_a_clean_environment_runs_the_demo(packages, tmp_path, kind):
     """What `make dist` builds, installed where nothing else is."""
-    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", str(tmp_path / "dist")]
-    built = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False, timeout=900)
-    assert built.returncode == 0, built.stderr
-    (package,) = (tmp_path / "dist").iterdir()
+    package = packages[kind]
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True, timeout=120)
     binaries = tmp_path / "env" / "bin"
     subprocess.run([binaries / "python", "-m", "pip", "install", "-q", f"{package}[cli]"], check=True, timeout=900)
@@ -173,7 +201,7 @@ def test_the_public_api_is_typed_for_pyright():
 
 def test_sanitizers_find_nothing():
     run = subprocess.run(
-        ["sh", str(REPO / "tests" / "sanitize.sh")],
+        ["sh", str(REPO / "tests" / "support" / "sanitize.sh"), EFFORT],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHON": sys.executable},

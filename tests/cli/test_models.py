@@ -10,10 +10,11 @@ import sys
 
 import numpy as np
 import pytest
+from commands import call, start, wait, wait_for
 from matplotlib.image import imread
 
 import nolana
-from commands import call, start, wait, wait_for
+from conftest import effort
 from nolana import modelfile
 from nolana.cli.learner import METHODS, METRICS, LearnerOptions
 from nolana.cli.summary import drift
@@ -500,8 +501,8 @@ def test_memory_is_flat(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not say what is resident")
-def test_memory_is_flat_over_five_million_rows(tmp_path):
-    resident = memory_over(tmp_path, 5_000_000, 10_000, 50_000)
+def test_memory_is_flat_over_millions_of_rows(tmp_path):
+    resident = memory_over(tmp_path, effort(thorough=1_000_000, endurance=5_000_000), 10_000, 50_000)
     print(f"resident {resident[0]:,} bytes after 50,000 rows, at most {resident.max():,} after")
     assert resident.max() - resident[0] < 2 << 20
 

@@ -13,10 +13,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-
-import nolana
 from commands import call, start, wait
 from faults import become_nobody, close_streams, fill, lose_reader
+
+import nolana
+from conftest import effort
 from nolana.errors import ModelFileError, StreamError
 
 FAST = ("--method", "FOGD")
@@ -134,7 +135,7 @@ def test_ctrl_c_in_the_first_moments_prints_no_traceback(folder):
     script.write_text(f"#!{sys.executable}\nfrom nolana.cli import main\nmain()\n")
     script.chmod(0o755)
     codes = set()
-    for milliseconds in [*range(0, 301, 10)] * 3:
+    for milliseconds in [*range(0, 301, 10)] * effort(thorough=1, endurance=3):
         process = subprocess.Popen([script, "inspect", "m"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
         time.sleep(milliseconds / 1000)
         process.send_signal(signal.SIGINT)

@@ -7,16 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import HEADS, KERNELS, POLICIES, build_learner, core_builds, same_state
+from conftest import HEADS, KERNELS, POLICIES, build_learner, core_builds, effort, same_state
 from nolana import NolanaClassifier
 
 pytestmark = pytest.mark.soak
 REPO = Path(__file__).resolve().parents[2]
 
 
-def test_memory_after_two_million_rows_is_that_after_twenty_thousand():
+def test_memory_after_many_rows_is_that_after_twenty_thousand():
+    rows = effort(thorough=200_000, endurance=2_000_000), effort(thorough=500_000, endurance=5_000_000)
+    options = [f"--{name}={count}" for name, count in zip(("rows", "piped-rows"), rows, strict=True)]
     run = subprocess.run(
-        [sys.executable, str(REPO / "benchmarks" / "memory.py")],
+        [sys.executable, str(REPO / "benchmarks" / "memory.py"), *options],
         capture_output=True,
         text=True,
         check=False,
@@ -27,13 +29,13 @@ def test_memory_after_two_million_rows_is_that_after_twenty_thousand():
 
 @pytest.mark.parametrize("head", HEADS, ids="-".join)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_million_rows_leave_a_sound_model(kernel, head):
+def test_many_rows_leave_a_sound_model(kernel, head):
     """A move at every row for a long time: finite scores, a positive covariance, and still cut anywhere."""
     rng = np.random.default_rng(0)
     build = core_builds()[-1]
     whole = build_learner(build, kernel, *head, "kmeans", capacity=16, features=3)
     parts = build_learner(build, kernel, *head, "kmeans", capacity=16, features=3)
-    for _ in range(50):
+    for _ in range(effort(thorough=3, endurance=50)):
         x = rng.normal(size=(20_000, 3))
         y = np.sign(x[:, :1] * x[:, 1:2])
         scores = whole.learn(x, y)
@@ -43,7 +45,7 @@ def test_a_million_rows_leave_a_sound_model(kernel, head):
     assert same_state(whole.state(), parts.state())
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(effort(thorough=60, endurance=300)))
 def test_cut_anywhere_again_and_again(seed):
     rng = np.random.default_rng(seed)
     kernel, head = KERNELS[rng.integers(5)], HEADS[rng.integers(8)]

@@ -6,9 +6,10 @@ import signal
 
 import numpy as np
 import pytest
+from commands import call, kill_after
 
 import nolana
-from commands import call, kill_after
+from conftest import effort
 from nolana import modelfile
 from nolana.rounds import PARTS, ROWS_PER_ROUND, RoundLearner, leader_rows, learn_here, rows_of_parts
 from nolana.runs import Recipe, Scoring, SourceOptions, Stop, start
@@ -170,8 +171,8 @@ def test_a_killed_run_ends_in_the_same_bytes(source, undisturbed, tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(2))
-def test_ten_kills(source, undisturbed, tmp_path, seed):
-    assert disturbed(source, tmp_path, 10, seed) == undisturbed
+def test_many_kills(source, undisturbed, tmp_path, seed):
+    assert disturbed(source, tmp_path, effort(thorough=3, endurance=10), seed) == undisturbed
 
 
 def test_what_workers_cannot_learn_is_said(source, tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import nolana
+from conftest import effort
 from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem, modelfile, rivals
 from nolana.errors import ModelFileError
 from nolana.modelfile import container, tree
@@ -250,8 +251,8 @@ def test_malice(tmp_path):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", range(1, 1 + effort(thorough=2, endurance=5)))
 def test_much_damage_and_malice(seed, tmp_path):
     with memory_bounded():
-        try_damage(10_000, seed, tmp_path)
-        try_malice(10_000, seed, tmp_path)
+        try_damage(effort(thorough=2000, endurance=10_000), seed, tmp_path)
+        try_malice(effort(thorough=2000, endurance=10_000), seed, tmp_path)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from paper_source import TINY, Balanced, MadeUp, chain, in_order
 from typer.testing import CliRunner
 
 import nolana.cli.paper as command
@@ -20,7 +21,6 @@ from nolana.paper.harness.experiment import FULL, QUICK, Cell
 from nolana.paper.harness.runner import CELLS, ResultStore, digest_of, run
 from nolana.plot import Panel, svg
 from nolana.report import Figure, Grid, Section, Text, page
-from paper_source import TINY, Balanced, MadeUp, chain, in_order
 
 ONLY_CPUSMALL = MadeUp(80, tuple(name for name in datasets.catalogue() if name != "cpusmall"))
 TIMES = ("seconds", "microseconds")
@@ -56,7 +56,7 @@ def test_a_killed_run_resumes(tmp_path, expected):
         "progress=lambda key, cost: None)"
     )
     killed = subprocess.run(
-        [sys.executable, "-c", script], cwd=Path(__file__).parents[1], capture_output=True, timeout=120
+        [sys.executable, "-c", script], cwd=Path(__file__).parents[1] / "support", capture_output=True, timeout=120
     )
     assert killed.returncode == -9, killed.stderr.decode()
     cells = (out / CELLS).read_bytes()

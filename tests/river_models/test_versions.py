@@ -1,4 +1,7 @@
-"""River's own checks on its two newest minor versions, each installed by name into an empty environment."""
+"""River's own checks on its two newest minor versions, each installed by name into an empty environment.
+
+The newest is also the one of `make test`, so `make soak` has the other.
+"""
 
 import os
 import subprocess
@@ -6,6 +9,8 @@ import venv
 from pathlib import Path
 
 import pytest
+
+from conftest import effort
 
 REPO = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.soak
@@ -21,7 +26,7 @@ print(river.__version__, nolana.backend_name(), nolana.__file__)
 """
 
 
-@pytest.mark.parametrize("version", ["0.25", "0.26"])
+@pytest.mark.parametrize("version", ["0.25", "0.26"][: effort(thorough=1, endurance=2)])
 def test_the_checks_of_a_version(version, tmp_path):
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-import nolana
 from commands import call, kill_after
 from faults import become_nobody, die_in_third_write, fill_disk
+
+import nolana
+from conftest import effort
 from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, OtherSourceError, StreamError
 from nolana.runs import (
@@ -377,8 +378,8 @@ def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(tmp_path, m
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("method", METHODS[:2], ids=" ".join)
-def test_fifty_kills(tmp_path, seed, method):
-    disturbed(tmp_path, 50, 6000, seed, method)
+def test_many_kills(tmp_path, seed, method):
+    disturbed(tmp_path, effort(thorough=8, endurance=50), 6000, seed, method)
 
 
 @pytest.mark.parametrize("at", ["before fsync", "before rename", "after rename"])

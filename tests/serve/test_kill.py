@@ -9,13 +9,14 @@ import sqlite3
 import threading
 import time
 
+import commands
 import numpy as np
 import pytest
-
-import commands
-import nolana
-from nolana import modelfile
 from serving import Served
+
+import nolana
+from conftest import effort
+from nolana import modelfile
 
 OPTIONS = ("--target", "label", "--task", "classification", "--memory", "64KB", "--missing", "mean", "--keep-log")
 
@@ -151,7 +152,7 @@ def test_killed_under_load_each_row_is_learned_once(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("every", ["200", "1h"])
-def test_killed_thirty_times_under_load(tmp_path, every):
-    bodies, duplicates = kill_often(tmp_path, kills=30, every=every)
+def test_killed_many_times_under_load(tmp_path, every):
+    bodies, duplicates = kill_often(tmp_path, kills=effort(thorough=8, endurance=30), every=every)
     assert duplicates > 0  # some were written, and killed before they were answered
     check(tmp_path, bodies)

@@ -8,22 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from spark_sessions import need_java
 
-TESTS = Path(__file__).parents[1]
+SUPPORT = Path(__file__).parents[1] / "support"
 DEADLINE = 600  # seconds, also on a busy machine
 
 
-@pytest.mark.soak
 def test_two_executors_move_the_bytes_of_the_guide(tmp_path):
     """The state of a landmark learner is about 8 (m d + m (m + 11)) bytes; docs/guides/cluster.md."""
     need_java()
     from spark_cluster import FEATURES, LANDMARKS, PARTS, ROWS, ROWS_PER_ROUND
 
     state = 8 * (LANDMARKS * FEATURES + LANDMARKS * (LANDMARKS + 11))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
-    words = [sys.executable, TESTS / "spark_cluster.py", tmp_path]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])}
+    words = [sys.executable, SUPPORT / "spark_cluster.py", tmp_path]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import nolana
+from conftest import effort
 from nolana import datasets
 
-ROWS, HELD_OUT, SEEDS = 120_000, 20_000, 3
+ROWS, HELD_OUT, SEEDS = 120_000, 20_000, effort(thorough=1, endurance=3)
 
 
-@pytest.mark.soak
 def test_held_out_accuracy_is_within_half_a_point_of_one_process(spark):
     if "NOLANA_DATA" not in os.environ:
         pytest.skip("needs real data; set NOLANA_DATA")

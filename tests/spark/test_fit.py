@@ -28,7 +28,7 @@ def one_process(model, x, y, rows_per_round, parts, metrics):
 
 @pytest.mark.parametrize(
     ("partitions", "parts"),
-    [(3, None), pytest.param(1, None, marks=pytest.mark.soak), pytest.param(5, 20, marks=pytest.mark.soak)],
+    [(3, None), (1, None), (5, 20)],
 )
 def test_squared_loss_is_that_of_one_process_whatever_the_partitions(spark, partitions, parts):
     rng = np.random.default_rng(0)

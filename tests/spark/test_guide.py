@@ -8,7 +8,6 @@ import pytest
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "cluster.md"
 
 
-@pytest.mark.soak
 @pytest.mark.usefixtures("spark")
 def test_the_examples_of_the_guide_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
-
 from spark_sessions import need_java
 
-TESTS = Path(__file__).parents[1]
-KILLS = 10
+from conftest import effort
+
+SUPPORT = Path(__file__).parents[1] / "support"
+KILLS = effort(thorough=3, endurance=10)
 PLACES = ("learning", "writing", "committing")
 DEADLINE = 300  # seconds for one driver, also on a busy machine
 
@@ -32,8 +32,8 @@ def write_rows(folder):
 
 def drive(folder, *kill):
     """Run the application; its Java process ends with it."""
-    words = [sys.executable, TESTS / "spark_driver.py", folder, *map(str, kill)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    words = [sys.executable, SUPPORT / "spark_driver.py", folder, *map(str, kill)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])}
     with (folder / "out").open("w") as out, (folder / "err").open("w") as err:
         driver = subprocess.Popen(words, start_new_session=True, env=environment, stdout=out, stderr=err)
         try:
@@ -44,7 +44,6 @@ def drive(folder, *kill):
     return driver.returncode, (folder / "out").read_text(), (folder / "err").read_text()
 
 
-@pytest.mark.soak
 def test_ten_kills_change_no_byte_of_the_model(tmp_path):
     need_java()
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
+from conftest import effort
 from nolana import streams
 from nolana.errors import StreamError
 
@@ -114,7 +115,7 @@ def fuzz(format, count, seed):
 
 @pytest.mark.parametrize("format", SEEDS)
 def test_mutations_give_rows_or_a_stream_error(format):
-    fuzz(format, 1000, 0)
+    fuzz(format, effort(fast=300, thorough=1000), 0)
 
 
 @pytest.mark.parametrize("format", SEEDS)
@@ -131,7 +132,7 @@ def test_mutations_in_the_reference(format, monkeypatch):
 @pytest.mark.soak
 @pytest.mark.parametrize("format", SEEDS)
 def test_many_mutations(format):
-    fuzz(format, 100_000, 2)
+    fuzz(format, effort(thorough=10_000, endurance=100_000), 2)
 
 
 HOSTILE = {

@@ -2,7 +2,7 @@
 # Prints the line coverage of the Python code and of the C++ core. Called by make coverage.
 set -eu
 PYTHON=${PYTHON:-python3}
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd)
 case $PYTHON in */*) PYTHON=$(cd "$(dirname "$PYTHON")" && pwd)/$(basename "$PYTHON") ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

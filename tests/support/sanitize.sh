@@ -2,7 +2,7 @@
 # Builds the core with AddressSanitizer and UBSan and runs the tests that drive it. Called by make sanitize.
 set -eu
 PYTHON=${PYTHON:-python3}
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd)
 case $PYTHON in */*) PYTHON=$(cd "$(dirname "$PYTHON")" && pwd)/$(basename "$PYTHON") ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,11 +14,21 @@ cp "$work"/build/_c*.so "$work/nolana/"
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$work/build/CMakeCache.txt")
 preload="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libubsan.so)"
 cd "$here/tests"
-LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
-  OPENBLAS_NUM_THREADS=1 PYTHONPATH="$work" "$PYTHON" -m pytest -q --timeout 600 -p no:cacheprovider -c /dev/null --rootdir "$here/tests" --import-mode=importlib -o pythonpath="$here/tests" \
-  reference learners/test_splitting.py learners/test_restore.py learners/test_threads.py estimators/test_bad_input.py estimators/test_odd_but_legal.py streams/test_streams.py streams/test_json.py \
-  rivals/test_budget.py rivals/test_fourier.py rivals/test_passive_aggressive.py rivals/test_projection.py rivals/test_weights.py \
-  modelfile/test_continue.py modelfile/test_fuzz.py --deselect modelfile/test_fuzz.py::test_much_damage_and_malice
+# Each kind of code in the core once; with "endurance" every test that drives it.
+tests="reference/test_stream_parts.py reference/test_sparse_rows.py reference/test_cells.py reference/test_neighbours.py
+  reference/test_stack.py reference/test_robust_scaling.py learners/test_restore.py learners/test_threads.py
+  streams/test_json.py streams/test_streams.py rivals/test_budget.py"
+if [ "${1:-}" = endurance ]; then
+  tests="reference learners/test_splitting.py learners/test_restore.py learners/test_threads.py
+    estimators/test_bad_input.py estimators/test_odd_but_legal.py streams/test_streams.py streams/test_json.py
+    rivals/test_budget.py rivals/test_fourier.py rivals/test_passive_aggressive.py rivals/test_projection.py
+    rivals/test_weights.py modelfile/test_continue.py modelfile/test_fuzz.py"
+fi
+# shellcheck disable=SC2086
+LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc NOLANA_EFFORT=fast \
+  OPENBLAS_NUM_THREADS=1 PYTHONPATH="$work" "$PYTHON" -m pytest -q --timeout 600 -p no:cacheprovider -c /dev/null \
+  --rootdir "$here/tests" --import-mode=importlib -o pythonpath="$here/tests $here/tests/support" -o markers="soak: long" \
+  -m "not soak" $tests
 LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$work" "$PYTHON" - "$work" <<'PY'
 import nolana._backend, pathlib, sys
 core = nolana._backend.engine()
