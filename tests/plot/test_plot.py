@@ -119,3 +119,9 @@ def test_wrong_arguments():
         plot.calibration(np.ones((5, 3)), np.ones(5), [0, 1])
     with pytest.raises(ValueError, match="history is empty"):
         plot.experts(plot.ExpertHistory(model))
+
+
+def test_panel_with_a_mark_has_a_line_and_a_word_there():
+    curves = {"one": ([0, 10], [1.0, 2.0])}
+    assert ">change<" in plot.svg([plot.Panel("marked", curves, "rows", "score", mark=5)])
+    assert ">change<" not in plot.svg([plot.Panel("plain", curves, "rows", "score")])

@@ -105,14 +105,13 @@ def options(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("demo.png"),
-    landmarks: Annotated[int, typer.Option(min=1, max=1797, help="Number of landmarks of each NOLANA.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows and of their order.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of nolana's learner.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Compare four learners on a stream that changes half-way and on handwritten digits."""
+    """Learn real digits that are turned half-way, beside a linear model and a retrained gradient boosting."""
     from nolana.cli.demo import execute
 
-    execute(out, landmarks=landmarks, seed=seed, as_json=json)
+    execute(out, seed=seed, as_json=json)
 
 
 @app.command()
