@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import threading
 import time
+from collections import Counter
 
 import commands
 import numpy as np
@@ -21,16 +22,21 @@ from nolana import modelfile
 OPTIONS = ("--target", "label", "--task", "classification", "--memory", "64KB", "--missing", "mean", "--keep-log")
 
 
-def requests(seed=0):
-    """Bodies with ids, without end: rows by name or as arrays, some values missing; n is the number of the body."""
+def requests(seed=0, typos=0.0):
+    """Bodies with ids, without end: rows by name or as arrays, some values missing; n is the number of the body.
+
+    typos: the share of labels that are no class, from the second body on.
+    """
     rng = np.random.default_rng(seed)
     for i in itertools.count():
         x = rng.normal(size=(rng.integers(1, 4), 2)).round(6)
-        labels = np.where(x[:, 0] * x[:, 1] > 0, "same", "other").tolist()
+        labels = np.where(x[:, 0] * x[:, 1] > 0, "same", "other")
+        if typos and i:
+            labels = np.where(rng.random(len(x)) < typos, "othre", labels)
         rows = [{"a": a, "b": b if rng.random() < 0.9 else None, "n": i} for a, b in x.tolist()]
         yield {
             "rows": [list(row.values()) for row in rows] if i % 3 == 1 else rows,
-            "labels": labels,
+            "labels": labels.tolist(),
             "id": f"body-{i}",
         }
 
@@ -78,7 +84,7 @@ class Clients:
             return False
         if response.status in (429, 503):
             return False
-        if response.status != 200:
+        if response.status not in (200, 202):
             self.problems.append((response.status, answer))
         with self._lock:
             self.answers += 1
@@ -86,10 +92,10 @@ class Clients:
         return True
 
 
-def kill_often(folder, kills, every):
+def kill_often(folder, kills, every, typos=0.0, options=OPTIONS):
     """Kill the service under load, each time after it has answered some requests; the bodies that were sent."""
-    bodies, chance = requests(), random.Random(0)
-    with Served(folder, *OPTIONS, "--checkpoint-every", every) as served:
+    bodies, chance = requests(typos=typos), random.Random(0)
+    with Served(folder, *options, "--checkpoint-every", every) as served:
         first = next(bodies)
         served.learn(**first)
         clients = Clients(bodies)
@@ -100,7 +106,7 @@ def kill_often(folder, kills, every):
                 assert time.monotonic() < deadline
                 time.sleep(0.001)
             served.kill()
-            served.__init__(folder, *OPTIONS, "--checkpoint-every", every)
+            served.__init__(folder, *options, "--checkpoint-every", every)
         clients.place = served.host, served.port
         clients.stop()
         assert not clients.problems
@@ -108,16 +114,21 @@ def kill_often(folder, kills, every):
     return [first, *clients.sent], clients.duplicates
 
 
-def records(folder):
+def records(folder, table="records"):
     with sqlite3.connect(folder / "log" / "log.sqlite") as db:
-        return [bytes(text) for (text,) in db.execute("SELECT text FROM records ORDER BY position")]
+        return [bytes(text) for (text,) in db.execute(f"SELECT text FROM {table} ORDER BY rowid")]
 
 
-def check(folder, bodies):
+def check(folder, bodies, options=OPTIONS):
     texts = records(folder)
     rows = [json.loads(line) for text in texts for line in text.split(b"\n")]
-    assert sorted(json.loads(text.split(b"\n")[0])["n"] for text in texts) == list(range(len(bodies)))  # each once
-    assert len(rows) == sum(len(body["rows"]) for body in bodies)
+    held = [json.loads(text) for text in records(folder, "quarantine")]
+    assert {row["label"] for row in rows} == {"same", "other"}
+    assert {row["label"] for row in held} <= {"othre"}
+    sent = {int(body["id"].removeprefix("body-")): len(body["rows"]) for body in bodies}
+    assert Counter(row["n"] for row in rows + held) == sent  # each once
+    if not held:
+        assert sorted(json.loads(text.split(b"\n")[0])["n"] for text in texts) == list(range(len(bodies)))
     model = nolana.load(folder / "model.nolana")
     assert model.n_rows_ == len(rows)
 
@@ -125,7 +136,7 @@ def check(folder, bodies):
     again = folder / "again"
     again.mkdir()
     shutil.copytree(folder / "log", again / "log")
-    with Served(again, *OPTIONS) as served:
+    with Served(again, *options) as served:
         assert served.stop().code == 0
     assert (again / "model.nolana").read_bytes() == (folder / "model.nolana").read_bytes()
 
@@ -148,6 +159,13 @@ def check(folder, bodies):
 def test_killed_under_load_each_row_is_learned_once(tmp_path):
     bodies, _ = kill_often(tmp_path, kills=3, every="100")
     check(tmp_path, bodies)
+
+
+def test_killed_under_load_each_row_is_learned_or_quarantined_once(tmp_path):
+    options = (*OPTIONS, "--classes", "same,other")
+    bodies, _ = kill_often(tmp_path, kills=3, every="100", typos=0.1, options=options)
+    assert records(tmp_path, "quarantine")
+    check(tmp_path, bodies, options)
 
 
 @pytest.mark.soak

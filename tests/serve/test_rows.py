@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nolana
@@ -73,9 +73,24 @@ def by_service(state, text, labelled):
     return encoder.encode(rows.cells), rows.y
 
 
+def has_column(row):
+    deep = row.get("deep")
+    nested = isinstance(deep, dict) and "x" in deep
+    return nested or not row.keys().isdisjoint(("n", "flag", "word", "when", "deep.x"))
+
+
 @given(ROWS, st.sampled_from(sorted(STATES)), st.booleans())
+@example([{}], "mean", False)
+@example([{"n": 1}, {"other": 1, "kind": "a"}], "mean", True)
+@example([{"n": None}, {"deep": {"x": None}}, {"deep.x": None}], "indicator", False)
 def test_rows_are_those_of_the_stream(rows, missing, labelled):
     state, text = STATES[missing], lines(rows)
+    if not all(map(has_column, rows)):
+        with pytest.raises(Refusal) as refusal:
+            by_service(state, text, labelled)
+        assert refusal.value.status == 400
+        assert "has none of the columns of the model (n, flag, word, when, deep.x)" in refusal.value.message
+        return
     try:
         X, y = by_stream(state, text, None if labelled else False)
     except StreamError:

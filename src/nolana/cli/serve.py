@@ -2,6 +2,7 @@
 
 import socket
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
             raise
         raise MissingExtraError(f'nolana serve needs the package {package}; pip install "nolana[serve]"') from None
     limit = options.timeout_seconds
+    with blame_option("--classes"):
+        options.check_classes(recipe.task)
+    if options.classes is not None:
+        recipe = replace(recipe, task="classification")
     with blame_option("--host"):
         options.check_public()
     with blame_option("--token-file"):

@@ -17,13 +17,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from nolana.serve.bodies import Body, read_body
+from nolana.serve.bodies import Body, read_body, read_choice
 from nolana.serve.guard import Guard
+from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
 from nolana.serve.notes import note_error
 from nolana.serve.openapi import description
-from nolana.serve.refusal import Refusal
+from nolana.serve.refusal import RETRY, Refusal
 from nolana.serve.rows import as_object, with_label
-from nolana.serve.service import RETRY, FetchModel, Job, Learn, Learned, Service, Store, deliver
+from nolana.serve.service import Service, deliver
 from nolana.serve.status import prometheus
 
 __all__ = ["App"]
@@ -35,6 +36,10 @@ SMALL = 1 << 14  # bytes of a body that is read by the thread of the event loop
 READERS = 2  # threads for larger bodies
 BODIES = 8  # largest bodies that may be in memory at a time
 VIEWERS = 32  # of the page at a time
+QUARANTINED = (
+    "rows with a label that is no class of the model are kept and not learned: correct the label, or accept it as a "
+    "class with POST /classes"
+)
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -64,6 +69,8 @@ class App:
         routes = [
             ("/predict", self.predict, "POST"),
             ("/learn", self.learn, "POST"),
+            ("/classes", self.classes, "GET"),
+            ("/classes", self.choose_classes, "POST"),
             ("/model", self.model, "GET"),
             ("/metrics", self.metrics, "GET"),
             ("/healthz", self.health, "GET"),
@@ -98,7 +105,9 @@ class App:
                 response = self._refuse(path, refusal)
             except Exception:
                 note_error()
-                response = self._refuse(path, Refusal(500, "an error of the service; its log has more about it"))
+                response = self._refuse(
+                    path, Refusal(500, "internal error; the standard error of the service has the traceback")
+                )
             self.service.counters.answered(path, response.status_code, time.perf_counter() - begin)
             return response
 
@@ -118,14 +127,14 @@ class App:
     async def _unknown(self, request: Request, error: Exception) -> Response:
         """No such path, or another method."""
         assert isinstance(error, HTTPException)
-        legal = "POST /predict and /learn; GET /, /model, /metrics, /healthz and /openapi.json"
+        legal = "POST /predict, /learn and /classes; GET /, /classes, /model, /metrics, /healthz and /openapi.json"
         return _json({"error": f"{error.detail}; there are: {legal}"}, error.status_code)
 
     # Endpoints
 
     async def predict(self, request: Request) -> Response:
         """Predict rows; with an id they are stored until their labels come."""
-        service, loaded = self.service, await self._body(request)
+        service, loaded = self.service, await self._body(request, read_body)
         body, held = loaded
         try:
             if body.labels is not None:
@@ -149,30 +158,22 @@ class App:
             text = b"\n".join(as_object(row) for row in body.rows)
             return text, {"predictions": [None] * len(body.rows), "rows": 0}
         text = b"\n".join(model.reader.as_line(row) for row in body.rows)
-        return text, model.predict(model.reader.read(text, labelled=False))
+        rows = model.reader.read(text, labelled=False)
+        unknown = rows.unknown_columns
+        return text, model.predict(rows) | ({"unknown_columns": unknown} if unknown else {})
 
     async def learn(self, request: Request) -> Response:
         """Learn rows with labels, or the labels of rows that were predicted with an id."""
         if self.service.log is None:
             raise Refusal(403, "the service is read-only; it predicts and does not learn")
-        body, held = await self._body(request)
+        body, held = await self._body(request, read_body)
         try:
             make = await self._worker(held, functools.partial(self._learn, body))
             learned: Learned = await self._wait(make)
         finally:
             self._memory += held
-        if learned.outcome is None:
-            self.service.counters.duplicates += 1
-            return _json({"rows": 0, "duplicate": True, "position": learned.position})
-        outcome = learned.outcome
-        answer = {
-            "rows": len(outcome.scores),
-            "duplicate": False,
-            "position": learned.position,
-            "predictions": outcome.predicted,
-            "scores": outcome.scores.tolist(),
-        }
-        return _json(answer if outcome.classes is None else answer | {"classes": outcome.classes.tolist()})
+        self.service.counters.duplicates += learned.duplicate
+        return _json(_answer(learned), 202 if learned.held else 200)
 
     def _learn(self, body: Body) -> Callable[[Callable[[Any], None]], Job]:
         if body.rows is None:
@@ -196,10 +197,29 @@ class App:
         rows = None if model is None else model.reader.read(text, labelled=True)
         return functools.partial(Learn, text=text, rows=rows, id=body.id)
 
+    async def classes(self, _: Request) -> Response:
+        """The classes, and the labels in quarantine."""
+        return _json(_chosen(await self._wait(Classes)))
+
+    async def choose_classes(self, request: Request) -> Response:
+        """Accept or discard labels in quarantine."""
+        if self.service.log is None:
+            raise Refusal(403, "the service is read-only; it predicts and does not learn")
+        choice, held = await self._body(request, lambda content, kind, _: read_choice(content, kind))
+        try:
+            decided = await self._wait(functools.partial(Classes, accept=choice.accept, discard=choice.discard))
+        finally:
+            self._memory += held
+        return _json(_chosen(decided) | {"learned": decided.learned, "discarded": decided.discarded})
+
     async def model(self, _: Request) -> Response:
         """The current model file."""
         content = await self._wait(FetchModel)
-        headers = HEADERS | {"content-disposition": f'attachment; filename="{_plain(self.service.path.name)}"'}
+        log = self.service.log
+        headers = HEADERS | {
+            "content-disposition": f'attachment; filename="{_plain(self.service.path.name)}"',
+            "nolana-quarantine-rows": str(0 if log is None else log.quarantine.rows),  # they are not in the file
+        }
         return Response(content, media_type="application/octet-stream", headers=headers)
 
     async def metrics(self, _: Request) -> Response:
@@ -251,6 +271,7 @@ class App:
             "latency": latency,
             "queue": service.waiting,
             "waiting": 0 if service.log is None else service.log.waiting,
+            "quarantine_rows": 0 if service.log is None else service.log.quarantine.rows,
             "lag": service.summary.get("position", 0) - service.checkpoint_position,
             "duplicates": counters.duplicates,
             "errors": list(counters.errors),
@@ -259,7 +280,7 @@ class App:
 
     # Bodies and jobs
 
-    async def _body(self, request: Request) -> tuple[Body, int]:
+    async def _body(self, request: Request, reader: Callable[..., T]) -> tuple[T, int]:
         """The request, and the bytes that it holds of the memory for bodies until it is answered."""
         declared = request.headers.get("content-length", "0")
         if not declared.isdigit() or int(declared) > self._max_request:
@@ -285,7 +306,7 @@ class App:
                     self._memory -= 4 * len(part)  # rows as numbers need more than their text
                     parts.append(part)
             kind = request.headers.get("content-type", "")
-            read = functools.partial(read_body, b"".join(parts), kind, request.query_params)
+            read = functools.partial(reader, b"".join(parts), kind, request.query_params)
             return await self._worker(size, read), 4 * size
         except BaseException as error:
             self._memory += 4 * sum(map(len, parts))
@@ -335,6 +356,32 @@ def _deliver_to(loop: asyncio.AbstractEventLoop, results: list[tuple[Job, Any]])
 def _resolve(future: "asyncio.Future[Any]", result: Any) -> None:
     if not future.done():
         future.set_result(result)
+
+
+def _answer(learned: Learned) -> dict[str, Any]:
+    """What a client gets for rows to learn; rows in quarantine have no prediction and no score."""
+    outcome, held = learned.outcome, learned.held
+    count = 0 if outcome is None else len(outcome.scores)
+    answer: dict[str, Any] = {"rows": count, "duplicate": learned.duplicate, "position": learned.position}
+    if outcome is not None:
+        places = {row.row - 1 for row in held}
+        scores, predicted = iter(outcome.scores.tolist()), iter(outcome.predicted)
+        rows = range(count + len(held))
+        answer["predictions"] = [None if i in places else next(predicted) for i in rows]
+        answer["scores"] = [None if i in places else next(scores) for i in rows]
+        if outcome.classes is not None:
+            answer["classes"] = outcome.classes.tolist()
+    if held:
+        answer["quarantined"] = [{"row": row.row, "label": json.loads(row.label)} for row in held]
+        answer["message"] = QUARANTINED
+    if learned.unknown_columns:
+        answer["unknown_columns"] = learned.unknown_columns
+    return answer
+
+
+def _chosen(decided: Decided) -> dict[str, Any]:
+    quarantine = [{"label": label, "rows": rows} for label, rows in decided.quarantine]
+    return {"classes": decided.classes, "quarantine": quarantine}
 
 
 def _json(content: dict[str, Any], status: int = 200) -> Response:

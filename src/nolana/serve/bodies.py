@@ -8,7 +8,7 @@ import msgspec
 from nolana.serve.arrow import arrow_lines
 from nolana.serve.refusal import Refusal
 
-__all__ = ["ARROW", "JSON", "LINES", "LONGEST_ID", "Body", "read_body"]
+__all__ = ["ARROW", "JSON", "LINES", "LONGEST_ID", "Body", "Choice", "read_body", "read_choice"]
 
 JSON = "application/json"
 LINES = ("application/x-ndjson", "application/jsonl", "application/ndjson")
@@ -25,6 +25,14 @@ class Body:
     id: str | None = None
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Labels in quarantine, as pieces of JSON: those to accept as classes, and those to discard with their rows."""
+
+    accept: list[bytes]
+    discard: list[bytes]
+
+
 class _Json(msgspec.Struct, forbid_unknown_fields=True):
     rows: list[msgspec.Raw] | None = None
     labels: list[msgspec.Raw] | None = None
@@ -32,7 +40,13 @@ class _Json(msgspec.Struct, forbid_unknown_fields=True):
     id: str | int | None = None
 
 
+class _Choice(msgspec.Struct, forbid_unknown_fields=True):
+    accept: list[msgspec.Raw] = []
+    discard: list[msgspec.Raw] = []
+
+
 _decoder = msgspec.json.Decoder(_Json)
+_choice_decoder = msgspec.json.Decoder(_Choice)
 
 
 def read_body(content: bytes, kind: str, query: Mapping[str, str]) -> Body:
@@ -52,6 +66,19 @@ def read_body(content: bytes, kind: str, query: Mapping[str, str]) -> Body:
         raise Refusal(400, "the body has arrays or objects that are nested too deeply") from error
     legal = f"{JSON}, {LINES[0]} and {ARROW}"
     raise Refusal(415, f"content type {kind[:100]!r} cannot be read; send one of {legal} in the header Content-Type")
+
+
+def read_choice(content: bytes, kind: str) -> Choice:
+    """The labels to accept and to discard."""
+    if kind.partition(";")[0].strip().lower() != JSON:
+        raise Refusal(415, f"send {JSON} in the header Content-Type")
+    try:
+        choice = _choice_decoder.decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Refusal(400, f"the body is not as expected: {error}") from error
+    if not choice.accept and not choice.discard:
+        raise Refusal(400, 'send {"accept": [...]} or {"discard": [...]} with labels that GET /classes lists')
+    return Choice([bytes(label) for label in choice.accept], [bytes(label) for label in choice.discard])
 
 
 def _of_json(content: bytes) -> Body:

@@ -4,9 +4,13 @@ One SQLite database in WAL mode with synchronous=FULL, held by one process. One 
 the stored rows of a group of requests: after a crash all of it is there, or nothing.
 
     records   position, crc32, text: JSON lines with labels; positions have no gaps
-    ids       id, position: the ids of the last records, so that a request that is sent again is not learned again
+    ids       id, position, crc32 of its labels: the ids of the last records, so that a request that is sent again is
+              not learned again
     waiting   id, text: rows that were predicted and wait for their labels
     meta      the id of the log, and the last position that was deleted
+
+and the table of `nolana.serve.quarantine`. A log of version 1, which had neither labels of ids nor a quarantine, is
+brought to version 2 when it is opened.
 """
 
 import contextlib
@@ -14,23 +18,25 @@ import os
 import secrets
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nolana.errors import LogError
+from nolana.serve import quarantine
+from nolana.serve.quarantine import Quarantine
 
-__all__ = ["DamagedLogError", "Log", "Record"]
+__all__ = ["DamagedLogError", "KnownId", "Log", "Record"]
 
 FILE = "log.sqlite"
-VERSION = 1
+VERSION = 2
 OVERHEAD = 100  # bytes of a waiting request beside its rows
 LARGEST_CHECKED = 1 << 30  # bytes of a database that is checked as a whole when it is opened
 LARGEST_WAL = 1 << 26  # bytes that the write-ahead log keeps on the disk
 REMEDY = (
     "restore it from a backup, or add --new-log: the model learns the records that can be read, the log is renamed, "
-    "and a new one is started. The other records, and the ids of all, are then lost"
+    "and a new one is started. The other records, the ids and the quarantine are then lost"
 )
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -39,6 +45,11 @@ CREATE TABLE ids (id TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX ids_by_position ON ids (position);
 CREATE TABLE waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, text BLOB NOT NULL);
 """
+UPGRADE = f"""
+ALTER TABLE ids ADD COLUMN labels INTEGER;
+{quarantine.SCHEMA}
+UPDATE meta SET value = {VERSION} WHERE name = 'version';
+"""  # from version 1
 
 
 class DamagedLogError(LogError):
@@ -51,6 +62,14 @@ class Record:
 
     position: int
     text: bytes
+
+
+@dataclass(frozen=True)
+class KnownId:
+    """The record of an id, and the checksum of the labels of its request; None: it was written by version 1."""
+
+    position: int
+    labels: int | None
 
 
 class Log:
@@ -89,10 +108,11 @@ class Log:
         db.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
         db.execute("BEGIN IMMEDIATE")
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            for statement in SCHEMA.split(";"):
-                db.execute(statement)
-            values = [("version", VERSION), ("id", secrets.token_hex(16)), ("deleted", 0)]
+            self._execute(SCHEMA)
+            values = [("version", 1), ("id", secrets.token_hex(16)), ("deleted", 0)]
             db.executemany("INSERT INTO meta VALUES (?, ?)", values)
+        if db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone() == (1,):
+            self._execute(UPGRADE)
         db.execute("COMMIT")
         if self.path.stat().st_size <= LARGEST_CHECKED:
             verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -105,6 +125,11 @@ class Log:
         self.last: int = db.execute("SELECT max(position) FROM records").fetchone()[0] or self.deleted
         self.waiting, length = db.execute("SELECT count(*), coalesce(sum(length(text)), 0) FROM waiting").fetchone()
         self.waiting_bytes = length + OVERHEAD * self.waiting
+        self.quarantine = Quarantine(db)
+
+    def _execute(self, statements: str) -> None:
+        for statement in statements.split(";"):
+            self._db.execute(statement)
 
     def _opening_error(self, error: sqlite3.Error) -> LogError:
         if "locked" in str(error):
@@ -130,21 +155,22 @@ class Log:
             with contextlib.suppress(sqlite3.Error):
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+                self.quarantine.reload()
             if isinstance(error, sqlite3.Error):
                 raise LogError(f"cannot write the log {self.path}: {error}") from error
             raise
 
-    def position_of(self, id: str) -> int | None:
-        """The record with this id; None where there is none among the last ones."""
-        row = self._db.execute("SELECT position FROM ids WHERE id = ?", (id,)).fetchone()
-        return None if row is None else int(row[0])
+    def find(self, id: str) -> KnownId | None:
+        """What was learned with this id; None if nothing was, or not among the last records."""
+        row = self._db.execute("SELECT position, labels FROM ids WHERE id = ?", (id,)).fetchone()
+        return None if row is None else KnownId(*row)
 
-    def append(self, text: bytes, id: str | None) -> int:
-        """A new record; its position."""
+    def append(self, text: bytes, ids: Mapping[str, int] | None = None) -> int:
+        """A new record with rows of requests with these ids, each with the checksum of its labels; its position."""
         self.last += 1
         self._db.execute("INSERT INTO records VALUES (?, ?, ?)", (self.last, zlib.crc32(text), text))
-        if id is not None:
-            self._db.execute("INSERT INTO ids VALUES (?, ?)", (id, self.last))
+        for id, labels in (ids or {}).items():  # other rows of the request may have been learned before
+            self._db.execute("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", (id, self.last, labels))
             self.forget_waiting(id)
         return self.last
 

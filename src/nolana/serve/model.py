@@ -237,13 +237,15 @@ class NewModel:
         """The key of the label."""
         return self.options.target if isinstance(self.options.target, str) else TARGET
 
-    def create(self, text: bytes) -> ServedModel:
-        """The model, before its first row; Refusal where it cannot learn these rows."""
+    def create(self, text: bytes, log: str) -> ServedModel:
+        """The model of a log, before its first row; Refusal if it cannot learn these rows."""
         trial = self._build(text)
-        [outcome] = trial.learn([trial.reader.read(text, labelled=True)])
+        [outcome] = trial.learn([trial.reader.read_logged(text)])
         if isinstance(outcome, Refusal):
             raise outcome
-        return self._build(text)
+        model = self._build(text)
+        model.log = log
+        return model
 
     def _build(self, text: bytes) -> ServedModel:
         options = SourceOptions(**(self.options.specified | {"target": self.target, "format": "jsonl"}))

@@ -23,6 +23,7 @@ REFUSED = {
     "429": "Too many requests wait; try again after Retry-After seconds.",
     "503": "The service ends or did not answer in time; try again with the same id.",
 }
+QUARANTINED = "Some rows have a label that is no class of the model: they are on the disk, and not learned."
 LOG_REFUSED = {"403": "The service is read-only.", "507": "The log cannot be written; nothing was learned."}
 
 
@@ -31,6 +32,7 @@ def description(service: "Service") -> dict[str, Any]:
     numbers = {"type": "array", "items": {"type": ["number", "null"]}}
     table = {"type": "array", "items": numbers}
     labels = {"type": "array", "items": _label(service)}
+    names = {"type": "array", "items": {"type": "string"}, "description": "Keys that are not columns of the model."}
     id = {"type": ["string", "integer"], "maxLength": LONGEST_ID}
     schemas = {
         "Row": _row(service),
@@ -55,6 +57,7 @@ def description(service: "Service") -> dict[str, Any]:
                 | {"description": "1 - the probability of the prediction; of a number half of high - low."},
                 "rows": {"type": "integer", "description": "Rows that the model has learned."},
                 "stored": {"type": "boolean", "description": "Whether the rows wait for their labels."},
+                "unknown_columns": names,
             },
         },
         "Learn": {
@@ -72,16 +75,73 @@ def description(service: "Service") -> dict[str, Any]:
             "properties": {
                 "rows": {"type": "integer"},
                 "duplicate": {"type": "boolean"},
-                "position": {"type": "integer", "description": "The number of the record in the log."},
-                "predictions": labels | {"description": "From before the rows were learned."},
+                "position": {
+                    "type": ["integer", "null"],
+                    "description": "The number of the record in the log; null if all rows are in quarantine.",
+                },
+                "predictions": labels
+                | {"description": "From before the rows were learned; null for rows in quarantine."},
                 "classes": labels,
                 "scores": {"description": "From before the rows were learned.", "anyOf": [numbers, table]},
+                "quarantined": {
+                    "type": "array",
+                    "description": "Rows that are kept and not learned: their label is no class of the model.",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "row": {"type": "integer", "description": "From 1."},
+                            "label": {"$ref": "#/components/schemas/Label"},
+                        },
+                    },
+                },
+                "message": {"type": "string"},
+                "unknown_columns": names,
+            },
+        },
+        "Choice": {
+            "type": "object",
+            "description": "Labels in quarantine to make classes, so that their rows are learned; labels to delete.",
+            "properties": {"accept": _list("Label"), "discard": _list("Label")},
+        },
+        "Classes": {
+            "type": "object",
+            "properties": {
+                "classes": labels,
+                "quarantine": {
+                    "type": "array",
+                    "description": "The most frequent labels in quarantine.",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "label": {"$ref": "#/components/schemas/Label"},
+                            "rows": {"type": "integer"},
+                        },
+                    },
+                },
+                "learned": {"type": "integer", "description": "Rows of the classes that were accepted."},
+                "discarded": {"type": "integer", "description": "Rows that were deleted."},
             },
         },
         "Error": {"type": "object", "properties": {"error": {"type": "string"}}},
     }
     learn = _post("Learn rows; the answer comes when they are on the disk and learned", "Learn", "Learned")
-    learn["responses"] |= _refusals(LOG_REFUSED | {"404": "No rows are stored for this id."})
+    learn["responses"]["202"] = {"description": QUARANTINED, "content": {JSON: _content("Learned")}}
+    learn["responses"] |= _refusals(
+        LOG_REFUSED
+        | {
+            "404": "No rows are stored for this id.",
+            "409": "The id was learned with another label; nothing has changed.",
+        }
+    )
+    choose = _post("Accept or discard labels in quarantine", "Choice", "Classes")
+    del choose["parameters"], choose["requestBody"]["content"][LINES[0]], choose["requestBody"]["content"][ARROW]
+    choose["responses"] |= _refusals(
+        LOG_REFUSED
+        | {
+            "404": "No row in quarantine has this label.",
+            "409": "The service was started with --classes, or has no model.",
+        }
+    )
     predict = _post("Predict rows", "Predict", "Predictions")
     predict["responses"] |= _refusals(
         LOG_REFUSED | {"409": "The model has learned nothing yet, or other rows are stored for this id."}
@@ -89,6 +149,7 @@ def description(service: "Service") -> dict[str, Any]:
     paths = {
         "/predict": {"post": predict},
         "/learn": {"post": learn},
+        "/classes": {"get": _get("The classes, and the labels in quarantine", JSON, "Classes"), "post": choose},
         "/model": {"get": _get("The current model file", "application/octet-stream")},
         "/metrics": {"get": _get("Metrics in the text format of Prometheus", "text/plain")},
         "/healthz": {"get": _get("200 if the service works, otherwise 503", JSON) | {"security": []}},
@@ -147,5 +208,6 @@ def _refusals(statuses: dict[str, str]) -> dict[str, Any]:
     return {status: {"description": text, "content": {JSON: _content("Error")}} for status, text in statuses.items()}
 
 
-def _get(summary: str, kind: str) -> dict[str, Any]:
-    return {"summary": summary, "responses": {"200": {"description": "Done.", "content": {kind: {"schema": {}}}}}}
+def _get(summary: str, kind: str, schema: str | None = None) -> dict[str, Any]:
+    content = {"schema": {}} if schema is None else _content(schema)
+    return {"summary": summary, "responses": {"200": {"description": "Done.", "content": {kind: content}}}}

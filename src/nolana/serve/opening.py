@@ -1,4 +1,7 @@
-"""How a service is opened: model file and log must belong together, then the tail of the log is learned."""
+"""How a service is opened: model file and log must belong together, then the tail of the log is learned.
+
+Then the rows in quarantine whose label the options make a class.
+"""
 
 from pathlib import Path
 
@@ -6,6 +9,7 @@ from nolana.errors import ConflictError, LogError
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.serve.log import DamagedLogError, Log
 from nolana.serve.model import NewModel, ServedModel, load
+from nolana.serve.new_classes import NewClasses
 from nolana.serve.options import ServeOptions
 from nolana.serve.service import Service
 
@@ -30,7 +34,14 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
     log = _open_log(path, model, options)
     try:
         service = Service(
-            path, model, new, log, every=options.interval, keep_log=options.keep_log, most_jobs=options.queue
+            path,
+            model,
+            new,
+            log,
+            every=options.interval,
+            keep_log=options.keep_log,
+            most_jobs=options.queue,
+            new_classes=NewClasses(options.new_classes, options.classes),
         )
         count = 0
         try:
@@ -40,6 +51,7 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
                 raise
             log.close()
             service.log = log = _start_log(service.model, options)
+        service.release_known()
         model = service.model
         is_new = model is not None and model.log is None
         if model is not None:

@@ -50,6 +50,17 @@ def _checked(convert: Callable[[str, str], Any]) -> Callable[[str, Any], str]:
     return check
 
 
+def names(text: str) -> tuple[str, ...]:
+    """The names in a text, separated by commas."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _some(name: str, value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:
+        raise ValueError(f"{name} has no names; write for example no,yes")
+    return value
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach the address."""
     import ipaddress  # options are declared before anything is done
@@ -70,6 +81,18 @@ class ServeOptions(Options):
         help="Directory of the log. Every request to learn is on the disk before it is learned.",
         metavar="DIR",
         parse=Path,
+    )
+    classes: tuple[str, ...] | None = option(
+        help="The classes, separated by commas, such as no,yes. Other labels are new classes from the first row on.",
+        metavar="NAMES",
+        parse=names,
+        check=_some,
+    )
+    new_classes: str = option(
+        "quarantine",
+        help="Rows with a label that is no class of the model, when it has learned 1,000 rows: keep them in quarantine "
+        "until the class is accepted, refuse the request, or accept every label as a class.",
+        choices=("quarantine", "refuse", "accept"),
     )
     host: str = option("127.0.0.1", help="Address to listen on.", metavar="ADDRESS")
     port: int = option(8000, help="Port to listen on; 0 takes a free one.", check=at_least(0), kind=int)
@@ -150,6 +173,13 @@ class ServeOptions(Options):
     def timeout_seconds(self) -> float:
         """The limit of time."""
         return seconds("timeout", self.timeout)
+
+    def check_classes(self, task: str | None) -> None:
+        """ValueError if the classes are declared, and the other options make no use of them."""
+        if self.classes is not None and task == "regression":
+            raise ValueError("a regression has no classes; leave out --classes or --task regression")
+        if self.classes is not None and self.new_classes == "accept":
+            raise ValueError("--new-classes accept makes every label a class; leave out one of the two")
 
     def check_public(self) -> None:
         """ValueError where other machines could use the service without a token."""

@@ -1,6 +1,8 @@
 """The answer to a request that is refused: a status of HTTP, and a sentence that says why and what to do."""
 
-__all__ = ["Refusal"]
+__all__ = ["RETRY", "Refusal", "no_model"]
+
+RETRY = 1  # seconds
 
 
 class Refusal(Exception):  # noqa: N818  (an answer, not a failure of the service)
@@ -17,3 +19,8 @@ class Refusal(Exception):  # noqa: N818  (an answer, not a failure of the servic
     def __init__(self, status: int, message: str, *, retry_after: int | None = None, close: bool = False) -> None:
         super().__init__(message)
         self.status, self.message, self.retry_after, self.close = status, message, retry_after, close
+
+
+def no_model() -> Refusal:
+    """Nothing was learned yet."""
+    return Refusal(409, "the model has learned nothing yet", retry_after=RETRY)

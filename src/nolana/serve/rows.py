@@ -5,7 +5,9 @@ bytes.
 n rows, d columns of X.
 """
 
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -25,6 +27,7 @@ __all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
 
 TARGET = "label"  # the key of the label where the model has no name for it
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
+MOST_UNKNOWN = 100  # keys that an answer names
 WIDE = 256  # columns from which rows of LIBSVM models are sparse
 REMEDIES = {"missing": "; start the service with --missing mean to fill it in"}
 
@@ -40,6 +43,21 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.cells.lines)
+
+    @functools.cached_property
+    def labels(self) -> list[Any]:
+        """The labels as Python has them."""
+        return [] if self.y is None else list(self.y.tolist())
+
+    @property
+    def unknown_columns(self) -> list[str]:
+        """The first keys that are not columns."""
+        return [column.name for column in self.new[:MOST_UNKNOWN]]
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The text of each row."""
+        return [self.text[begin:end] for begin, end in self.cells.rows.tolist()]
 
 
 class RowReader:
@@ -81,7 +99,14 @@ class RowReader:
         return numbers, places, len(texts)
 
     def read(self, text: bytes, *, labelled: bool) -> Rows:
-        """The rows of JSON lines; Refusal where one is invalid."""
+        """The rows of a request, JSON lines; Refusal if one is invalid or has none of the columns."""
+        return self._rows(text, labelled, self._check_columns)
+
+    def read_logged(self, text: bytes) -> Rows:
+        """The rows of a record of the log: they were checked when they came, by the version that wrote them."""
+        return self._rows(text, True, lambda _: None)
+
+    def _rows(self, text: bytes, labelled: bool, check: Callable[[TextCells], None]) -> Rows:
         if text.count(b"\n") >= self.most_rows:
             raise Refusal(
                 413, f"a request may have at most {self.most_rows:,} rows of this model; send several requests"
@@ -98,16 +123,32 @@ class RowReader:
             raise Refusal(400, f'row {len(rows) + 1} is not a JSON object such as {{"a": 1, "b": 2.5}} from {shown} on')
         if not len(rows):
             raise Refusal(400, "there are no rows")
-        if self.indexed:  # an index that a row of LIBSVM text does not have is 0
-            codes = np.where(codes == ABSENT, NUMBER, codes).astype(np.uint8)
         cells = TextCells(values, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
+        check(cells)
+        if self.indexed:  # an index that a row of LIBSVM text does not have is 0
+            cells = replace(cells, codes=np.where(codes == ABSENT, NUMBER, codes).astype(np.uint8))
         for row, (f, reason, what) in sorted(self._checker.invalid(cells).items()):
             raise Refusal(400, self._cell_message(cells, row, self.names[f], what) + REMEDIES.get(reason, ""))
         self._check_values(cells)
         if new and self._new_columns == "error":
             raise Refusal(400, f"row {new[0][2] + 1}: key {_text(new[0][0])!r} is not a column of the model")
-        y = self._labels(cells) if labelled else None
+        y = self._labels(cells, len(self._texts)) if labelled else None
         return Rows(text, cells, y, [NewColumn(_text(key), n, line + 1) for key, n, line in new])
+
+    def _check_columns(self, cells: TextCells) -> None:
+        """Refusal if a row has none of the columns; {} of a LIBSVM model is a row of zeros."""
+        texts = cells.text_codes[:, : len(self._texts)]
+        for row in np.flatnonzero((cells.codes == ABSENT).all(axis=1) & (texts == ABSENT).all(axis=1)).tolist():
+            begin, end = cells.rows[row].tolist()
+            count = len(self._keys)
+            places = np.arange(count)
+            parsed = engine().json_cells(
+                cells.data[begin:end], 0, True, 1, self._keys, places * 0 - 1, places, 0, count
+            )
+            spans, others = parsed[2][0, : len(self.names)], [_text(key) for key, *_ in parsed[-1]]
+            if (spans[:, 0] == spans[:, 1]).all() and (others or not self.indexed):  # a null has a span
+                has = f"; it has {_listed(others)}" if others else ""
+                raise Refusal(400, f"row {row + 1} has none of the columns of the model ({_listed(self.names)}){has}")
 
     def _check_values(self, cells: TextCells) -> None:
         beyond = engine().first_beyond(cells.values, self._largest)
@@ -116,8 +157,19 @@ class RowReader:
             name, value = self.names[self._numbers[place]], cells.values[row, place]
             raise Refusal(400, f'row {row + 1}, "{name}": {value:g} is beyond {self._largest:g}; scale this column')
 
-    def _labels(self, cells: TextCells) -> NDArray[Any]:
-        place = len(self._texts)
+    def labels(self, values: Sequence[bytes]) -> NDArray[Any]:
+        """Labels alone, pieces of JSON, as the rows have them; Refusal if one is invalid."""
+        key, only = self.target.encode("utf-8", "surrogatepass"), np.zeros(1, dtype=np.int64)
+        text = b"\n".join(with_label(b"{}", self.target, value) for value in values)
+        numbers, codes, spans, span_codes, rows, *_ = engine().json_cells(
+            text, 0, True, len(values), [key], only - 1, only, 0, 1
+        )
+        if len(rows) != len(values):
+            raise Refusal(400, f"label {len(rows) + 1} is not JSON")
+        lines = np.arange(1, len(rows) + 1)
+        return self._labels(TextCells(numbers, codes, spans, span_codes, rows[:, :2], lines, text, decode_json), 0)
+
+    def _labels(self, cells: TextCells, place: int) -> NDArray[Any]:
         absent = np.flatnonzero(cells.text_codes[:, place] == ABSENT)
         if len(absent):
             raise Refusal(

@@ -9,72 +9,26 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nolana.errors import LogError, NolanaError
 from nolana.runs.checkpoints import Interval
+from nolana.serve.group import Group
+from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
 from nolana.serve.log import Log, Record
 from nolana.serve.model import NewModel, Outcome, ServedModel, load
+from nolana.serve.new_classes import NewClasses
 from nolana.serve.notes import note, note_error
-from nolana.serve.refusal import Refusal
-from nolana.serve.rows import Rows, with_label
+from nolana.serve.refusal import RETRY, Refusal, no_model
+from nolana.serve.rows import Rows
 from nolana.serve.status import Counters, summary
 
-__all__ = ["FetchModel", "Job", "Learn", "Learned", "Service", "Store", "deliver"]
+__all__ = ["Service", "deliver"]
 
 MOST_AT_ONCE = 256  # requests of one transaction
 PAUSE = 0.2  # seconds until an idle thread looks at the time, and between two summaries
-RETRY = 1  # seconds
-
-
-@dataclass
-class Job:
-    """Something for the thread that writes; ``done`` is called with the result, a Refusal where it is refused."""
-
-    done: Callable[[Any], None]
-    abandoned: bool = field(default=False, init=False)  # nobody waits for it any more: it is not begun
-
-
-@dataclass
-class Learn(Job):
-    """Rows to learn: their text, and the rows where they were read already; or labels of rows that wait."""
-
-    text: bytes | None = None
-    rows: Rows | None = None
-    labels: list[bytes] | None = None
-    id: str | None = None
-
-
-@dataclass
-class Store(Job):
-    """Rows that were predicted, to be stored until their labels come."""
-
-    text: bytes = b""
-    id: str = ""
-
-
-@dataclass
-class FetchModel(Job):
-    """The bytes of the model file as it is now."""
-
-
-@dataclass(frozen=True)
-class Learned:
-    """The result of `Learn`: the position of the record; its outcome, None where the id was known already."""
-
-    position: int
-    outcome: Outcome | None
-
-
-@dataclass(frozen=True)
-class _Written:
-    """A record that is in the log and not yet learned."""
-
-    job: Learn
-    rows: Rows
-    position: int
 
 
 class Service:
@@ -89,6 +43,7 @@ class Service:
     every : the interval of checkpoints.
     keep_log : whether records stay in the log when the model file has them.
     most_jobs : that wait; more are refused.
+    new_classes : what is done with labels that are no class of the model.
     """
 
     def __init__(
@@ -101,8 +56,10 @@ class Service:
         every: Interval,
         keep_log: bool = False,
         most_jobs: int = 1024,
+        new_classes: NewClasses | None = None,
     ) -> None:
         self.path, self.model, self.new, self.log = path, model, new, log
+        self.new_classes = NewClasses() if new_classes is None else new_classes
         self._every, self._keep_log, self._most_jobs = every, keep_log, most_jobs
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self.counters = Counters()
@@ -140,13 +97,22 @@ class Service:
         assert self.log is not None
         try:
             if self.model is None:
-                self.model = self._create(records[0].text)
-            rows = [self.model.reader.read(record.text, labelled=True) for record in records]
+                self.model = self.new.create(records[0].text, self.log.id)
+            rows = [self.model.reader.read_logged(record.text) for record in records]
         except Refusal as error:
             place = f"{self.log.path}, records {records[0].position:,} to {records[-1].position:,}"
             what = f"{place}: they do not fit the model: {error.message}"
             raise LogError(f"{what}; start with the options with which the log was written") from error
         self._learn(self.model, rows, records[-1].position)
+
+    def release_known(self) -> None:
+        """Learn the rows in quarantine whose label is a class now, by the options or by the model file."""
+        if self.log is None or self.model is None:
+            return
+        group = Group(self.log, self.model, self.new, self.new_classes)
+        with self.log.transaction():
+            group.release_known()
+        self._learn_group(group)
 
     def start(self) -> None:
         """Start the thread."""
@@ -220,7 +186,7 @@ class Service:
 
     def _process(self, group: list[Job]) -> None:
         results: list[tuple[Job, Any]] = []
-        jobs = [job for job in group if isinstance(job, Learn | Store)]
+        jobs = [job for job in group if isinstance(job, Learn | Store) or (isinstance(job, Classes) and job.changes)]
         if jobs:
             try:
                 results += self._write_and_learn(jobs)
@@ -232,75 +198,52 @@ class Service:
                 results += [(job, Refusal(507, what, retry_after=RETRY)) for job in jobs]
         fetches = [job for job in group if isinstance(job, FetchModel)]
         if fetches:
-            content = _no_model() if self.model is None else self.model.packed()
+            content = no_model() if self.model is None else self.model.packed()
             results += [(job, content) for job in fetches]
+        results += [(job, self._classes(Decided())) for job in group if isinstance(job, Classes) and not job.changes]
         self.deliver(results)
 
-    def _write_and_learn(self, jobs: Sequence[Learn | Store]) -> list[tuple[Job, Any]]:
+    def _write_and_learn(self, jobs: Sequence[Job]) -> list[tuple[Job, Any]]:
         assert self.log is not None
         results: list[tuple[Job, Any]] = []
-        written: list[_Written] = []
-        model = self.model
+        group = Group(self.log, self.model, self.new, self.new_classes)
         with self.log.transaction():
             for job in jobs:
                 try:
-                    if isinstance(job, Store):
-                        results.append((job, self._store(job)))
-                        continue
-                    known = None if job.id is None else self.log.position_of(job.id)
-                    if known is not None:
-                        results.append((job, Learned(known, None)))
-                        continue
-                    text = self._text(job)
-                    model = model or self._create(text)
-                    rows = job.rows or model.reader.read(text, labelled=True)
-                    written.append(_Written(job, rows, self.log.append(text, job.id)))
+                    answer = group.write(job)
+                    if answer is not None:
+                        results.append((job, answer))
                 except Refusal as refusal:
                     results.append((job, refusal))
-        if not written:
-            return results
-        assert model is not None
-        self.model = model
-        outcomes = self._learn(model, [each.rows for each in written], written[-1].position)
-        for each, outcome in zip(written, outcomes, strict=True):
-            result = outcome if isinstance(outcome, Refusal) else Learned(each.position, outcome)
-            results.append((each.job, result))
-        return results
+        self.counters.quarantined += group.held
+        results += self._learn_group(group)
+        return [(job, self._classes(answer) if isinstance(answer, Decided) else answer) for job, answer in results]
 
-    def _create(self, text: bytes) -> ServedModel:
-        """A model that begins with these rows."""
-        assert self.log is not None
-        model = self.new.create(text)
-        model.log = self.log.id
-        return model
+    def _learn_group(self, group: Group) -> list[tuple[Job, Any]]:
+        """Learn what was written; the answers of the jobs that it belongs to."""
+        if not group.written:
+            return []
+        assert group.model is not None
+        self.model = group.model
+        outcomes = self._learn(self.model, [each.rows for each in group.written], group.written[-1].position)
+        answers: dict[int, tuple[Job, Any]] = {}
+        for each, outcome in zip(group.written, outcomes, strict=True):
+            if each.job is None:
+                if isinstance(outcome, Refusal):
+                    note(f"{len(each.rows):,} rows of the quarantine were not learned: {outcome.message}")
+            elif isinstance(outcome, Refusal):
+                answers[id(each.job)] = (each.job, outcome)
+            else:
+                answer = replace(each.answer, outcome=outcome) if isinstance(each.answer, Learned) else each.answer
+                answers.setdefault(id(each.job), (each.job, answer))
+        return list(answers.values())
 
-    def _text(self, job: Learn) -> bytes:
-        """The lines of a request, with labels; those of stored rows where only the labels came."""
-        assert self.log is not None
-        if job.text is not None:
-            return job.text
-        stored = None if job.id is None else self.log.waiting_rows(job.id)
-        if stored is None:
-            raise Refusal(
-                404, f"no rows are stored for the id {job.id!r}: predict them with this id first, or send rows"
-            )
-        lines, labels = stored.split(b"\n"), job.labels or []
-        if len(lines) != len(labels):
-            raise Refusal(400, f"{len(lines)} rows are stored for the id {job.id!r}, but {len(labels)} labels came")
-        target = self.new.target if self.model is None else self.model.reader.target
-        return b"\n".join(with_label(line, target, label) for line, label in zip(lines, labels, strict=True))
-
-    def _store(self, job: Store) -> bool:
-        """Whether the rows wait for their labels now; they do not where they were learned already."""
-        assert self.log is not None
-        if self.log.position_of(job.id) is not None:
-            return False
-        stored = self.log.waiting_rows(job.id)
-        if stored is None:
-            self.log.store_waiting(job.id, job.text)
-        elif stored != job.text:
-            raise Refusal(409, f"other rows are stored for the id {job.id!r}; choose another id")
-        return True
+    def _classes(self, decided: Decided) -> Decided:
+        """With the classes and the quarantine as they are now."""
+        model, log = self.model, self.log
+        fitted = model is not None and model.task == "classification" and model.estimator.__sklearn_is_fitted__()
+        classes = model.estimator.classes_.tolist() if model is not None and fitted else []
+        return replace(decided, classes=classes, quarantine=[] if log is None else log.quarantine.listed())
 
     def _learn(self, model: ServedModel, rows: list[Rows], position: int) -> list[Outcome | Refusal]:
         outcomes = model.learn(rows)
@@ -364,10 +307,6 @@ def deliver(results: list[tuple[Job, Any]]) -> None:
     """Hand over the results of a group."""
     for job, result in results:
         job.done(result)
-
-
-def _no_model() -> Refusal:
-    return Refusal(409, "the model has learned nothing yet", retry_after=RETRY)
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:

@@ -15,6 +15,7 @@ __all__ = ["Counters", "Latency", "prometheus", "summary"]
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 MOST_ERRORS = 20
+MOST_LABELS = 8  # in quarantine, on the page
 MOST_POINTS = 256  # of the score over time on the page
 
 
@@ -45,7 +46,7 @@ class Counters:
 
     def __init__(self) -> None:
         self.begun = time.monotonic()
-        self.rows = self.duplicates = self.overloads = 0
+        self.rows = self.duplicates = self.overloads = self.quarantined = 0
         self.checkpoints = self.checkpoint_failures = self.log_failures = 0
         self.requests: Counter[tuple[str, int]] = Counter()
         self.latency: dict[str, Latency] = {}
@@ -66,6 +67,8 @@ def summary(service: "Service") -> dict[str, Any]:
     """The model as it is now; called by the thread that learns."""
     model = service.model
     facts: dict[str, Any] = {"model": service.path.name, "read_only": service.log is None}
+    if service.log is not None and service.log.quarantine.rows:
+        facts["quarantine"] = [[str(label), rows] for label, rows in service.log.quarantine.listed(MOST_LABELS)]
     if model is None or not model.estimator.__sklearn_is_fitted__():
         return facts | {"rows": 0}
     estimator, evaluation = model.estimator, model.evaluation
@@ -103,6 +106,7 @@ def prometheus(service: "Service") -> str:
         ("model_bytes", "gauge", "Bytes of state and scratch of the model.", _one(facts.get("bytes", 0))),
         ("queue_requests", "gauge", "Requests that wait for the log.", _one(service.waiting)),
         ("duplicates_total", "counter", "Requests whose id was learned before.", _one(counters.duplicates)),
+        ("quarantined_rows_total", "counter", "Rows that were put into quarantine.", _one(counters.quarantined)),
         ("overloads_total", "counter", "Requests refused because too many waited.", _one(counters.overloads)),
         ("checkpoints_total", "counter", "Model files written.", _one(counters.checkpoints)),
         ("checkpoint_failures_total", "counter", "Model files not written.", _one(counters.checkpoint_failures)),
@@ -114,6 +118,14 @@ def prometheus(service: "Service") -> str:
         samples += [
             ("log_records", "gauge", "Records in the log.", _one(log.last - log.deleted)),
             ("log_bytes", "gauge", "Bytes of the log on the disk.", _one(log.bytes)),
+            ("quarantine_rows", "gauge", "Rows in quarantine: their label is no class.", _one(log.quarantine.rows)),
+            ("quarantine_labels", "gauge", "Labels in quarantine.", _one(len(log.quarantine.counts))),
+            (
+                "quarantine_dropped_rows_total",
+                "counter",
+                "Rows that the quarantine had no room for.",
+                _one(log.quarantine.dropped),
+            ),
             ("waiting_requests", "gauge", "Predicted requests that wait for labels.", _one(log.waiting)),
         ]
     requests: list[tuple[str, float | None]] = [

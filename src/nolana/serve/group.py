@@ -1,0 +1,240 @@
+"""What one transaction writes: the waiting requests as records, ids, stored rows and rows in quarantine.
+
+All decisions are made here, once. A job that is refused has written nothing. The records are learned when they are on
+the disk; after a crash they are learned again as they are.
+"""
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nolana.errors import ConflictError
+from nolana.serve.jobs import Classes, Decided, Job, Learn, Learned, Store
+from nolana.serve.log import Log
+from nolana.serve.model import NewModel, ServedModel
+from nolana.serve.new_classes import Admission, NewClasses
+from nolana.serve.notes import note
+from nolana.serve.quarantine import LONGEST_LABEL, HeldRow, label_key
+from nolana.serve.refusal import Refusal, no_model
+from nolana.serve.rows import RowReader, Rows, with_label
+
+__all__ = ["Group", "Written"]
+
+RELEASED_AT_ONCE = 1000  # rows of one record that leave the quarantine
+MOST_LISTED = 20  # classes of a message
+MOST_SHOWN = 60  # characters of a label in a message
+
+Records = list[tuple[Rows, dict[str, int]]]  # rows, and the ids of their requests with the checksums of the labels
+
+
+@dataclass(frozen=True)
+class Written:
+    """A record that is in the log and not yet learned; the job that gets the answer when it is."""
+
+    rows: Rows
+    position: int
+    job: Job | None = None
+    answer: Learned | Decided | None = None
+
+
+class Group:
+    """The requests of one transaction.
+
+    Parameters
+    ----------
+    log : the log, in a transaction.
+    model : None: it is created by the first record.
+    new : how it is created.
+    new_classes : what is done with labels that are no class of the model.
+    """
+
+    def __init__(self, log: Log, model: ServedModel | None, new: NewModel, new_classes: NewClasses) -> None:
+        self.model, self.written, self.held = model, list[Written](), 0
+        self._log, self._new, self._new_classes = log, new, new_classes
+        self._admission = None if model is None else Admission(new_classes, model)
+
+    def write(self, job: Job) -> Any:
+        """Write what a job changes; its answer, None if it has records to learn first. Refusal: nothing is written."""
+        if isinstance(job, Store):
+            return self._store(job)
+        if isinstance(job, Classes):
+            return self._decide(job)
+        assert isinstance(job, Learn)
+        return self._write_rows(job)
+
+    # Rows
+
+    def _write_rows(self, job: Learn) -> Learned | None:
+        quarantine = self._log.quarantine
+        again = self._sent_again(job)
+        if again is not None:
+            return again
+        text = self._text(job)
+        model = self.model or self._new.create(text, self._log.id)
+        rows = job.rows or model.reader.read(text, labelled=True)
+        admission = self._admission or _admission(self._new_classes, model)
+        unknown = admission.unknown(rows.labels)
+        if unknown and (self.model is None or not self._new_classes.holds):
+            raise _no_class(rows, next(iter(unknown)), admission)
+        for label in unknown:
+            if len(str(label)) > LONGEST_LABEL:
+                raise _no_class(rows, label, admission)
+        # From here on nothing is refused.
+        self.model, self._admission = model, admission
+        if job.id is not None:
+            quarantine.delete_id(job.id)  # of the same request with other labels
+        for label, count in list(unknown.items()):
+            if admission.accepts(label, count, quarantine) and self._try_release(label_key(label), model):
+                del unknown[label]
+        labels, columns = _checksum(rows.labels), rows.unknown_columns
+        held: list[HeldRow] = []
+        if unknown:
+            kept = []
+            for i, (label, line) in enumerate(zip(rows.labels, rows.lines, strict=True)):
+                if label in unknown:
+                    held.append(HeldRow(label_key(label), admission.rows, job.id, i + 1, labels, line))
+                else:
+                    kept.append(line)
+            quarantine.add(held)
+            self.held += len(held)
+            if not kept:
+                return Learned(None, held=held, unknown_columns=columns)
+            rows = model.reader.read_logged(b"\n".join(kept))
+        position = self._log.append(rows.text, {} if job.id is None else {job.id: labels})
+        self._add(Written(rows, position, job, Learned(position, held=held, unknown_columns=columns)))
+        return None
+
+    def _sent_again(self, job: Learn) -> Learned | None:
+        """The answer to a request that is known by its id; Refusal if it was learned with another label."""
+        if job.id is None or self.model is None:
+            return None
+        known, held = self._log.find(job.id), self._log.quarantine.of_id(job.id)
+        if known is None and not held:
+            return None
+        labels = _labels(job, self.model.reader)
+        if known is not None and known.labels not in (None, _checksum(labels)):
+            what = "another label" if len(labels) == 1 else "other labels"
+            raise Refusal(409, f"the id {job.id!r} was learned with {what}, which cannot be changed; choose another id")
+        if known is None and held[0].labels != _checksum(labels):
+            return None  # a correction
+        return Learned(None if known is None else known.position, duplicate=True, held=held)
+
+    def _add(self, written: Written) -> None:
+        assert self._admission is not None
+        self.written.append(written)
+        self._admission.add(written.rows.labels)
+
+    def _text(self, job: Learn) -> bytes:
+        """The lines of a request, with labels; those of stored rows if only the labels came."""
+        if job.text is not None:
+            return job.text
+        stored = None if job.id is None else self._log.waiting_rows(job.id)
+        if stored is None:
+            raise Refusal(
+                404, f"no rows are stored for the id {job.id!r}: predict them with this id first, or send rows"
+            )
+        lines, labels = stored.split(b"\n"), job.labels or []
+        if len(lines) != len(labels):
+            raise Refusal(400, f"{len(lines)} rows are stored for the id {job.id!r}, but {len(labels)} labels came")
+        target = self._new.target if self.model is None else self.model.reader.target
+        return b"\n".join(with_label(line, target, label) for line, label in zip(lines, labels, strict=True))
+
+    def _store(self, job: Store) -> bool:
+        """Whether the rows wait for their labels now; they do not if they were learned already."""
+        if self._log.find(job.id) is not None:
+            return False
+        stored = self._log.waiting_rows(job.id)
+        if stored is None:
+            self._log.store_waiting(job.id, job.text)
+        elif stored != job.text:
+            raise Refusal(409, f"other rows are stored for the id {job.id!r}; choose another id")
+        return True
+
+    # Quarantine
+
+    def release_known(self) -> None:
+        """Write the rows in quarantine whose label is a class now, by the options or by the model file."""
+        if self.model is None or self._admission is None:
+            return
+        for key in list(self._log.quarantine.counts):
+            if not self._admission.unknown([json.loads(key)]):
+                self._try_release(key, self.model)
+
+    def _decide(self, job: Classes) -> Decided | None:
+        """Accept or discard labels in quarantine."""
+        if self.model is None or self._admission is None:
+            raise no_model()
+        if job.accept and self._admission.closed:
+            classes = ",".join(self._new_classes.classes or ())
+            raise Refusal(409, f"the classes are those of --classes {classes}; restart the service with the new one "
+                          "among them, and its rows in quarantine are learned")  # fmt: skip
+        quarantine, model = self._log.quarantine, self.model
+        accept, discard = _keys(model.reader, job.accept), _keys(model.reader, job.discard)
+        for key in accept + discard:
+            if key not in quarantine.counts:
+                raise Refusal(404, f"no row in quarantine has the label {key[:MOST_SHOWN]}; GET /classes lists them")
+        if set(accept) & set(discard):
+            raise Refusal(400, "a label is either accepted or discarded")
+        records = {key: self._held_records(key, model) for key in accept}
+        count = sum(len(rows) for some in records.values() for rows, _ in some)
+        answer = Decided(count, sum(map(quarantine.delete_label, discard)))
+        for key, some in records.items():
+            self._release(key, some, job, answer)
+        return None if count else answer
+
+    def _held_records(self, key: str, model: ServedModel) -> Records:
+        """The rows in quarantine with a label as records to write; Refusal if the options have changed since."""
+        held, records = self._log.quarantine.of_label(key), Records()
+        size = min(model.reader.most_rows, RELEASED_AT_ONCE)
+        for i in range(0, len(held), size):
+            some = held[i : i + size]
+            ids = {row.id: row.labels for row in some if row.id is not None}
+            records.append((model.reader.read_logged(b"\n".join(row.text for row in some)), ids))
+        return records
+
+    def _release(self, key: str, records: Records, job: Job | None = None, answer: Decided | None = None) -> None:
+        for rows, ids in records:
+            self._add(Written(rows, self._log.append(rows.text, ids), job, answer))
+        self._log.quarantine.delete_label(key)
+
+    def _try_release(self, key: str, model: ServedModel) -> bool:
+        """Whether the rows with a label have left the quarantine."""
+        try:
+            self._release(key, self._held_records(key, model))
+        except Refusal as refusal:
+            note(f"the rows with the label {key[:MOST_SHOWN]} stay in quarantine: {refusal.message}")
+            return False
+        return True
+
+
+def _admission(new_classes: NewClasses, model: ServedModel) -> Admission:
+    try:
+        return Admission(new_classes, model)
+    except ConflictError as error:
+        raise Refusal(400, str(error)) from error
+
+
+def _labels(job: Learn, reader: RowReader) -> list[Any]:
+    if job.rows is not None:
+        return job.rows.labels
+    if job.text is not None:
+        return reader.read(job.text, labelled=True).labels
+    return list(reader.labels(job.labels or []).tolist())
+
+
+def _keys(reader: RowReader, labels: Sequence[bytes]) -> list[str]:
+    return [label_key(label) for label in dict.fromkeys(reader.labels(labels).tolist())] if labels else []
+
+
+def _checksum(labels: list[Any]) -> int:
+    """Of the labels of a request."""
+    return zlib.crc32(json.dumps(labels).encode())
+
+
+def _no_class(rows: Rows, label: Any, admission: Admission) -> Refusal:
+    known = ", ".join(sorted(map(str, admission.classes))[:MOST_LISTED])
+    where = f"row {rows.labels.index(label) + 1}: label {str(label)[:MOST_SHOWN]!r}"
+    remedy = "with it among --classes" if admission.closed else "with --new-classes quarantine"
+    return Refusal(400, f"{where} is not a class of the model ({known}); correct it, or restart the service {remedy}")
