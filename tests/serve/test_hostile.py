@@ -255,6 +255,7 @@ def test_pages_of_other_sites_cannot_use_a_service_without_token(served):
 def test_wrong_tokens(guarded, authorization):
     headers = {} if authorization is None else {"Authorization": authorization}
     for method, path in (("POST", "/learn"), ("POST", "/predict"), ("GET", "/model"), ("GET", "/metrics"),
+                         ("GET", "/classes"), ("POST", "/classes"),
                          ("GET", "/events"), ("GET", "/openapi.json")):  # fmt: skip
         status, given, content = guarded.call(method, path, b"{}", headers | {"Content-Type": "application/json"})
         assert status == 401

@@ -169,6 +169,21 @@ def test_label_below_one_per_cent_of_the_rows_stays_in_quarantine(tmp_path):
         assert listed(served) == (["no", "yes"], {"maybe": ENOUGH + 2})
 
 
+def test_young_model_releases_a_quarantined_label_when_it_comes_again(tmp_path):
+    """Not at the start: a service that was started without --classes by mistake must not learn typos."""
+    make_model(tmp_path, 100)
+    with Served(tmp_path, "--classes", "no,yes") as served:
+        assert send(served, ["maybe", "yse"])[0] == 202
+        served.stop()
+    with Served(tmp_path) as served:
+        assert listed(served) == (["no", "yes"], {"maybe": 1, "yse": 1})
+        assert send(served, ["maybe"])[0] == 200
+        assert listed(served) == (["maybe", "no", "yes"], {"yse": 1})
+        served.stop()
+    with Served(tmp_path, "--new-classes", "accept") as served:
+        assert listed(served) == (["maybe", "no", "yes", "yse"], {})
+
+
 @pytest.mark.usefixtures("model")
 def test_declared_classes_are_the_only_ones_until_a_restart_with_others(tmp_path):
     options = ("--keep-log", "--checkpoint-every", "1h")

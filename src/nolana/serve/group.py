@@ -75,7 +75,8 @@ class Group:
         model = self.model or self._new.create(text, self._log.id)
         rows = job.rows or model.reader.read(text, labelled=True)
         admission = self._admission or _admission(self._new_classes, model)
-        unknown = admission.unknown(rows.labels)
+        new = admission.new(rows.labels)
+        unknown = {label: count for label, count in new.items() if not admission.accepts(label, count, quarantine)}
         if unknown and (self.model is None or not self._new_classes.holds):
             raise _no_class(rows, next(iter(unknown)), admission)
         for label in unknown:
@@ -85,9 +86,9 @@ class Group:
         self.model, self._admission = model, admission
         if job.id is not None:
             quarantine.delete_id(job.id)  # of the same request with other labels
-        for label, count in list(unknown.items()):
-            if admission.accepts(label, count, quarantine) and self._try_release(label_key(label), model):
-                del unknown[label]
+        for label, count in new.items():
+            if label not in unknown and not self._try_release(label_key(label), model):
+                unknown[label] = count
         labels, columns = _checksum(rows.labels), rows.unknown_columns
         held: list[HeldRow] = []
         if unknown:
@@ -159,7 +160,7 @@ class Group:
         if self.model is None or self._admission is None:
             return
         for key in list(self._log.quarantine.counts):
-            if not self._admission.unknown([json.loads(key)]):
+            if not self._admission.new([json.loads(key)]):
                 self._try_release(key, self.model)
 
     def _decide(self, job: Classes) -> Decided | None:
@@ -200,9 +201,10 @@ class Group:
         self._log.quarantine.delete_label(key)
 
     def _try_release(self, key: str, model: ServedModel) -> bool:
-        """Whether the rows with a label have left the quarantine."""
+        """Whether no row with a label is in quarantine any more."""
         try:
-            self._release(key, self._held_records(key, model))
+            if key in self._log.quarantine.counts:
+                self._release(key, self._held_records(key, model))
         except Refusal as refusal:
             note(f"the rows with the label {key[:MOST_SHOWN]} stay in quarantine: {refusal.message}")
             return False

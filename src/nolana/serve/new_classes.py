@@ -1,10 +1,9 @@
 """The rule for labels that are no class of the model yet: a typo must not become a class.
 
-    known         a label of ``--classes``; without ``--classes`` one that the model has learned, or any label until it
-                  has learned LEARNED_FIRST rows
-    quarantine    a row with another label is kept and not learned (`nolana.serve.quarantine`)
-    accepted      by name; or, without ``--classes``, when ENOUGH rows with the label have come while the model learned
-                  the last LEARNED_FIRST rows: then all its rows are learned
+    class         a label of ``--classes``; without ``--classes`` one that the model has learned
+    accepted      a label becomes a class by name; or, without ``--classes``, while the model has learned fewer than
+                  LEARNED_FIRST rows, and later when ENOUGH rows with it came while the last LEARNED_FIRST were learned
+    quarantine    a row with another label is kept and not learned (`nolana.serve.quarantine`) until it is accepted
 
 A held row is learned late, a class that was learned stays: so the rule errs on the side of holding. A class that is
 rarer than 1 % of the rows needs someone who accepts it, a slip that is more frequent needs ``--classes``.
@@ -50,34 +49,35 @@ class NewClasses:
 
 
 class Admission:
-    """Which labels are known while a group of requests is written: those of the model, and of the requests before."""
+    """Which labels are classes while a group of requests is written: those of the model, and of the requests before."""
 
     def __init__(self, new: NewClasses, model: ServedModel) -> None:
         declared, estimator = new.declared(model.reader.plan.labels), model.estimator
         fitted = estimator.__sklearn_is_fitted__()
-        self.any = model.task == "regression" or new.rule == "accept"
+        self._any = model.task == "regression" or new.rule == "accept"
+        self._holds = new.holds
         self.closed = declared is not None
         self.rows: int = estimator.n_rows_ if fitted else 0
-        learned = estimator.classes_.tolist() if fitted and not self.any and declared is None else ()
+        learned = estimator.classes_.tolist() if fitted and not self._any and declared is None else ()
         self.classes: set[Any] = set(learned) if declared is None else declared
 
-    def unknown(self, labels: Iterable[Any]) -> dict[Any, int]:
-        """The labels that are not known, in the order in which they come, with their rows."""
-        if self.any or (not self.closed and self.rows < LEARNED_FIRST):
+    def new(self, labels: Iterable[Any]) -> dict[Any, int]:
+        """The labels that are no class, in the order in which they come, with their rows."""
+        if self._any:
             return {}
-        counts = Counter(labels)
-        return {label: count for label, count in counts.items() if label not in self.classes}
+        return {label: count for label, count in Counter(labels).items() if label not in self.classes}
 
     def accepts(self, label: Any, count: int, quarantine: Quarantine) -> bool:
         """Whether so many more rows with a label make it a class."""
-        if self.closed:
-            return False
-        return quarantine.count_since(label_key(label), self.rows - LEARNED_FIRST) + count >= ENOUGH
+        if self.closed or self.rows < LEARNED_FIRST:
+            return not self.closed
+        since = self.rows - LEARNED_FIRST
+        return self._holds and quarantine.count_since(label_key(label), since) + count >= ENOUGH
 
     def add(self, labels: list[Any]) -> None:
         """Rows that are written, and learned after all requests before them."""
         self.rows += len(labels)
-        if not self.closed and not self.any:
+        if not self.closed and not self._any:
             self.classes.update(labels)
 
 
