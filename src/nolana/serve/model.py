@@ -117,13 +117,13 @@ class ServedModel:
 
     def _learn_some(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
         before = self._encoder.state()
-        blocks, new = [], list[tuple[NewColumn, str | None]]()
+        blocks, new = [], list[tuple[NewColumn, str | None, int | None]]()
         for rows in group:
             blocks.append(self._encoder.encode(rows.cells))
-            new += [(column, None) for column in rows.new]
+            new += [(column, None, None) for column in rows.new]
             for f, without in self._encoder.without_slot.items():
                 text = rows.cells.texts(self._encoder.texts.index(f))[without[0]]
-                new.append((NewColumn(self._encoder.title(f), len(without), 1), str(text)))
+                new.append((NewColumn(self._encoder.title(f), len(without), 1), str(text), self._encoder.largest(f)))
         labels = [rows.y for rows in group if rows.y is not None]
         learner = _Scores(self.estimator)
         try:
@@ -133,11 +133,11 @@ class ServedModel:
             if len(group) == 1:
                 return [Refusal(400, f"the rows cannot be learned: {error}")]
             return [outcome for rows in group for outcome in self._learn_some([rows])]
-        for column, text in new:
+        for column, text, largest in new:
             if text is None:
                 self._new.add_column(column)
             else:
-                self._new.add_category(column, text, self._encoder.largest)
+                self._new.add_category(column, text, largest)
         self._served_rows += sum(map(len, group))
         ends = np.cumsum([0, *map(len, group)])
         return [self._outcome(learner.last[a:b]) for a, b in pairwise(ends)]

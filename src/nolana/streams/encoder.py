@@ -46,9 +46,9 @@ class Encoder:
         self._real = [f for f, c in enumerate(columns) if c.kind != "text" for _ in range(c.width)]
         self._times = [f for f, kind in enumerate(kinds) if kind in TIMES]
         self._categories: dict[int, Category] = {
-            f: Hashed(options.hash_slots) if options.categories == "hash" else OneHot(options.max_categories, frozen)
-            for f, kind in enumerate(kinds)
-            if kind == "text"
+            f: Hashed(options.hash_slots) if options.categories == "hash" else OneHot(column.largest(options), frozen)
+            for f, column in enumerate(columns)
+            if column.kind == "text"
         }
         self._tolerant = options.missing != "error"
         # Also where missing values are errors: a resumed run may fill them.
@@ -57,7 +57,7 @@ class Encoder:
         self._begins = np.concatenate([[0], np.cumsum(widths)]).tolist()
         self._plain = not self.texts
         self.without_slot: dict[int, list[int]] = {}  # rows of the last `encode` without a column for their text
-        self.largest = None if frozen else options.max_categories
+        self._frozen = frozen
         self.width = int(self._begins[-1]) + (len(columns) if options.missing == "indicator" else 0)
 
     @property
@@ -74,6 +74,10 @@ class Encoder:
     def title(self, f: int) -> str:
         """What a summary calls a feature: its name, or its number from 1."""
         return column_title(self._columns[f].column)
+
+    def largest(self, f: int) -> int | None:
+        """Strings of a feature that get a column of their own; None: frozen, no new one does."""
+        return None if self._frozen else self._columns[f].largest(self._options)
 
     # Invalid rows
 

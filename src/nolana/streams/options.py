@@ -149,15 +149,19 @@ class Encoding(Options):
     categories: Categories = option(
         "error",
         help="How a column of text becomes numbers; error refuses it.",
-        details='"hash": +1 or -1 in one of ``hash_slots`` columns, chosen by a stable hash; "onehot": 1 in one of '
-        "``max_categories`` columns in order of appearance, and in one more column for all later texts.",
+        details='"hash": +1 or -1 in one of ``hash_slots`` columns, chosen by a stable hash; "onehot": 1 in a column '
+        "of its own in order of appearance, or in one more column that all later strings share.",
         choices=("error", "hash", "onehot"),
     )
     hash_slots: int = option(
         16, help="hash: number of columns that a column of text becomes.", check=at_least(1), kind=int
     )
     max_categories: int = option(
-        32, help="onehot: number of texts that get a column of their own.", check=at_least(1), kind=int
+        32,
+        help="onehot: strings that get a column of their own: exactly this number if you set it, otherwise as many as "
+        "the first block of a file has, a quarter more and one, at most this number.",
+        check=at_least(1),
+        kind=int,
     )
     missing: Missing = option(
         "error",

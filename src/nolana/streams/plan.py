@@ -22,16 +22,25 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class PlannedColumn:
-    """A feature: its name, or its index where it has none, its kind, and the parts of a date."""
+    """A feature: its name, or its index if it has none, its kind, the parts of a date, the slots of a category.
+
+    slots : one-hot columns of their own, the shared one not counted; None: ``max_categories``, as in every plan of
+        nolana 0.2.
+    """
 
     column: Column
     kind: ColumnKind = "number"
     parts: tuple[str, ...] = ()
+    slots: int | None = None
 
     @property
     def width(self) -> int:
         """Numbers that it becomes, if it is not text."""
         return len(self.parts) if self.kind == "date" else 1
+
+    def largest(self, options: Encoding) -> int:
+        """Strings that get a one-hot column of their own."""
+        return options.max_categories if self.slots is None else self.slots
 
 
 @dataclass(frozen=True)
@@ -64,17 +73,21 @@ class Plan:
         if self.columns is None:
             return len(self.chosen) if self.chosen is not None else int(self.width or 0)
         options = self.options
-        slots = options.hash_slots if options.categories == "hash" else options.max_categories + 1
-        columns = sum(slots if column.kind == "text" else column.width for column in self.columns)
+        hashed = options.hash_slots if options.categories == "hash" else None
+        columns = sum(
+            column.width if column.kind != "text" else hashed or column.largest(options) + 1 for column in self.columns
+        )
         return columns + (len(self.columns) if options.missing == "indicator" else 0)
 
     def as_dict(self) -> dict[str, Any]:
         """A tree of JSON's types."""
         tree = {f.name: getattr(self, f.name) for f in fields(self)}  # asdict copies every leaf: expensive per block
         if self.columns is not None:
-            parts = [{"parts": list(c.parts)} if c.parts else {} for c in self.columns]
             tree["columns"] = [
-                {"column": c.column, "kind": c.kind} | p for c, p in zip(self.columns, parts, strict=True)
+                {"column": c.column, "kind": c.kind}
+                | ({"parts": list(c.parts)} if c.parts else {})
+                | ({} if c.slots is None else {"slots": c.slots})
+                for c in self.columns
             ]
         tree["chosen"] = None if self.chosen is None else list(self.chosen)
         tree["options"] = asdict(self.options)
@@ -113,6 +126,9 @@ class Plan:
             if (column.kind == "date") != bool(column.parts) or not set(column.parts) <= set(PARTS):
                 raise ValueError(f"the plan's column {column.column!r} has parts {column.parts!r}, not some of: "
                                  f"{', '.join(PARTS)}")  # fmt: skip
+            if column.slots is not None and not 1 <= column.slots <= plan.options.max_categories:
+                raise ValueError(f"the plan's column {column.column!r} has {column.slots} slots, not 1 to "
+                                 f"{plan.options.max_categories}")  # fmt: skip
         return plan
 
     def with_labels(self, labels: LabelKind | None) -> "Plan":
@@ -158,4 +174,6 @@ def _times(column: Column, times: NDArray[np.float64], growing: Growing) -> Plan
 
 
 def _planned(tree: Mapping[str, Any]) -> PlannedColumn:
-    return PlannedColumn(tree["column"], tree["kind"], tuple(str(part) for part in tree.get("parts", ())))
+    slots = tree.get("slots")
+    parts = tuple(str(part) for part in tree.get("parts", ()))
+    return PlannedColumn(tree["column"], tree["kind"], parts, None if slots is None else at_least(1)("slots", slots))

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from nolana.errors import StreamError
 from nolana.streams.bad_rows import BadRow
 from nolana.streams.blocks import Position, joined
+from nolana.streams.categories import infer_slots
 from nolana.streams.cells import ABSENT, Cells, TextCells
 from nolana.streams.columns import Columns
 from nolana.streams.growing import infer_growth
@@ -100,6 +102,9 @@ class Reader(ABC):
                     "{value} is not a number, nor is any value of this column in the first block; "
                     f'categories="hash" or "onehot" turns text into numbers, ignore=[{key!r}] leaves the column out',
                 )
+            sized = options.categories == "onehot" and "max_categories" not in options.specified and not self.live
+            if inferred.kind == "text" and sized:  # the first rows of a pipe are as many as have come: no sample
+                inferred = replace(inferred, slots=infer_slots(cells.texts(place), options.max_categories))
             planned.append(inferred)
             if inferred.kind == "number" and growing == "leave_out" and options.features is None:
                 values, valid = cells.floats(place, quoted=self.quoted_numbers)

@@ -132,7 +132,7 @@ class Stream:
             name, lines = self._encoder.title(f), cells.lines
             text = cells.texts(self._encoder.texts.index(f))[rows[0]]
             new = NewColumn(name, len(rows), int(lines[rows[0]]))
-            self._new.add_category(new, str(text), self._encoder.largest)
+            self._new.add_category(new, str(text), self._encoder.largest(f))
         return x, y, cells.lines
 
     def close(self) -> None:
