@@ -18,7 +18,6 @@ __all__ = [
     "PassResult",
     "by_held_out",
     "by_progress",
-    "infer_task",
     "one_pass",
     "score",
     "standardised",
@@ -27,7 +26,6 @@ __all__ = [
 Array = NDArray[np.float64]
 
 BLOCK = 1000
-MOST_CLASSES = 30  # whole numbers with more distinct values are targets of a regression
 METRICS = {"classification": "accuracy", "regression": "rmse"}
 SIGNS = {name: -1.0 if name in SMALLER_IS_BETTER else 1.0 for name in NAMES}  # times the metric: larger is better
 
@@ -43,13 +41,6 @@ class PassResult:
     bytes: int
     vectors: int | None  # landmarks or support vectors; None for a method without them
     moves: int | None  # of landmarks; None for a method without them
-
-
-def infer_task(y: NDArray[Any]) -> str:
-    """ "regression" for fractions and for whole numbers of many values, "classification" for all other labels."""
-    if y.dtype.kind == "f" and bool((y != np.floor(y)).any()):
-        return "regression"
-    return "regression" if y.dtype.kind in "iufO" and len(np.unique(y)) > MOST_CLASSES else "classification"
 
 
 def standardised(X: Array) -> Array:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from nolana import NolanaClassifier, rivals
 from nolana.cli.app import app
-from nolana.comparison import by_held_out, by_progress, infer_task, one_pass, score, standardised
+from nolana.comparison import by_held_out, by_progress, one_pass, score, standardised
 from nolana.errors import StreamError
 from nolana.methods import TABLE, Task, at_budget, names
 from nolana.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
@@ -151,14 +151,6 @@ def test_standardised_rows_know_no_later_row():
     assert not whole[:, 2].any()
 
 
-def test_the_infer_task_task_is_inferred_from_the_labels():
-    assert infer_task(np.array(["a", "b"])) == "classification"
-    assert infer_task(np.arange(20)) == "classification"
-    assert infer_task(np.arange(200)) == "regression"
-    assert infer_task(np.array([0.0, 1.0, 1.0])) == "classification"
-    assert infer_task(np.array([0.5, 1.0])) == "regression"
-
-
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     X, y = rings(400)
@@ -233,7 +225,8 @@ def test_the_command_in_order_is_one_pass(table, tmp_path):
         (["--target", "kind", "--methods", "magic"], "'magic' is not a method"),
         (["--target", "kind", "--memory", "much"], "--memory much is not a size"),
         (["--target", "kind", "--memory", "1KB"], "--memory 1KB is out of range: at least 32KB"),
-        (["--target", "kind", "--task", "regression"], "regression needs numbers"),
+        (["--target", "kind", "--task", "regression"], "line 2, column 1 (\"kind\"): label 'in' is not a number"),
+        (["--target", "kind", "--task", "regression", "--labels", "text"], "regression needs numbers"),
         (["--target", "kind", "--out", "picture.txt"], "must end in"),
     ],
 )

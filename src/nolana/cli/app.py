@@ -21,7 +21,17 @@ EXIT_CODES = (
     "invalid command line; 129, 130 and 143 interrupted by SIGHUP, Ctrl-C and SIGTERM, the model is saved; 141 the "
     "output pipe was closed."
 )
-COMPARE_OPTIONS = ("target", "ignore", "keep_column", "categories", "missing", "encoding", "decimal", "comment")
+COMPARE_OPTIONS = (
+    "target",
+    "ignore",
+    "keep_column",
+    "labels",
+    "categories",
+    "missing",
+    "encoding",
+    "decimal",
+    "comment",
+)
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 data = typer.Typer()
 app.add_typer(data, name="data")
@@ -141,8 +151,17 @@ def compare(
         str | None,
         typer.Option(metavar="NAME", help=f"The metric: {METRICS}. Default: accuracy, or rmse."),
     ] = None,
-    shuffles: Annotated[int, typer.Option(min=1, help="Number of passes, each over the rows in another order.")] = 5,
-    in_order: Annotated[bool, typer.Option("--in-order", help="One pass in the order of the file.")] = False,
+    shuffles: Annotated[
+        int | None, typer.Option(min=1, help="Number of passes, each over the rows in another order. Default: 5.")
+    ] = None,
+    in_order: Annotated[
+        bool | None,
+        typer.Option(
+            "--in-order/--shuffled",
+            help="One pass in the order of the file, or shuffled ones. Default: in order if a column is a date or time "
+            "and --shuffles is not set.",
+        ),
+    ] = None,
     tune: Annotated[
         bool, typer.Option("--tune", help="Tune the parameters by cross-validation on the first rows.")
     ] = False,

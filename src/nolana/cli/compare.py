@@ -19,13 +19,18 @@ from nolana._threads import one_blas_thread
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source, words_of_command_line
 from nolana.cli.progress import progress_bar
-from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, infer_task, one_pass, standardised
+from nolana.cli.summary import inferred_task
+from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, one_pass, standardised
 from nolana.errors import MissingExtraError
 from nolana.estimators.stream import memory_of
 from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen
 from nolana.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
 from nolana.metrics import IN_PER_CENT, NAMES, OF_NUMBERS
+from nolana.runs.source import open_labelled
+from nolana.streams.blocks import dense_rows
+from nolana.streams.plan import Plan
+from nolana.streams.task import InferredTask, infer_task
 from nolana.tuning import Facts, distance_of, tune
 from nolana.tuning import Point as Parameters
 
@@ -35,6 +40,7 @@ Wanted = MethodAtBudget | peers.PeerMethod
 DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
+SHUFFLES = 5
 BASELINES = {
     "classification": {"majority class": baselines.MajorityClass, "last label seen": baselines.LastLabel},
     "regression": {"mean so far": baselines.RunningMean, "last target seen": baselines.LastTarget},
@@ -42,16 +48,31 @@ BASELINES = {
 
 
 @dataclass(frozen=True)
+class Source:
+    """The rows of a file in its order, the task of their labels, and the column of a date or time if it has one."""
+
+    X: Array
+    y: NDArray[Any]
+    task: InferredTask
+    date: str | None = None
+
+
+@dataclass(frozen=True)
 class Rows:
     """The rows of the comparison, and the first rows, by which parameters are chosen."""
 
     title: str
-    kind: str
+    task: InferredTask
     scaled: bool
     X_first: Array
     y_first: NDArray[Any]
     X: Array
     y: NDArray[Any]
+
+    @property
+    def kind(self) -> str:
+        """The task in one word."""
+        return self.task.task
 
 
 @dataclass
@@ -76,8 +97,8 @@ def execute(
     landmarks: int,
     memory: str | None,
     metric: str | None,
-    shuffles: int,
-    in_order: bool,
+    shuffles: int | None,
+    in_order: bool | None,
     tuned: bool,
     scaled: bool,
     seed: int,
@@ -88,12 +109,16 @@ def execute(
     with blame_option("--out"):
         plot.check(out)
     limit = None if memory is None else _bytes(memory)
-    X, y = digits() if data is None else _read(data, options)
+    source = _digits(task) if data is None else _read(data, options, task)
     title = "scikit-learn's digits" if data is None else data.name
-    rows = _rows(title, X, y, task, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
+    because = "in the order of the file"
+    if in_order is None:
+        in_order = source.date is not None and shuffles is None
+        because += f", because {source.date} is a date or time (--shuffled: in random orders)"
+    rows = _rows(title, source, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
     with blame_option("--methods"):
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit), rows)
-    seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + shuffles)
+    seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + (shuffles or SHUFFLES))
     metric = _metric(metric, rows.kind)
     with one_blas_thread(), _bar() as bar:
         table, curves = _compare(rows, wanted, seeds, metric, tuned, bar)
@@ -103,7 +128,8 @@ def execute(
     if as_json:
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
     else:
-        _print(table, rows, metric, landmarks, _notes(wanted), len(seeds), tuned, in_order, out)
+        order = because if in_order else f"mean and spread of {len(seeds)} shuffles"
+        _print(table, rows, metric, landmarks, _notes(wanted), len(seeds), tuned, order, out)
 
 
 def _metric(name: str | None, kind: str) -> str:
@@ -120,14 +146,10 @@ def _bytes(memory: str) -> int:
         raise typer.BadParameter(words_of_command_line(str(error))) from error
 
 
-def _rows(
-    title: str, X: Array, y: NDArray[Any], task: str | None, seed: int | None, *, scaled: bool, tuned: bool
-) -> Rows:
-    """The rows to learn from, in the order of the seed where there is one."""
-    kind = task or infer_task(y)
-    if kind not in METRICS:
-        raise typer.BadParameter(f"{kind!r} is unknown; choose classification or regression", param_hint="--task")
-    if kind == "regression":
+def _rows(title: str, source: Source, seed: int | None, *, scaled: bool, tuned: bool) -> Rows:
+    """The rows to learn from, in the order of the seed if there is one."""
+    X, y = source.X, source.y
+    if source.task.task == "regression":
         if y.dtype.kind not in "iufO":
             raise typer.BadParameter("regression needs numbers as targets, and these are text", param_hint="--task")
         y = y.astype(np.float64)
@@ -137,14 +159,38 @@ def _rows(
         order = np.random.default_rng(seed).permutation(len(y))
         X, y = X[order], y[order]
     first = min(FIRST_ROWS, len(y) // 5) if tuned else 0
-    return Rows(title, kind, scaled, X[:first], y[:first], X[first:], y[first:])
+    return Rows(title, source.task, scaled, X[:first], y[:first], X[first:], y[first:])
 
 
-def _read(data: Path, options: streams.SourceOptions) -> tuple[Array, NDArray[Any]]:
-    with blame_source(str(data)):
-        X, y = streams.read(data, **({"growing": "leave_out"} | options.specified))
+def _digits(task: str | None) -> Source:
+    X, y = digits()
+    return Source(X, y, _task(task, y, None))
+
+
+def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Source:
+    """All rows; the first block decides the task, as for the other commands."""
+    with blame_source(str(data)), open_labelled(str(data), options, task) as stream:
+        plan = Plan.from_dict(stream.plan)
+        first = next(stream, None)
+        if first is None:
+            raise typer.BadParameter(f"0 rows are too few to compare on; at least {FEWEST_ROWS} are needed")
+        assert first.y is not None
+        inferred = _task(task, first.y, plan.target)
+        stream.read_labels_for(inferred.task)
+        X, y = stream.gather()
     assert y is not None
-    return X, y
+    dates = [str(column.column) for column in plan.columns or () if column.kind in ("date", "time")]
+    dates += [name for name, what in plan.left_out.items() if what == "UNIX time"]
+    X = np.concatenate([dense_rows(first.X), X])
+    return Source(X, np.concatenate([first.y, y]) if len(y) else first.y, inferred, next(iter(dates), None))
+
+
+def _task(task: str | None, y: NDArray[Any], name: object) -> InferredTask:
+    if task is None:
+        return infer_task(y, name)
+    if task not in METRICS:
+        raise typer.BadParameter(f"{task!r} is unknown; choose classification or regression", param_hint="--task")
+    return InferredTask(task)
 
 
 def _wanted(methods: str | None, task: Task, rows: Rows) -> list[Wanted]:
@@ -289,11 +335,10 @@ def _print(
     notes: list[str],
     passes: int,
     tuned: bool,
-    in_order: bool,
+    order: str,
     out: Path,
 ) -> None:
     heading, factor, number = (f"{metric} %", 100.0, "{:.2f}") if metric in IN_PER_CENT else (metric, 1.0, "{:.4g}")
-    order = "in the order of the file" if in_order else f"mean and spread of {passes} shuffles"
     grid = Table()
     grid.add_column("method", no_wrap=True)
     for name in (heading, "us per row", "bytes", "vectors"):
@@ -307,6 +352,8 @@ def _print(
         grid.add_row(line.method, score + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
+    if rows.task.why is not None:
+        console.print(f"The task was inferred {inferred_task(rows.task, saved=False)}.")
     console.print(f"Each method has the memory of {landmarks} landmarks; {order}.")
     console.print(grid)
     for note in notes:

@@ -126,6 +126,11 @@ def _after_saving(error: StreamError, run: Run, checkpoints: Checkpoints, can_re
 
 def remedy_after_saving(message: str, can_resume: bool = True) -> str:
     """How to resume after an error; a saved model may not accept the options that its message names."""
+    if "task=" in message:
+        return (
+            "a model cannot change its task, so learn them again with --task regression --fresh; if this label alone "
+            "is wrong, --on-bad-row skip leaves it out"
+        )
     decided = [name for name, option in declared(SourceOptions).items() if option.saved and name not in CHANGEABLE]
     named = re.search(rf"\b({'|'.join(decided)})=", message)
     if named is not None:

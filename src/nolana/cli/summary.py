@@ -16,10 +16,11 @@ from nolana.cli.output import bad_rows, new_categories, new_columns
 from nolana.estimators.stream import StreamModel, memory_of
 from nolana.metrics import IN_PER_CENT
 from nolana.runs import Run, Stop, resident_bytes
+from nolana.streams.task import InferredTask
 
 __all__ = [
-    "bad_rows", "columns", "drift", "experts", "labels", "lines", "live_view", "memory", "new_categories",
-    "new_columns", "print_lines", "scores", "summary",
+    "bad_rows", "columns", "drift", "experts", "inferred_task", "labels", "lines", "live_view", "memory",
+    "new_categories", "new_columns", "print_lines", "scores", "summary",
 ]  # fmt: skip
 
 REFRESH = 0.1  # seconds between two pictures of the live view
@@ -46,6 +47,11 @@ def labels(classes: list[Any]) -> str:
     """The number of classes, and the names of the first ones."""
     first = ", ".join(" ".join(str(label).split()) for label in classes[:MOST_LABELS])
     return f"{len(classes):,} class{'es' * (len(classes) != 1)}: {first}{', ...' * (len(classes) > MOST_LABELS)}"
+
+
+def inferred_task(inferred: InferredTask, saved: bool) -> str:
+    """What the task was inferred from, and how to change it."""
+    return f"from {inferred.why}; --task {inferred.other}{' --fresh' * saved} changes it"
 
 
 def columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -89,6 +95,7 @@ def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
         "source": run.stream.name,
         "method": run.method,
         "task": run.task,
+        "task_inferred_from": None if run.inferred is None else run.inferred.why,
         "rows": run.rows,
         "new_rows": run.new_rows,
         "line": run.stream.position.line,
@@ -123,6 +130,8 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "rows", f"{facts['new_rows']:,}" + (f" and {before:,} before" if before else "")
     yield "method", facts["method"]
     yield "task", facts["task"] + (f", {labels(facts['classes'])}" if facts["classes"] is not None else "")
+    if facts["task_inferred_from"] is not None:
+        yield "inferred", inferred_task(InferredTask(facts["task"], facts["task_inferred_from"]), "model" in facts)
     yield "score", scores(facts["metrics"], facts["recent"], facts["recent_rows"], facts["scored_rows"])
     if facts["landmarks"] is not None:
         yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"

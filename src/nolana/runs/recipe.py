@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana._sklearn import is_classifier
-from nolana.comparison import METRICS, infer_task
+from nolana.comparison import METRICS
 from nolana.errors import ConflictError
 from nolana.estimators.stream import memory_of
 from nolana.methods import LEARNING_METHODS, STREAM, method_by_name, method_of
 from nolana.rivals import Method
+from nolana.streams.task import InferredTask, infer_task
 
 __all__ = ["Recipe", "task_of"]
 
@@ -53,12 +54,12 @@ class Recipe:
                 legal = ", ".join(sorted(parameters_of(method, self.task)))
                 raise ValueError(f"there is no parameter {name!r}; the parameters of {method.short_name} are: {legal}")
 
-    def infer_task(self, y: NDArray[Any]) -> str:
-        """The task, inferred from labels where it is not specified."""
-        task = self.task or infer_task(y)
-        if task == "regression" and y.dtype.kind not in "iufO":
+    def infer_task(self, y: NDArray[Any], name: object = None) -> InferredTask:
+        """The task, inferred from labels and the name of their column if it is not specified."""
+        inferred = infer_task(y, name) if self.task is None else InferredTask(self.task)
+        if inferred.task == "regression" and y.dtype.kind not in "iufO":
             raise ValueError(f"regression needs numbers as targets, got {y[:3].tolist()}; check the target")
-        return task
+        return inferred
 
     def check_new(self) -> None:
         """ValueError where the method of a new run does not have a parameter, with the methods that have it."""

@@ -20,6 +20,7 @@ from nolana.runs.source import BLOCK_ROWS
 from nolana.runs.workers import Workers, parts_for
 from nolana.streams import Block, Stream
 from nolana.streams.blocks import joined
+from nolana.streams.task import InferredTask
 
 __all__ = ["Run", "ScoredBlock"]
 
@@ -44,6 +45,7 @@ class Run:
     first : a block that was already read from the stream.
     learned : the sources that were learned before this one.
     log : the position in the log of ``nolana serve``, which the model file keeps.
+    inferred : the task, and what it was inferred from; None: the run is resumed.
     """
 
     def __init__(
@@ -55,9 +57,11 @@ class Run:
         first: Block | None = None,
         learned: tuple[LearnedSource, ...] = (),
         log: LogPosition | None = None,
+        inferred: InferredTask | None = None,
     ) -> None:
         self.stream, self.estimator, self.evaluation = stream, estimator, evaluation
-        self.task = task_of(estimator)
+        self.task, self.inferred = task_of(estimator), inferred
+        stream.read_labels_for(self.task)
         method = method_of(estimator)
         self.method = type(estimator).__name__ if method is None else method.short_name
         self.rows_before = evaluation.rows

@@ -35,9 +35,12 @@ def is_file(source: str) -> bool:
 def open_labelled(
     source: str | BinaryIO, options: SourceOptions, task: str | None, growing: Growing = "leave_out"
 ) -> Stream:
-    """The stream of a source from its beginning; labels are numbers where the task is regression."""
+    """The stream of a source from its beginning, with the labels of a task; None: it is not yet known."""
     labels = {"labels": "float"} if task == "regression" else {}
-    return _open(source, {"growing": growing} | labels | options.specified)
+    stream = _open(source, {"growing": growing} | labels | options.specified)
+    if task == "classification":
+        stream.read_labels_for(task)
+    return stream
 
 
 def open_resumed(source: str, options: SourceOptions, state: Mapping[str, Any]) -> Stream:

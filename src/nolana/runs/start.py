@@ -15,7 +15,7 @@ __all__ = ["start"]
 
 
 def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring") -> "Run":
-    """A new run; the task is inferred from the labels of the first block where the recipe has none.
+    """A new run; the task is inferred from the first block if the recipe has none (`nolana.streams.task`).
 
     Examples
     --------
@@ -43,12 +43,10 @@ def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scori
                 why += f'; line {stream.unfinished_line:,} has no line end, last_line="take" reads it'
             raise StreamError(f"{stream.name}: there are no rows to learn{why}", path=stream.name)
         assert first.y is not None
-        task = recipe.infer_task(first.y)
-        if task == "regression":
-            stream.read_labels_as("float")
-        estimator = recipe.build(task, keep_growing=bool(options.keep_column or options.features))
+        inferred = recipe.infer_task(first.y, stream.plan["target"])
+        estimator = recipe.build(inferred.task, keep_growing=bool(options.keep_column or options.features))
         scoring.check(estimator)
-        return Run(stream, estimator, evaluation, options_to_save(options, stream), first)
+        return Run(stream, estimator, evaluation, options_to_save(options, stream), first, inferred=inferred)
     except BaseException:
         stream.close()
         raise

@@ -256,9 +256,8 @@ class NewModel:
                 first = next(stream, None)
                 if first is None or first.y is None:
                     raise Refusal(400, "there are no rows")
-                task = self.recipe.infer_task(first.y)
-                if task == "regression":
-                    stream.read_labels_as("float")
+                task = self.recipe.infer_task(first.y, self.target).task
+                stream.read_labels_for(task)
                 plan = Plan.from_dict(stream.plan)
             estimator = self.recipe.build(task)
             self.scoring.check(estimator)

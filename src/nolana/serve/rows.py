@@ -175,7 +175,7 @@ class RowReader:
             raise Refusal(
                 400, f'row {absent[0] + 1} has no label; send "labels", or the label in the row as {self.target!r}'
             )
-        labels = Labels(self.plan.labels, explicit=True, typed=True)
+        labels = Labels(self.plan.labels, explicit=True, typed=True, classes=self.task == "classification")
         y, invalid = labels.read(cells, place)
         for row, what in sorted(invalid.items()):
             raise Refusal(400, self._cell_message(cells, row, self.target, what))

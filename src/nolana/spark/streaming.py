@@ -138,7 +138,7 @@ class StreamingLearner:
         if first is None:
             return False
         if self.model is None:
-            self.model = self._start(first[1])
+            self.model = self._start(first[1], columns.label)
         if not is_classifier(self.model):
             blocks = ((x, y.astype(np.float64)) for x, y in chain([first], blocks))
         else:
@@ -151,12 +151,12 @@ class StreamingLearner:
         self._batches[self._query] = {"batch": batch} | checksums.as_dict()
         return True
 
-    def _start(self, y: Any) -> Any:
+    def _start(self, y: Any, label: str | None) -> Any:
         """The estimator that learns the first row."""
         if self._new_model is not None:
             return copy.deepcopy(self._new_model)
         recipe = Recipe()
-        return recipe.build(recipe.infer_task(y))
+        return recipe.build(recipe.infer_task(y, label).task)
 
     def _rows(self, df: Any, columns: Columns, bad: Counter[str]) -> Iterator[XY]:
         """The valid rows of a batch in an order that depends on their values and on nothing else.

@@ -21,6 +21,10 @@ LARGEST_EXACT = 2**53  # whole numbers that a float64 holds exactly
 
 TYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_, "text": np.str_}
 NOUNS = {"int": "an integer", "float": "a number", "bool": "true or false"}
+FRACTION = (
+    "label {value} is not an integer, and the labels before it were taken for classes; "
+    'task="regression" if they are numbers, labels="text" if they are names'
+)
 
 
 def infer_label_kind(cells: Cells, place: int, typed: bool) -> LabelKind | None:
@@ -78,10 +82,17 @@ class Labels:
     kind : the type; None: inferred from the first label.
     explicit : whether the caller specified it.
     typed : whether the source itself distinguishes true from the text "true".
+    classes : whether they are classes: then a fraction is invalid.
     """
 
-    def __init__(self, kind: LabelKind | None, *, explicit: bool, typed: bool) -> None:
-        self.kind, self._explicit, self._typed = kind, explicit, typed
+    def __init__(self, kind: LabelKind | None, *, explicit: bool, typed: bool, classes: bool = False) -> None:
+        self.kind, self._explicit, self._typed, self._classes = kind, explicit, typed, classes
+
+    def of_task(self, task: str) -> "Labels":
+        """The labels of a task: floats for regression, classes for classification."""
+        if task == "regression":
+            return Labels("float", explicit=True, typed=self._typed)
+        return Labels(self.kind, explicit=self._explicit, typed=self._typed, classes=True)
 
     def none(self) -> NDArray[Any]:
         """The labels of no rows."""
@@ -109,6 +120,9 @@ class Labels:
             for row in np.flatnonzero(valid & ~np.isfinite(values)).tolist():
                 remedy = 'on_bad_row="skip" leaves it out' if self._explicit else 'labels="text" reads it as text'
                 invalid[row] = f"label {{value}} is not a finite number; {remedy}"
+            if self._classes:
+                fractions = valid & np.isfinite(values) & (values != np.floor(values))
+                invalid |= dict.fromkeys(np.flatnonzero(fractions).tolist(), FRACTION)
         return values, invalid
 
     def _texts(self, cells: Cells, place: int) -> tuple[NDArray[Any], dict[int, str]]:
@@ -122,6 +136,8 @@ class Labels:
         return np.array([text or "" for text in texts], dtype=np.str_), invalid
 
     def _message(self, cells: Cells, place: int, row: int) -> str:
+        if self._classes and self.kind == "int" and cells.floats(place, quoted=self._explicit)[1][row]:
+            return FRACTION
         noun = NOUNS[str(self.kind)]
         if self._explicit:
             return f'label {{value}} is not {noun} (labels="{self.kind}")'

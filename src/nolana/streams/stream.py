@@ -13,7 +13,6 @@ from nolana.streams.cells import ABSENT, Cells
 from nolana.streams.encoder import Encoder
 from nolana.streams.labels import Labels
 from nolana.streams.new_columns import NewColumn, NewColumnCounts
-from nolana.streams.options import LabelKind
 from nolana.streams.plan import Plan
 from nolana.streams.reader import Reader
 
@@ -177,9 +176,9 @@ class Stream:
         """Whether the source has much in common with the one of ``state()["position"]``."""
         return self._reader.resembles(position)
 
-    def read_labels_as(self, kind: LabelKind) -> None:
-        """Sets the type of labels from the next block on, also in the plan."""
-        self._labels = Labels(kind, explicit=True, typed=self._reader.typed)
+    def read_labels_for(self, task: str) -> None:
+        """From the next block on labels are floats, also in the plan, or classes, among which a fraction is invalid."""
+        self._labels = self._labels.of_task(task)
 
     # Plan and state
 
