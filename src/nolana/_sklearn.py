@@ -1,8 +1,8 @@
 """The parts of scikit-learn that the estimators are built on, loaded when they are first used.
 
-Loading scikit-learn takes most of the start-up time of a command (2 s of CPU time). A process that only predicts rows
-that it has read itself calls `use_stand_ins` before it loads the estimators: they are then built on the small classes
-below, which do what predictions need. Such estimators are not for scikit-learn's own tools.
+Loading scikit-learn takes most of the start-up time of a command (2 s of CPU time). A process that only learns and
+predicts rows that it has read itself calls `use_stand_ins` before it loads the estimators: they are then built on the
+small classes below, which do what such rows need. Such estimators are not for scikit-learn's own tools.
 """
 
 import importlib
@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _loaded_when_called(name: str) -> Callable[..., Any]:
-    """A function of scikit-learn that predictions do not need."""
+    """A function of scikit-learn that most commands do not need."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         return getattr(importlib.import_module(HOMES[name]), name)(*arguments, **keywords)
@@ -119,8 +119,11 @@ def _check_random_state(seed: Any) -> Any:
     return seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
 
 
-def _validate_data(estimator: Any, x: Any, **_: Any) -> Any:
-    x = np.asarray(x, dtype=np.float64, order="C")
+def _validate_data(estimator: Any, x: Any, *, reset: bool, **_: Any) -> Any:
+    sparse = getattr(x, "format", None) == "csr"
+    x = x.astype(np.float64, copy=False) if sparse else np.asarray(x, dtype=np.float64, order="C")
+    if reset and x.ndim == 2:
+        estimator.n_features_in_ = x.shape[1]
     if x.ndim != 2 or x.shape[1] != estimator.n_features_in_:
         raise ValueError(f"X has shape {x.shape}, expected {estimator.n_features_in_} features")
     return x

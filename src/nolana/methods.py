@@ -11,7 +11,8 @@ from typing import Any
 from nolana import rivals
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.estimators.regressor import NolanaRegressor
-from nolana.estimators.stream import LARGEST_MEMORY, SMALLEST_MEMORY, StreamClassifier, StreamRegressor
+from nolana.estimators.stream import StreamClassifier, StreamRegressor
+from nolana.options import LARGEST_MEMORY, SMALLEST_MEMORY
 from nolana.rivals import Budget, Method
 from nolana.rivals.method import RATE, WIDTH
 from nolana.tuning import Axis, Choice, Facts, Point

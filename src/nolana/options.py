@@ -4,14 +4,22 @@ Keyword arguments of functions, options of commands and the texts about both fol
 """
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-__all__ = ["Option", "Options", "at_least", "declared", "document", "option", "signature"]
+__all__ = [
+    "LARGEST_MEMORY", "SMALLEST_MEMORY", "Option", "Options", "at_least", "declared", "document", "memory_of", "option",
+    "signature",
+]  # fmt: skip
+
+UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+SMALLEST_MEMORY, LARGEST_MEMORY = 32 << 10, 1 << 30
 
 
 def _unchanged(value: Any) -> Any:
@@ -128,6 +136,26 @@ def at_least(minimum: int) -> Callable[[str, Any], int]:
         return int(value)
 
     return check
+
+
+def memory_of(memory: Any) -> int:
+    """Bytes of a learner: an integer, or a string with a unit of 1,024.
+
+    >>> memory_of("2MB"), memory_of(65536)
+    (2097152, 65536)
+    """
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)?\s*", memory, re.IGNORECASE)
+        if match is None:
+            raise ValueError(f"memory={memory!r} is not a size; write bytes, or for example '512KB', '2MB', '1GB'")
+        size = int(float(match[1]) * UNITS[(match[2] or "").upper()])
+    elif isinstance(memory, bool) or not isinstance(memory, Integral) or memory < 1:
+        raise ValueError(f"memory={memory!r} is not a whole number of at least 1")
+    else:
+        size = int(memory)
+    if not SMALLEST_MEMORY <= size <= LARGEST_MEMORY:
+        raise ValueError(f"memory={memory!r} is out of range: at least 32KB and at most 1GB")
+    return size
 
 
 def signature(function: Callable[..., Any], cls: type[Options]) -> inspect.Signature:

@@ -10,7 +10,7 @@ import typer
 import nolana
 from nolana.cli.learner import METRICS
 from nolana.cli.models import READ, models
-from nolana.cli.options import Group, with_groups, words_of_command_line
+from nolana.cli.options import Group, check_source, with_groups, words_of_command_line
 from nolana.cli.process import INTERRUPTED, discard_output, output_error
 from nolana.cli.values import convert_plain_values
 from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
@@ -171,6 +171,8 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
     """Compare methods on your own data with equal memory: each row is predicted before it is learned."""
+    if data is not None:
+        check_source(str(data))
     from nolana.cli.compare import execute
 
     execute(

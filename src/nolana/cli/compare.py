@@ -22,11 +22,11 @@ from nolana.cli.progress import progress_bar
 from nolana.cli.summary import inferred_task
 from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, one_pass, standardised
 from nolana.errors import MissingExtraError
-from nolana.estimators.stream import memory_of
 from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen
 from nolana.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
 from nolana.metrics import IN_PER_CENT, NAMES, OF_NUMBERS
+from nolana.options import memory_of
 from nolana.runs.source import open_labelled
 from nolana.streams.blocks import dense_rows
 from nolana.streams.plan import Plan

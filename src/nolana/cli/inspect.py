@@ -20,8 +20,6 @@ def execute(model: Path, *, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
         with blame_option("--plot"):
             pictures.check(plot)
-    if not model.exists():
-        raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="FILE")
     inspection = Inspection(model)
     facts = inspection.facts()
     if plot is not None:

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nolana.options import Options, at_least, option
+from nolana.options import Options, at_least, memory_of, option
 
 if TYPE_CHECKING:
     from nolana.runs import Recipe
@@ -54,17 +54,16 @@ def settings(pairs: list[str]) -> dict[str, Any]:
 
 def check_memory(_: str, memory: str) -> str:
     """A size such as 2MB; ValueError where it is none, or out of range."""
-    from nolana.estimators.stream import memory_of
-
     memory_of(memory)
     return memory
 
 
 def check_method(_: str, method: str) -> str:
-    """A name of a method; ValueError where there is no such method."""
-    from nolana.methods import method_by_name
+    """A name of a method; ValueError if there is no such method."""
+    if method.lower() not in METHODS.lower().split(", "):
+        from nolana.methods import method_by_name
 
-    method_by_name(method)
+        method_by_name(method)
     return method
 
 

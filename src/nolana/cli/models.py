@@ -7,7 +7,7 @@ import typer
 
 from nolana._sklearn import use_stand_ins
 from nolana.cli.learner import METRICS, LearnerOptions
-from nolana.cli.options import Group, blame_option, with_groups
+from nolana.cli.options import Group, blame_option, check_model, check_source, with_groups
 from nolana.serve.options import ServeOptions
 from nolana.streams import SourceOptions
 from nolana.streams.compression import COMPRESSIONS
@@ -80,6 +80,8 @@ def learn(
     json: Json = False,
 ) -> None:
     """Learn a source into a model file; the same command resumes a run that was interrupted."""
+    check_source(source)
+    use_stand_ins()  # before the estimators are loaded
     from nolana.cli.learn import execute
     from nolana.runs import Scoring
 
@@ -117,6 +119,7 @@ def predict(
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the rows of a source. Columns are matched by name; labels are not needed."""
+    check_model(model, "--model")
     use_stand_ins()  # before the estimators are loaded
     from nolana.cli.predict import execute
 
@@ -138,6 +141,8 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Score a learner on a source: each row is predicted before it is learned. No model is saved."""
+    check_source(source)
+    use_stand_ins()  # before the estimators are loaded
     from nolana.cli.evaluate import execute
     from nolana.runs import Scoring
 
@@ -177,6 +182,8 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Print the contents of a model file: method, rows, classes, memory, experts, drift alarms, scores."""
+    check_model(model, "FILE")
+    use_stand_ins()  # before the estimators are loaded
     from nolana.cli.inspect import execute
 
     execute(model, plot=plot, as_json=json)

@@ -2,11 +2,13 @@
 
 import functools
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -19,7 +21,8 @@ from nolana.streams import SourceOptions
 from nolana.streams.options import column_of_text, columns_of_text
 
 __all__ = [
-    "Group", "blame_option", "blame_source", "exit_when_unread", "with_groups", "words_of_command_line",
+    "Group", "blame_option", "blame_source", "check_model", "check_source", "exit_when_unread", "with_groups",
+    "words_of_command_line",
 ]  # fmt: skip
 
 PYTHON_ONLY = re.compile(r"; target=False[^;]*| \(target=False[^)]*\)")  # no option of a command
@@ -129,6 +132,19 @@ def blame_source(source: str) -> Iterator[None]:
         raise typer.BadParameter(f"{source}: {error.strerror or error}", param_hint="SOURCE") from error
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(words_of_command_line(str(error))) from error
+
+
+def check_source(source: str) -> None:
+    """Reports a file that cannot be read before anything heavy is loaded."""
+    with blame_source(source):
+        if source != "-" and (os.path.isdir(source) or os.path.isfile(source) or not os.path.exists(source)):
+            Path(source).open("rb").close()  # a pipe is opened once
+
+
+def check_model(model: Path, option: str) -> None:
+    """The same for a model file."""
+    if not model.exists():
+        raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint=option)
 
 
 @contextmanager

@@ -24,8 +24,6 @@ def execute(source: str, model: Path, options: SourceOptions, *, out: Path | Non
     if out is not None:
         with blame_option("--out"):
             check_writable(out)
-    if not model.exists():
-        raise typer.BadParameter(f"there is no file {str(model)!r}", param_hint="--model")
     with blame_source(source):
         predictor = Predictor(model, source, options, probabilities=proba)
     with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _file(out) as file:

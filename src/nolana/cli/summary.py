@@ -13,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from nolana.cli.output import bad_rows, new_categories, new_columns
-from nolana.estimators.stream import StreamModel, memory_of
+from nolana.estimators.stream import StreamModel
 from nolana.metrics import IN_PER_CENT
+from nolana.options import memory_of
 from nolana.runs import Run, Stop, resident_bytes
 from nolana.streams.task import InferredTask
 

@@ -1,7 +1,7 @@
 """Values of the command line without pydantic.
 
 New versions of typer (0.29) load pydantic to convert values, a third of the start-up time of ``nolana predict``.
-Options that are left out, texts and paths need no conversion. Other versions are left as they are.
+Options that are left out, strings, lists of strings and paths need no conversion. Other versions are left as they are.
 """
 
 from pathlib import Path
@@ -24,8 +24,12 @@ class _Converter:
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        if isinstance(value, str) and self._descriptor.annotation in PLAIN:
+        if type(value) is self._descriptor.annotation:  # a default
+            return value
+        if isinstance(value, str | Path) and self._descriptor.annotation in PLAIN:
             return PLAIN[self._descriptor.annotation](value)
+        if self._descriptor.annotation == list[str] and all(isinstance(each, str) for each in value):
+            return list(value)
         return self._build(self._descriptor).coerce(value, param=param, ctx=ctx)
 
 

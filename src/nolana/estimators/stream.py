@@ -1,6 +1,5 @@
 """The default estimators: nothing to tune, in a fixed number of bytes."""
 
-import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -12,30 +11,14 @@ from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.edge import is_wide_and_sparse
-from nolana.estimators.parameters import integer, number, sets_for
+from nolana.estimators.parameters import number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.learners.driver import Driver
 from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
 from nolana.learners.targets import TargetsLearner, targets_learner
+from nolana.options import memory_of
 
 Array = NDArray[np.float64]
-
-UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
-SMALLEST_MEMORY, LARGEST_MEMORY = 32 << 10, 1 << 30
-
-
-def memory_of(memory: Any) -> int:
-    """Bytes: a whole number, or text with a unit of 1,024."""
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)?\s*", memory, re.IGNORECASE)
-        if match is None:
-            raise ValueError(f"memory={memory!r} is not a size; write bytes, or for example '512KB', '2MB', '1GB'")
-        bytes = int(float(match[1]) * UNITS[(match[2] or "").upper()])
-    else:
-        bytes = integer("memory", memory, 1)
-    if not SMALLEST_MEMORY <= bytes <= LARGEST_MEMORY:
-        raise ValueError(f"memory={memory!r} is out of range: at least 32KB and at most 1GB")
-    return bytes
 
 
 @parameters

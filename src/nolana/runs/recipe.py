@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nolana._sklearn import is_classifier
 from nolana.comparison import METRICS
 from nolana.errors import ConflictError
-from nolana.estimators.stream import memory_of
 from nolana.methods import LEARNING_METHODS, STREAM, method_by_name, method_of
+from nolana.options import memory_of
 from nolana.rivals import Method
 from nolana.streams.task import InferredTask, infer_task
 

@@ -1,7 +1,7 @@
 """The default learner in Table 1: cut to the bytes of the paper's budget, and with its default memory."""
 
 from nolana import datasets
-from nolana.estimators.stream import SMALLEST_MEMORY
+from nolana.options import SMALLEST_MEMORY
 from nolana.paper.harness.experiment import Cell, Scale
 from nolana.paper.harness.passes import limit_of, paper_settings, pass_key, passed
 

@@ -1,0 +1,73 @@
+"""What commands load: scikit-learn takes 2 s of CPU time, and the rows of a file do not need it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+HEAVY = ("matplotlib", "pandas", "pydantic", "scipy.stats", "sklearn")
+LOADED = (
+    "import sys; sys.argv[0] = 'nolana'\n"
+    "from nolana.cli import main\n"
+    "try:\n    main()\n"
+    f"finally:\n    print('loaded', *[name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+)
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1500, 3)).round(3)
+    rows = "".join(f"{a},{b},{c},{'in' if a * b > 0 else 'out'},{a + b:.3f}\n" for a, b, c in x)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,kind,sum\n" + rows)
+    return path
+
+
+def run(folder, *words):
+    """Exit code, output and the heavy modules that were loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr.rpartition("loaded")[2].split()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--help",), 0),
+        (("learn", "--help"), 0),
+        (("learn", "absent.csv", "--target", "x", "--model", "m"), 2),
+        (("learn", "t.csv", "--target", "absent", "--model", "m"), 1),
+        (("learn", "t.csv", "--target", "sum", "--model", "m"), 1),
+        (("learn", "t.csv", "--set", "a=1", "--model", "m"), 2),
+        (("learn", "t.csv", "--bogus"), 2),
+        (("learn", "t.csv", "--memory", "1KB", "--model", "m"), 2),
+        (("evaluate", "absent.csv"), 2),
+        (("evaluate", "."), 2),
+        (("compare", "absent.csv"), 2),
+        (("predict", "t.csv", "--model", "absent"), 2),
+        (("inspect", "absent"), 2),
+    ],
+)
+def test_help_and_failing_commands_load_nothing_heavy(table, words, code):
+    assert run(table.parent, *words)[::2] == (code, [])
+
+
+@pytest.mark.parametrize("more", [(), ("--method", "nolana", "--workers", "2"), ("--method", "BOGD")])
+@pytest.mark.parametrize("target", ["kind", "sum"])
+def test_learn_without_sklearn_writes_the_same_model_file(table, target, more):
+    other = "sum" if target == "kind" else "kind"
+    words = ("learn", table.name, "--target", target, "--ignore", other, *more)
+    code, _, loaded = run(table.parent, *words, "--model", "light")
+    assert code == 0
+    assert "sklearn" not in loaded
+    script = LOADED.replace("from nolana.cli", "import sklearn.base\nfrom nolana.cli")
+    subprocess.run(
+        [sys.executable, "-c", script, *words, "--model", "heavy"], cwd=table.parent, check=True, timeout=120
+    )
+    assert (table.parent / "light").read_bytes() == (table.parent / "heavy").read_bytes()
+    code, out, loaded = run(table.parent, "inspect", "light")
+    assert (code, loaded) == (0, ["matplotlib"] if "matplotlib" in loaded else [])
+    assert "1,500 learned" in out
