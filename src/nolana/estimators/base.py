@@ -227,7 +227,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     def _read_blocks(self, X: Any, read: Callable[[Array], T]) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
         check_is_fitted(self)
-        x = check_features(self, X, self._largest(), reset=False)
+        x = check_features(self, X, self._largest(), reset=False, empty=True)
+        if not x.shape[0]:
+            with self._learner.lock:
+                return [read(np.empty((0, self._learner.outputs)))]
         parts = []
         for _, part in blocks_for(self._learner, x):
             with self._learner.lock:

@@ -14,8 +14,10 @@ from nolana.estimators.edge import (
     blocks_for,
     check_any_weight,
     check_features,
+    check_no_rows,
     check_values,
     check_weights,
+    is_empty,
     is_plain,
     row_count,
 )
@@ -85,6 +87,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> tuple[Array, Array]:
         """The general path: everything is checked, then everything is learned; returns scores and log-odds."""
+        if is_empty(X):
+            return self._learn_nothing(X, y, classes, sample_weight, first)
         known = Labels() if first else self._labels
         x = check_features(self, X, self._largest(), reset=first)
         announced = None
@@ -100,6 +104,23 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         if first:
             self._begin(x)
         return self._learn_checked(x, targets, announced, weights)
+
+    def _learn_nothing(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> tuple[Array, Array]:
+        """A block without rows: scores (0, classes); `classes` are announced, nothing else changes."""
+        check_no_rows(y=y, sample_weight=sample_weight)
+        if first and classes is None:
+            return np.empty((0, 0)), np.empty((0, 0))
+        x = check_features(self, X, self._largest(), reset=first, empty=True)
+        if classes is not None:
+            known = None if first else self._labels.classes
+            announced = np.unique(check_labels(classes, row_count(classes), known, "classes"))
+            if first:
+                self._begin(x)
+            with self._learner.lock:
+                if self._labels.announce(announced):
+                    self._publish()
+        none = np.empty((0, len(self.classes_)))
+        return none, none
 
     def _begin(self, x: Any) -> None:
         """Before the first row."""

@@ -14,6 +14,7 @@ from nolana.learners.rows import WIDE, SparseRows
 Array = NDArray[np.float64]
 
 LARGEST_WEIGHT = 1e50
+MOST_NAMES = 10  # in a message
 DENSE_NUMBERS = 1 << 18  # of a sparse matrix made dense at a time
 
 
@@ -34,8 +35,21 @@ def is_plain_csr(x: Any) -> bool:
     )
 
 
-def check_features(estimator: Any, x: Any, largest: float, *, reset: bool) -> Any:
-    """X as float64, dense or CSR, finite and within range, of the width that was learned."""
+def is_empty(x: Any) -> bool:
+    """A matrix without rows, as a poll that found nothing returns it."""
+    shape = getattr(x, "shape", ())
+    return len(shape) == 2 and shape[0] == 0
+
+
+def check_no_rows(**columns: Any) -> None:
+    """Labels, targets and weights of no rows."""
+    for name, values in columns.items():
+        if values is not None and np.ndim(values) > 0 and row_count(values) > 0:
+            raise ValueError(f"X has 0 rows but {name} has {row_count(values)}: inconsistent numbers of samples")
+
+
+def check_features(estimator: Any, x: Any, largest: float, *, reset: bool, empty: bool = False) -> Any:
+    """X as float64, dense or CSR, finite and within range, of the width that was learned; `empty`: or without rows."""
     known = not reset and not hasattr(estimator, "feature_names_in_")
     if known and is_plain(x) and len(x) > 0 and x.shape[1] == estimator.n_features_in_:
         check_values(x, largest)
@@ -43,9 +57,20 @@ def check_features(estimator: Any, x: Any, largest: float, *, reset: bool) -> An
     if known and is_plain_csr(x) and x.shape[0] > 0 and x.shape[1] == estimator.n_features_in_:
         check_sparse_values(x, largest)
         return x
-    checked = validate_data(
-        estimator, x, reset=reset, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False
-    )
+    least = {"ensure_min_samples": 0} if empty else {}
+    try:
+        checked = validate_data(
+            estimator,
+            x,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            **least,
+        )
+    except ValueError as error:
+        raise ValueError(f"{error}{_other_columns(estimator, x)}") from error
     if isinstance(checked, np.ndarray):
         checked = np.ascontiguousarray(checked)
         check_values(checked, largest)
@@ -55,6 +80,25 @@ def check_features(estimator: Any, x: Any, largest: float, *, reset: bool) -> An
             checked.sum_duplicates()
         check_sparse_values(checked, largest)
     return checked
+
+
+def _other_columns(estimator: Any, x: Any) -> str:
+    """How the columns of a frame differ from those that were learned; "" if they do not, or have no names."""
+    learned, found = getattr(estimator, "feature_names_in_", None), getattr(x, "columns", None)
+    if learned is None or found is None or list(learned) == list(found):
+        return ""
+    missing = [name for name in learned if name not in set(found)]
+    unexpected = [name for name in found if name not in set(learned)]
+    parts = [
+        f"{what}: {', '.join(repr(str(name)) for name in names[:MOST_NAMES])}{', ...' * (len(names) > MOST_NAMES)}"
+        for what, names in (("missing", missing), ("unexpected", unexpected))
+        if names
+    ]
+    if not parts:
+        at = next(i for i, (a, b) in enumerate(zip(learned, found, strict=False)) if a != b)
+        parts = [f"another order: column {at} is {str(found[at])!r}, and was {str(learned[at])!r}"]
+    remedy = "" if missing else ". X[list(model.feature_names_in_)] selects what it has learned, in its order"
+    return f"X has other columns than this model has learned ({'; '.join(parts)}){remedy}"
 
 
 def check_values(x: Array, largest: float) -> None:

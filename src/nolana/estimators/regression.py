@@ -12,8 +12,10 @@ from nolana.estimators.edge import (
     blocks_for,
     check_any_weight,
     check_features,
+    check_no_rows,
     check_values,
     check_weights,
+    is_empty,
     is_plain,
     row_count,
 )
@@ -148,6 +150,8 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         return self._learn_weighted(X, y, sample_weight)
 
     def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        if is_empty(X):
+            return self._learn_nothing(X, y, sample_weight)
         with self._all_or_nothing() as first:
             x = check_features(self, X, self._largest(), reset=first)
             targets = self._check_targets(y, x.shape[0], None if first else self._centre.n_targets)
@@ -155,6 +159,15 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             if first:
                 self._begin(x, targets)
             return self._learn_checked(x, targets, weights)
+
+    def _learn_nothing(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        """A block without rows: scores (0,) or (0, k), and nothing changes."""
+        check_no_rows(y=y, sample_weight=sample_weight)
+        if "_learner" not in self.__dict__:
+            return np.empty(0)
+        self._check_unchanged()
+        check_features(self, X, self._largest(), reset=False, empty=True)
+        return np.empty(0 if self._centre.n_targets == 1 else (0, self._centre.n_targets))
 
     def _begin(self, x: Any, targets: Array) -> None:
         """Before the first row."""
