@@ -37,7 +37,7 @@ def is_plain_csr(x: Any) -> bool:
 
 def is_empty(x: Any) -> bool:
     """A matrix without rows, as a poll that found nothing returns it."""
-    shape = getattr(x, "shape", ())
+    shape: tuple[int, ...] = getattr(x, "shape", ())
     return len(shape) == 2 and shape[0] == 0
 
 
