@@ -10,10 +10,10 @@ import sys
 
 import numpy as np
 import pytest
-from commands import call, start, wait, wait_for
 from matplotlib.image import imread
 
 import nolana
+from commands import call, start, wait, wait_for
 from conftest import effort
 from nolana import modelfile
 from nolana.cli.learner import METHODS, METRICS, LearnerOptions

@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from commands import call, start, wait
-from faults import become_nobody, close_streams, fill, lose_reader
 
 import nolana
+from commands import call, start, wait
 from conftest import effort
+from faults import become_nobody, close_streams, fill, lose_reader
 from nolana.errors import ModelFileError, StreamError
 
 FAST = ("--method", "FOGD")

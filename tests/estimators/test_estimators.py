@@ -12,10 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn_checks import checks_of, gap_between_weights_and_repetition
 
 from conftest import same_state
 from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem, StreamClassifier, StreamRegressor
+from sklearn_checks import checks_of, gap_between_weights_and_repetition
 
 ESTIMATORS = [
     NolanaClassifier(),

@@ -6,9 +6,9 @@ import signal
 
 import numpy as np
 import pytest
-from commands import call, kill_after
 
 import nolana
+from commands import call, kill_after
 from conftest import effort
 from nolana import modelfile
 from nolana.rounds import PARTS, ROWS_PER_ROUND, RoundLearner, leader_rows, learn_here, rows_of_parts

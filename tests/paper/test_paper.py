@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from paper_source import TINY, Balanced, MadeUp, chain, in_order
 from typer.testing import CliRunner
 
 import nolana.cli.paper as command
@@ -21,6 +20,7 @@ from nolana.paper.harness.experiment import FULL, QUICK, Cell
 from nolana.paper.harness.runner import CELLS, ResultStore, digest_of, run
 from nolana.plot import Panel, svg
 from nolana.report import Figure, Grid, Section, Text, page
+from paper_source import TINY, Balanced, MadeUp, chain, in_order
 
 ONLY_CPUSMALL = MadeUp(80, tuple(name for name in datasets.catalogue() if name != "cpusmall"))
 TIMES = ("seconds", "microseconds")

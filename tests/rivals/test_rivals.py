@@ -5,11 +5,11 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
-from sklearn_checks import checks_of, gap_between_weights_and_repetition
 
 from conftest import same_state
 from nolana import rivals
 from nolana.methods import NOLANA
+from sklearn_checks import checks_of, gap_between_weights_and_repetition
 
 CATALOGUE = rivals.catalogue()
 CLASSIFIERS = {name: method.classifier for name, method in CATALOGUE.items()}

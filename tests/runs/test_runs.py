@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import call, kill_after
-from faults import become_nobody, die_in_third_write, fill_disk
 
 import nolana
+from commands import call, kill_after
 from conftest import effort
+from faults import become_nobody, die_in_third_write, fill_disk
 from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, OtherSourceError, StreamError
 from nolana.runs import (

@@ -10,14 +10,14 @@ import threading
 import time
 from collections import Counter
 
-import commands
 import numpy as np
 import pytest
-from serving import Served
 
+import commands
 import nolana
 from conftest import effort
 from nolana import modelfile
+from serving import Served
 
 OPTIONS = ("--target", "label", "--task", "classification", "--memory", "64KB", "--missing", "mean", "--keep-log")
 

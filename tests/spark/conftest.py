@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from spark_sessions import need_java, session
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from spark_sessions import need_java
 
 SUPPORT = Path(__file__).parents[1] / "support"

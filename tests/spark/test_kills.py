@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from spark_sessions import need_java
 
 from conftest import effort
+from spark_sessions import need_java
 
 SUPPORT = Path(__file__).parents[1] / "support"
 KILLS = effort(thorough=3, endurance=10)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 from pyspark import Broadcast, SparkContext
-from spark_sessions import session
 
 import nolana.rounds
+from spark_sessions import session
 
 PAUSE, DEADLINE = 1.0, 30.0  # seconds
 LANDMARKS, FEATURES, PARTS, ROWS, ROWS_PER_ROUND = 200, 54, 4, 9000, 3000

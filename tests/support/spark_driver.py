@@ -11,10 +11,9 @@ import signal
 import sys
 from pathlib import Path
 
-from spark_sessions import session
-
 import nolana
 from nolana import modelfile
+from spark_sessions import session
 
 
 def die():
