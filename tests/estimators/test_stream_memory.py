@@ -66,12 +66,15 @@ def test_classes_that_the_memory_cannot_hold_are_refused(memory, features):
     model = StreamClassifier(memory=memory, random_state=0)
     model.learn(x, y)
     before = model._learner.state()
-    with pytest.raises(ValueError, match=r"classes of .* choose a larger memory"):
+    with pytest.raises(ValueError, match=r'classes of .* memory="\w+" is enough') as caught:
         model.learn(x, np.arange(400))
     assert same_state(model._learner.state(), before)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     model.learn(x, y)
     assert model.memory_bytes_ <= memory
+    enough = StreamClassifier(memory=str(caught.value).split('"')[1], random_state=0)
+    enough.learn(x, np.arange(400))
+    assert len(enough.classes_) == 400
 
 
 @pytest.mark.parametrize("features", [1, 54, 300])

@@ -18,7 +18,7 @@ row, as if its 64 sums were the features.
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from nolana import reference
 from nolana._threads import one_blas_thread
-from nolana.experts import ExpertSet
-from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, regrid, spec_of
+from nolana.experts import ExpertSet, Linear
+from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, has_linear, regrid, spec_of
 from nolana.learners.capacity import fitted, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
@@ -455,13 +455,18 @@ class StreamLearner(Driver):
 
     def check_outputs(self, outputs: int) -> None:
         """ValueError where so many outputs do not fit into the memory, however small the maps become."""
-        spec = smallest(self.spec, buy(self.options.memory, self.options.sets, self.n_features, outputs, 0.0))
-        needed = self.bytes_with(spec, outputs)
+        needed = self.least_bytes(outputs)
         if needed > self.options.memory:
+            enough = size_text(memory_for(self.options, self.n_features, outputs))
             raise ValueError(
                 f"{outputs:,} classes of {self.n_features:,} features need at least {needed:,} bytes, and the memory "
-                f"is {self.options.memory:,}; choose a larger memory"
+                f'is {self.options.memory:,}; memory="{enough}" is enough'
             )
+
+    def least_bytes(self, outputs: int) -> int:
+        """Bytes with so many outputs and maps as small as they may be."""
+        sizes = buy(self.options.memory, self.options.sets, self.n_features, outputs, 0.0)
+        return self.bytes_with(smallest(self.spec, sizes), outputs)
 
     @property
     def _other_bytes(self) -> int:
@@ -522,14 +527,38 @@ class StreamLearner(Driver):
         self._prepare()
 
 
-def size_for(needed: int) -> str:
-    """A size with room to spare, as users write it.
+def size_for(needed: int) -> int:
+    """A round number of bytes with room to spare.
 
-    >>> size_for(40_000), size_for(4_271_184)
-    ('64KB', '5MB')
+    >>> size_for(40_000) // 1024, size_for(4_271_184) / 2**20
+    (64, 5.0)
     """
     kilobytes = -(-needed // 1024)
-    return f"{1 << (kilobytes - 1).bit_length()}KB" if kilobytes <= 512 else f"{-(-needed // 2**20)}MB"
+    return 1024 << (kilobytes - 1).bit_length() if kilobytes <= 512 else -(-needed // 2**20) << 20
+
+
+def size_text(memory: int) -> str:
+    """A round number of bytes, as users write it.
+
+    >>> size_text(64 << 10), size_text(5 << 20)
+    ('64KB', '5MB')
+    """
+    return f"{memory >> 10}KB" if memory < 1 << 20 else f"{memory >> 20}MB"
+
+
+def memory_for(options: StreamOptions, features: int, outputs: int) -> int:
+    """A round number of bytes that is enough for so many classes.
+
+    A larger memory may have sets that a smaller one has not, and finer grids, so it is measured.
+    """
+    memory, needed = options.memory, options.memory + 1
+    while needed > memory:
+        memory = size_for(needed)
+        sets: list[Any] = list(options.experts)
+        if has_linear(memory, features) and not any(isinstance(each, Linear) for each in options.sets):
+            sets.append(Spec(Linear))
+        needed = stream_learner(replace(options, memory=memory, experts=sets), features, 1).least_bytes(outputs)
+    return memory
 
 
 def stream_learner(options: StreamOptions, features: int, outputs: int) -> StreamLearner:
@@ -544,5 +573,5 @@ def stream_learner(options: StreamOptions, features: int, outputs: int) -> Strea
             return StreamLearner(fits, options, features, outputs)
     raise ValueError(
         f"{features:,} features need at least {learner.memory_bytes:,} bytes, and the memory is {options.memory:,}; "
-        f'memory="{size_for(learner.memory_bytes)}" is enough'
+        f'memory="{size_text(size_for(learner.memory_bytes))}" is enough'
     )
