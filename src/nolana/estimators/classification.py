@@ -189,20 +189,23 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         taught = codes
         for weight in weights:
             taught = taught if weight is None else np.where(weight > 0, taught, -1)
+        position = np.array([known.position.get(label, -1) for label in distinct], dtype=np.intp)
+        some, first = np.unique(taught, return_index=True)
         new_at = {
-            int(np.argmax(taught == code)): label
-            for code, label in enumerate(distinct)
-            if label not in known.position and (taught == code).any()
+            row: code
+            for row, code in zip(first.tolist(), some.tolist(), strict=True)
+            if code >= 0 and position[code] < 0
         }
         cuts = sorted({0, *new_at, len(x)})
         for start, stop in pairwise(cuts):
             if start in new_at:
-                change = known.see(new_at[start])
+                change = known.see(distinct[new_at[start]])
+                position[new_at[start]] = known.seen - 1
                 if change is not None:
                     learner.rearrange_outputs(*change)
                 self._publish()
             rows = slice(start, stop)
-            positions = np.array([known.position.get(label, 0) for label in distinct], dtype=np.intp)[codes[rows]]
+            positions = np.maximum(position[codes[rows]], 0)
             own = [None if weight is None else weight[rows] for weight in weights]
             targets = known.targets(positions)
             f = learner.learn(x[rows], targets, *own)
@@ -211,7 +214,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 before = self._calibration.observe(f, targets, own[0])
                 log_odds[rows] = known.by_column(log_odds_of(before), np.nan)
             if start in new_at:
-                column = known.column[new_at[start]]
+                column = known.column[distinct[new_at[start]]]
                 out[start, column] = log_odds[start, column] = np.nan
         return out, log_odds
 

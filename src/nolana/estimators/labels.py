@@ -127,12 +127,18 @@ class Labels:
         self._order: NDArray[np.intp] | None = None  # positions by column, where each class has its own output
 
     def coded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Distinct labels, and the place of each label among them; the classes, where all were seen and none is new."""
+        """Distinct labels, and the place of each label among them.
+
+        Where all classes were seen and none is new these are the classes, or those of the rows if they are fewer.
+        """
         known = self.classes
         if known is not None and known.dtype == labels.dtype != object and self.seen == len(known):
             codes = np.minimum(np.searchsorted(known, labels), self.seen - 1)
             if np.array_equal(known[codes], labels):
-                return known, codes
+                if len(labels) >= self.seen:
+                    return known, codes
+                own, codes = np.unique(codes, return_inverse=True)
+                return known[own], codes
         distinct, codes = np.unique(labels, return_inverse=True)
         return distinct, codes
 
