@@ -40,4 +40,11 @@ template <class T> class BufferOf {
 
 using Buffer = BufferOf<double>;
 
+// A copy with room for n numbers.
+inline Buffer extended(const Buffer& from, std::size_t n) {
+    Buffer to(n);
+    std::copy_n(from.data(), std::min(from.size(), n), to.data());
+    return to;
+}
+
 }  // namespace nolana

@@ -1,6 +1,8 @@
 // What is learned on the features of a map: f_o(x) = w_o . phi(x) for c outputs.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "loss.hpp"
@@ -16,6 +18,11 @@ class Head : public Listener {
     virtual void connect(const std::vector<Head*>& heads) { (void)heads; }
     // Forget what was learned; this many outputs from now on.
     virtual void clear(std::size_t outputs) = 0;
+    // From the next `clear` on arrays have room for so many outputs, where there are two or more.
+    void reserve(std::size_t outputs) { room_ = outputs; }
+    std::size_t room_for(std::size_t outputs) const { return outputs > 1 ? std::max(outputs, room_) : outputs; }
+    // One output more, within the room: a class that is new after so many rows.
+    virtual void append_output(double rows) = 0;
 
     // A new group of rows was evaluated by the map.
     virtual void start_group() {}
@@ -29,6 +36,13 @@ class Head : public Listener {
 
     virtual void describe(Description& d) = 0;
     virtual void resize(const Sizes& sizes, const std::string& prefix) = 0;
+
+  protected:
+    // The log-odds of a class that none of so many rows had.
+    static double unseen(double rows) { return -std::log(rows + 1); }
+
+  private:
+    std::size_t room_ = 0;
 };
 
 // A head on a dense map; weights are one row for each output.
@@ -45,7 +59,13 @@ class DenseHead : public Head {
     }
     void clear(std::size_t outputs) override {
         outputs_ = outputs;
-        w_ = Buffer(std::max<std::size_t>(1, outputs) * map_->stride());
+        w_ = Buffer(std::max<std::size_t>(1, room_for(outputs)) * map_->stride());
+    }
+    // An output that has been -1 so far: w = -P 1.
+    void append_output(double) override {
+        Buffer ones(map_->stride());
+        for (std::size_t i = 0; i < map_->side().value; ++i) ones[map_->place(i)] = -1;
+        map_->prior_times(ones.data(), weights(outputs_++));
     }
     void scores(std::size_t r, double* f) const override {
         const Features at = map_->row(r);

@@ -42,6 +42,24 @@ class Learner final : public Online {
 
     std::vector<double> alarms() const { return combiner_ ? combiner_->alarms() : std::vector<double>(); }
 
+    // Back to before the first row; from now on arrays have room for so many outputs, where there are two or more.
+    void reserve(std::size_t outputs) {
+        if (outputs > Side::most_outputs) throw std::invalid_argument("too many outputs");
+        for (const Expert& expert : experts_) expert.head->reserve(outputs);
+        clear(outputs_);
+    }
+    // Outputs that there is room for.
+    std::size_t room() const { return experts_[0].head->room_for(outputs_); }
+    // One output more: a class that no row had so far.
+    void append_output() {
+        if (outputs_ >= room()) throw std::invalid_argument("there is no room for another output");
+        ++outputs_;
+        for (const Expert& expert : experts_) expert.head->append_output(rows);
+        if (!combiner_) return;
+        combiner_->set_outputs(outputs_);
+        scores_ = Buffer(experts_.size() * outputs_);
+    }
+
     // The places that the non-zeros of a sparse row may have; 0 where rows are dense.
     std::size_t sparse_features() const { return sparse_features_; }
     // The next rows have these non-zeros beside their dense part.
@@ -207,6 +225,9 @@ NOLANA_BINDING(learner) {
                 return take_sparse(self, x, starts, places, values, nullptr, nb::none());
             },
             "x"_a, "starts"_a, "places"_a, "values"_a)
+        .def("reserve", &Learner::reserve, "outputs"_a)
+        .def("append_output", &Learner::append_output)
+        .def_prop_ro("room", &Learner::room)
         .def_prop_ro("maps", &Learner::maps)
         .def_prop_ro("alarms", &Learner::alarms);
 }

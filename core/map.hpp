@@ -105,6 +105,8 @@ class DenseMap : public Map {
     virtual double explained(std::size_t r) = 0;
     // target += factor P
     virtual void add_prior(double factor, Symmetric& target) const = 0;
+    // y = P x over the places of a row of values; P is I where the features never change.
+    virtual void prior_times(const double* x, double* y) { std::copy_n(x, stride_, y); }
 
     // (rows, side) of rows that are not learned.
     void transform(const double* x, std::size_t rows, double* out) {

@@ -21,9 +21,10 @@ class Probes {
         probed_ = Buffer(features);
         sample_ = BufferOf<std::int8_t>(sample_rows * features);
         slots_ = BufferOf<std::uint32_t>(grids);
-        scores_ = Buffer(std::max<std::size_t>(1, outputs));
+        set_outputs(outputs);
         stored_ = 0;
     }
+    void set_outputs(std::size_t outputs) { scores_ = Buffer(std::max<std::size_t>(1, outputs)); }
     // Probes of this row.
     std::size_t due(std::uint64_t step) const {
         if (stored_ < sample_rows) return 0;

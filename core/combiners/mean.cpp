@@ -8,8 +8,9 @@ class Mean final : public Combiner {
   public:
     void clear(std::size_t experts, std::size_t outputs) override {
         experts_ = experts;
-        outputs_ = outputs;
+        set_outputs(outputs);
     }
+    void set_outputs(std::size_t outputs) override { outputs_ = outputs; }
     void combine(const double* scores, double* f) const override {
         for (std::size_t o = 0; o < outputs_; ++o) {
             double sum = 0;

@@ -30,11 +30,7 @@ class Stack final : public Combiner {
         if (experts != experts_)
             throw std::invalid_argument("the stack is made for " + std::to_string(experts_) + " experts, not " +
                                         std::to_string(experts));
-        outputs_ = outputs;
-        columns_ = number_ ? 1 : std::max<std::size_t>(2, outputs);
-        seen_ = Buffer(size_ * columns_);
-        p_ = Buffer(number_ ? 0 : 2 * padded(columns_, lanes));  // and room for their exponentials
-        if (!number_) std::fill_n(p_.data(), padded(columns_, lanes), absent);
+        set_outputs(outputs);
         std::copy_n(start_.data(), size_, weights_.data());
         information_.clear();
         for (std::size_t i = 0; i < size_; ++i) information_[i * size_ + i] = prior_;
@@ -45,6 +41,13 @@ class Stack final : public Combiner {
         variance_.clear();
         calibration_.clear();
         std::fill_n(calibration_information_.data(), knots, knot_prior);
+    }
+    void set_outputs(std::size_t outputs) override {
+        outputs_ = outputs;
+        columns_ = number_ ? 1 : std::max<std::size_t>(2, outputs);
+        seen_ = Buffer(size_ * columns_);
+        p_ = Buffer(number_ ? 0 : 2 * padded(columns_, lanes));  // and room for their exponentials
+        if (!number_) std::fill_n(p_.data(), padded(columns_, lanes), absent);
     }
     double noise() const override { return number_ ? variance_.noise() : 1; }
 

@@ -30,17 +30,18 @@ template <std::size_t fold, bool varies> class CellTable {
     static constexpr double weight_steps = 8192, most = 65535;
     static constexpr std::size_t eight = 8;  // numbers that one instruction takes
 
-    void clear(std::size_t slots, std::size_t grids, std::size_t outputs) {
+    // room: outputs that there may be later.
+    void clear(std::size_t slots, std::size_t grids, std::size_t outputs, std::size_t room) {
         slots_ = slots;
-        outputs_ = outputs;
-        stride_ = outputs + varies;
+        stride_ = room + varies;
+        set_outputs(outputs);
         cells_ = BufferOf<std::int16_t>(slots * stride_ + 2 * eight);
         if (varies)
             for (std::size_t i = 0; i < slots; ++i) cells_[i * stride_] = middle - 1;
-        sums_ = BufferOf<std::int32_t>(padded(stride_, eight));
         read_ = BufferOf<std::uint32_t>(padded(grids, eight));
         draws_ = BufferOf<float>(padded(grids, eight));
     }
+    void append_output() { set_outputs(outputs_ + 1); }
     std::size_t slots() const { return slots_; }
     std::size_t bytes() const { return cells_.bytes() + sums_.bytes() + read_.bytes() + draws_.bytes(); }
     double weight(std::uint32_t slot, std::size_t output) const {
@@ -52,7 +53,7 @@ template <std::size_t fold, bool varies> class CellTable {
         if (outputs_ == 1)
             read_single(at, grids);
         else
-            for (std::size_t k = 0; k < stride_; k += eight) add_up(at, grids, k);
+            for (std::size_t k = 0; k < used_; k += eight) add_up(at, grids, k);
         if (varies) sums_[0] += static_cast<std::int32_t>(grids) * middle;
     }
     double weights(std::size_t output) const { return sums_[varies + output] / weight_steps; }
@@ -94,6 +95,11 @@ template <std::size_t fold, bool varies> class CellTable {
     static constexpr float largest = 32767;
     static constexpr std::size_t single_stride = 1 + varies;  // with one output
 
+    void set_outputs(std::size_t outputs) {
+        outputs_ = outputs;
+        used_ = outputs + varies;
+        sums_ = BufferOf<std::int32_t>(padded(used_, eight));
+    }
     static float nearest(float value, float low, float high) {
         constexpr float whole = 0x1.8p23f;  // a float of this size has no fraction
         return (std::min(high, std::max(low, value)) + whole) - whole;
@@ -193,14 +199,14 @@ template <std::size_t fold, bool varies> class CellTable {
         if (g < grids) even = _mm256_add_epi32(even, cell(g));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums_.data() + k), _mm256_add_epi32(even, odd));
 #else
-        const std::size_t n = std::min(eight, stride_ - k);
+        const std::size_t n = std::min(eight, used_ - k);
         std::fill_n(sums_.data() + k, n, 0);
         for (std::size_t g = 0; g < grids; ++g)
             for (std::size_t i = 0; i < n; ++i) sums_[k + i] += cells[static_cast<std::size_t>(at[g] / fold) * stride_ + i];
 #endif
     }
     void learn_cells(const std::uint32_t* at, std::size_t grids, const CellStep& step) {
-        const std::size_t stride = stride_;
+        const std::size_t stride = stride_, used = used_;
         const float* draws = draws_.data();
         std::int16_t* cells = cells_.data();
 #ifdef NOLANA_AVX2
@@ -216,11 +222,11 @@ template <std::size_t fold, bool varies> class CellTable {
                 const __m256 s = _mm256_add_ps(_mm256_broadcastss_ps(_mm256_castps256_ps128(_mm256_cvtepi32_ps(first))), shift);
                 const auto pull = [&](__m256 each) { return _mm256_add_ps(_mm256_mul_ps(s, each), u); };
                 store_halves(cell, moved(first, pull(_mm256_blend_ps(by, _mm256_mul_ps(s, curve), 1)), least));
-                for (std::size_t k = eight; k < stride; k += eight)
+                for (std::size_t k = eight; k < used; k += eight)
                     store_halves(cell + k, moved(load_halves(cell + k), pull(_mm256_loadu_ps(step.weights + k)), lowest));
             } else {
                 store_halves(cell, moved(first, _mm256_add_ps(by, u), least));
-                for (std::size_t k = eight; k < stride; k += eight)
+                for (std::size_t k = eight; k < used; k += eight)
                     store_halves(cell + k, moved(load_halves(cell + k), _mm256_add_ps(_mm256_loadu_ps(step.weights + k), u), lowest));
             }
         }
@@ -228,7 +234,7 @@ template <std::size_t fold, bool varies> class CellTable {
         for (std::size_t g = 0; g < grids; ++g) {
             std::int16_t* cell = cells + static_cast<std::size_t>(at[g] / fold) * stride;
             const float s = varies ? static_cast<float>(cell[0] + middle) : 1, u = draws[g];
-            for (std::size_t k = varies; k < stride; ++k) cell[k] = moved(cell[k], std::floor(s * step.weights[k] + u));
+            for (std::size_t k = varies; k < used; ++k) cell[k] = moved(cell[k], std::floor(s * step.weights[k] + u));
             if (varies) cell[0] = smaller(s, u, step);
         }
 #endif
@@ -256,7 +262,8 @@ template <std::size_t fold, bool varies> class CellTable {
     }
 #endif
 
-    std::size_t slots_ = 0, outputs_ = 0, stride_ = 0;
+    std::size_t slots_ = 0, outputs_ = 0, stride_ = 0;  // stride: numbers from one cell to the next
+    std::size_t used_ = 0;                              // numbers of a cell that are in use
     BufferOf<std::int16_t> cells_{0};
     mutable BufferOf<std::int32_t> sums_{0};   // of a row's cells
     mutable BufferOf<std::uint32_t> read_{0};  // with one output: a row's cells

@@ -23,16 +23,19 @@ class CellHead : public Head {
         map_ = dynamic_cast<SparseMap*>(&map);
         if (!map_) throw std::invalid_argument("this head learns on sparse features, and the map has dense ones");
     }
-    void clear(std::size_t outputs) override {
-        outputs_ = outputs;
-        step_.clear(outputs);
-        changes_ = BufferOf<float>(padded(1 + outputs, 8));
-    }
+    void clear(std::size_t outputs) override { set_outputs(outputs); }
+    void append_output(double) override { set_outputs(outputs_ + 1); }
     void grown(const Growth&) override {}
     void moved(const Move&) override {}
     void resize(const Sizes& sizes, const std::string&) override { clear(sizes.at("outputs")); }
 
   protected:
+    void set_outputs(std::size_t outputs) {
+        outputs_ = outputs;
+        step_.clear(outputs);
+        changes_ = BufferOf<float>(padded(1 + outputs, 8));
+    }
+
     std::shared_ptr<const Loss> loss_;
     ImplicitStep step_;
     SparseMap* map_ = nullptr;
@@ -51,13 +54,20 @@ class DiagonalCells final : public CellHead {
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
         const std::size_t d = map_->features() + 1, width = map_->width();
-        cells_.clear(map_->table(), map_->grids(), outputs);
-        linear_ = Buffer(std::max<std::size_t>(1, outputs) * width);
+        cells_.clear(map_->table(), map_->grids(), outputs, room_for(outputs));
+        linear_ = Buffer(std::max<std::size_t>(1, room_for(outputs)) * width);
         linear_variances_ = Buffer(width);
         pulls_ = Buffer(width);
         std::fill_n(linear_variances_.data(), d, linear_start_);
         offsets_ = Buffer(group * std::max<std::size_t>(1, outputs));
         if (probes_) probes_.clear(d - 1, map_->grids(), outputs);
+    }
+    void append_output(double rows) override {
+        CellHead::append_output(rows);
+        cells_.append_output();
+        linear_[(outputs_ - 1) * map_->width() + map_->features()] = unseen(rows);
+        offsets_ = Buffer(group * outputs_);
+        if (probes_) probes_.set_outputs(outputs_);
     }
     // The linear part of the scores of row r, (outputs).
     const double* offset(std::size_t r) const { return offsets_.data() + r * outputs_; }
@@ -184,7 +194,11 @@ class ConstantCells final : public CellHead {
     }
     void clear(std::size_t outputs) override {
         CellHead::clear(outputs);
-        cells_.clear((map_->table() + fold - 1) / fold, map_->grids(), outputs);
+        cells_.clear((map_->table() + fold - 1) / fold, map_->grids(), outputs, room_for(outputs));
+    }
+    void append_output(double rows) override {
+        CellHead::append_output(rows);
+        cells_.append_output();
     }
     void scores(std::size_t r, double* f) const override {
         cells_.read(map_->slots(r), map_->grids());

@@ -28,6 +28,10 @@ class FullLinear final : public DenseHead {
         covariance_->clear();
         map_->add_prior(start_, covariance_->matrix());
     }
+    void append_output(double rows) override {
+        weights(outputs_++)[map_->place(map_->side().value - 1)] = unseen(rows);
+        step_.clear(outputs_);
+    }
     void start_group() override { covariance_->products().start_group(); }
     std::size_t rows_to_sweep() const override {
         return covariance_->waiting() == Covariance::room ? group : group - covariance_->waiting();

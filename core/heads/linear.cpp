@@ -21,12 +21,17 @@ class DiagonalLinear final : public Head {
     }
     void clear(std::size_t outputs) override {
         outputs_ = outputs;
-        stride_ = 1 + outputs;
+        stride_ = 1 + room_for(outputs);
         step_.clear(outputs);
         bias_ = Buffer(std::max<std::size_t>(1, outputs));
         bias_variance_ = bias_start_;
         slots_ = BufferOf<float>(map_->table() * stride_);
         for (std::size_t i = 0; i < map_->table(); ++i) slots_[i * stride_] = start_;
+    }
+    void append_output(double rows) override {
+        step_.clear(++outputs_);
+        bias_ = extended(bias_, outputs_);
+        bias_[outputs_ - 1] = unseen(rows);
     }
     void scores(std::size_t r, double* f) const override {
         const SparseRow& x = map_->row(r);

@@ -27,6 +27,10 @@ class Vote final : public Head {
         stored_ = next_ = 0;
     }
 
+    void append_output(double) override {
+        counts_ = extended(counts_, ++outputs_);
+        votes_ = Buffer(outputs_);
+    }
     void scores(std::size_t r, double* f) const override {
         std::size_t count = 0;
         const Neighbour* near = map_->nearest(r, window_, count);

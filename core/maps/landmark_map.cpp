@@ -61,6 +61,7 @@ class LandmarkMap final : public DenseMap {
     }
     double explained(std::size_t r) override { return self_[r] - novelty(r); }
     void add_prior(double factor, Symmetric& target) const override { target.add(factor, inverse_.matrix()); }
+    void prior_times(const double* x, double* y) override { inverse_.matrix().multiply(x, y, landmarks_.size()); }
 
     // P from the landmarks alone: A = E + delta I by its Cholesky factor. The ridge grows where it has become
     // too small for the landmarks, or A is not positive definite even so.

@@ -300,3 +300,55 @@ def test_any_target_that_a_state_may_hold_is_read(engine, outputs):
         made.restore(state)
         x, y, _ = rows(10, outputs, "Logistic", seed=1)
         assert np.isfinite(made.learn(x, y)).all()
+
+
+def widened(y, outputs):
+    """Targets with an output of -1 for each class that is not among them."""
+    return np.hstack([y, np.full((len(y), outputs - y.shape[1]), -1.0)])
+
+
+@builds
+@pytest.mark.parametrize("part", PARTS)
+def test_append_output_core_equals_reference(build, part):
+    """Before the first row, after some rows, and what is learned afterwards."""
+    core, mine = (learner(module, part, "Logistic", 4) for module in (build, reference))
+    for made in (core, mine):
+        made.reserve(7)
+    for outputs in (5, 6, 7):
+        mine.restore(core.state())
+        for made in (core, mine):
+            made.append_output()
+            assert (made.outputs, made.room) == (outputs, 7)
+        assert_close(core.state(), mine.state())
+        x, y, weight = rows(40, outputs, "Logistic", seed=outputs)
+        a, b = core.learn(x, y, weight), mine.learn(x, y, weight)
+        assert np.abs(a - b).max() / (1 + np.abs(b).max()) < SINGLE
+        assert_close(core.state(), mine.state())
+
+
+@engines
+@pytest.mark.parametrize("part", PARTS)
+def test_learner_with_room_learns_the_bits_of_one_without(engine, part):
+    exact, roomy = (learner(engine, part, "Logistic", 4) for _ in range(2))
+    roomy.reserve(9)
+    x, y, weight = rows(100, 4, "Logistic")
+    assert np.array_equal(exact.learn(x, y, weight), roomy.learn(x, y, weight))
+    assert same_state(exact.state(), roomy.state())
+    roomy.append_output()
+    again = learner(engine, part, "Logistic", 5)
+    again.restore(roomy.state())
+    y = widened(y, 5)
+    assert np.array_equal(again.learn(x, y, weight), roomy.learn(x, y, weight))
+    assert same_state(again.state(), roomy.state())
+
+
+@engines
+@pytest.mark.parametrize(("outputs", "room"), [(1, 5), (3, 0), (3, 3)])
+def test_append_output_without_room_is_refused(engine, outputs, room):
+    made = learner(engine, "stack", "Logistic", outputs)
+    made.reserve(room)
+    before = made.state()
+    with pytest.raises(ValueError, match="no room for another output"):
+        made.append_output()
+    assert made.outputs == outputs
+    assert same_state(made.state(), before)

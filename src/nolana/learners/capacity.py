@@ -26,7 +26,21 @@ from nolana.specs import Spec
 SMALLEST_TABLE = 8  # slots; a multiple of it can be halved, with the table of the constant cells
 BY_LANDMARK = {"counts", "last_nearest", "placed"}  # of the map and its policies: one number for each landmark
 
+FEW_OUTPUTS = 32  # up to so many a new class is rare enough to rebuild the learner for it
+
 Measure = Callable[[Spec], int]
+
+
+def room_for(outputs: int) -> int:
+    """Outputs that the arrays of so many have room for: up to an eighth more, so that few new classes rebuild them.
+
+    >>> [room_for(c) for c in (3, 32, 33, 100, 1000)]
+    [3, 32, 36, 104, 1024]
+    """
+    if outputs <= FEW_OUTPUTS:
+        return outputs
+    step = 1 << ((outputs - 1).bit_length() - 4)
+    return -(-outputs // step) * step
 
 
 def fitted(spec: Spec, measure: Measure, memory: int) -> Spec | None:

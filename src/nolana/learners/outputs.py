@@ -15,6 +15,11 @@ from nolana.reference.state import unpack
 from nolana.specs import Spec
 
 
+def is_appended(sources: list[int], signs: list[float], old: int) -> bool:
+    """Whether all `old` outputs stay what they are, and one of a new class follows."""
+    return sources[:-1] == list(range(old)) and signs == [1.0] * old + [0.0]
+
+
 def rearrange(spec: Spec, state: State, old: int, sources: list[int], signs: list[float]) -> None:
     """Output o becomes signs[o] times the old output sources[o] of `old`; sign 0 is a class not seen so far."""
     sign = np.array(signs)

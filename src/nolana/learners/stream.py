@@ -28,13 +28,13 @@ from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet, Linear
 from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, has_linear, regrid, spec_of
-from nolana.learners.capacity import fitted, shrunk, smallest
+from nolana.learners.capacity import fitted, room_for, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
 from nolana.learners.feature_slots import KEYS, SCALES, slots_of
 from nolana.learners.layout import argument_of, maps_of, parts_on, probing, with_argument
 from nolana.learners.merging import thawed
-from nolana.learners.outputs import rearrange
+from nolana.learners.outputs import is_appended, rearrange
 from nolana.learners.relevance import (
     FIRST_REDRAW,
     LEAST_RELEVANCE,
@@ -408,6 +408,7 @@ class StreamLearner(Driver):
     def _rebuild(self, spec: Spec, state: State, outputs: int, tables: bool = False) -> None:
         """Continue with an engine of another spec; without `tables` those are empty."""
         engine = spec.build(self._module)
+        engine.reserve(room_for(outputs))
         engine.clear(outputs)
         engine.restore(state, tables)
         self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
@@ -434,6 +435,10 @@ class StreamLearner(Driver):
 
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         outputs, memory = len(signs), self.options.memory
+        if outputs <= self._engine.room and is_appended(sources, signs, self.outputs):
+            self._engine.append_output()
+            self._new_class = True
+            return
         measure = functools.partial(self.bytes_with, outputs=outputs)
         spec = None
         if self.rows < LAST_CLEARING and not self.frozen:  # the next anchor clears the cells in any case
@@ -448,13 +453,15 @@ class StreamLearner(Driver):
             smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
             spec = shrunk(self.spec, state, smaller, measure, memory)
         self._rebuild(spec, state, outputs, tables)
-        self._new_class, self._fitted_to = True, (outputs, self._other_bytes)
+        self._new_class, self._fitted_to = True, (room_for(outputs), self._other_bytes)
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
             self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
 
     def check_outputs(self, outputs: int) -> None:
         """ValueError where so many outputs do not fit into the memory, however small the maps become."""
+        if outputs <= self._engine.room:
+            return
         needed = self.least_bytes(outputs)
         if needed > self.options.memory:
             enough = size_text(memory_for(self.options, self.n_features, outputs))
@@ -474,9 +481,9 @@ class StreamLearner(Driver):
         return self.memory_bytes - int(self._engine.memory_bytes)
 
     def bytes_with(self, spec: Spec, outputs: int | None = None) -> int:
-        """Bytes of a learner of this spec with so many outputs; None: as many as now."""
+        """Bytes of a learner of this spec with room for so many outputs; None: as many as now."""
         engine = spec.build(self._module)
-        engine.clear(self.outputs if outputs is None else outputs)
+        engine.clear(room_for(self.outputs if outputs is None else outputs))
         other = self._other_bytes
         if self.sparse:
             other += int(self._feature_table(spec).memory_bytes) - int(self._parts["features"].memory_bytes)
@@ -484,7 +491,7 @@ class StreamLearner(Driver):
 
     def _fit_tables(self) -> None:
         """Tables as large as the memory allows, while they are empty."""
-        fits = self.outputs, self._other_bytes
+        fits = room_for(self.outputs), self._other_bytes
         if fits == self._fitted_to:
             return
         self._fitted_to = fits
@@ -523,6 +530,10 @@ class StreamLearner(Driver):
             raise
         for field in self._fields():
             field.set(state[field.key])
+        room = room_for(self.outputs)
+        if room > self._engine.room and self.bytes_with(self.spec) <= self.options.memory:
+            self._engine.reserve(room)  # files of version 0.2 may have filled the memory without
+            super().restore(state)
         self._reported = self.rows
         self._prepare()
 

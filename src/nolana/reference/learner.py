@@ -56,6 +56,7 @@ class Learner(Online):
             raise ValueError("the maps differ in their number of features")
         dense, self.sparse_features = (min(width, default=0) for width in widths)
         super().__init__(dense)
+        self.reserved = 0
         self.maps, self.experts, self.combiner, self.noise = maps, experts, combiner, noise
         for expert in experts:
             if expert.map >= len(maps):
@@ -69,6 +70,24 @@ class Learner(Online):
     def alarms(self) -> list[float]:
         """Rows (from 1) at which the experts' error rose suddenly, the last ones."""
         return [] if self.combiner is None else self.combiner.alarms
+
+    def reserve(self, outputs: int) -> None:
+        """Back to before the first row; from now on there is room for so many outputs, where there are two or more."""
+        self.reserved = outputs
+        self.clear(self.outputs)
+
+    @property
+    def room(self) -> int:
+        """Outputs that there is room for."""
+        return max(self.outputs, self.reserved) if self.outputs > 1 else self.outputs
+
+    def append_output(self) -> None:
+        """One output more: a class that no row had so far."""
+        if self.outputs >= self.room:
+            raise ValueError("there is no room for another output")
+        self.outputs += 1
+        for expert in self.experts:
+            expert.head.append_output(self.rows)
 
     def reset(self) -> None:
         for map in self.maps:

@@ -27,7 +27,7 @@ from nolana.reference.heads.cell_table import (
     in_turn,
     shrink,
 )
-from nolana.reference.heads.head import Head
+from nolana.reference.heads.head import Head, unseen
 from nolana.reference.heads.implicit import class_step, number_step
 from nolana.reference.losses import CurvedLoss
 from nolana.reference.maps.cell_map import SparseMap
@@ -77,6 +77,9 @@ class CellHead(Head):
     def outputs(self) -> int:
         return int(self.cells.shape[1])
 
+    def append_output(self, rows: int) -> None:
+        self.cells = np.pad(self.cells, ((0, 0), (0, 1)))
+
     def follow(self, event: Event) -> None:
         """Cells never change by themselves."""
 
@@ -110,6 +113,11 @@ class DiagonalCells(CellHead):
         self.linear_variances: Array = np.full(d + 1, self.linear_start)
         self.relevance, self.probed = np.zeros(d), np.zeros(d)
         self.sample: Single = np.zeros((0, d), dtype=np.float32)
+
+    def append_output(self, rows: int) -> None:
+        super().append_output(rows)
+        self.linear = np.pad(self.linear, ((0, 1), (0, 0)))
+        self.linear[-1, -1] = unseen(rows)
 
     def linear_scores(self) -> Array:  # (c,)
         """The linear part of the row's scores."""

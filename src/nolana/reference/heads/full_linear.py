@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from nolana.reference.bounds import Memory, Positive
-from nolana.reference.heads.head import Head
+from nolana.reference.heads.head import Head, unseen
 from nolana.reference.heads.implicit import class_step, number_step
 from nolana.reference.heads.newton import FORGET_EVERY, WAITING
 from nolana.reference.losses import CurvedLoss
@@ -37,6 +37,10 @@ class FullLinear(Head):
         super().clear(outputs)
         self.covariance: Array = self.variance * self.map.prior()
         self.clear_waiting()
+
+    def append_output(self, rows: int) -> None:
+        self.weights = np.pad(self.weights, ((0, 1), (0, 0)))
+        self.weights[-1, -1] = unseen(rows)
 
     def clear_waiting(self) -> None:
         """No update waits to be added."""

@@ -1,5 +1,6 @@
 """What is learned on the features of a map: f_o(x) = w_o . phi(x) for c outputs."""
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -7,6 +8,11 @@ import numpy as np
 from nolana.reference.losses import Loss
 from nolana.reference.maps.map import Array, Event, Growth, Map, Move
 from nolana.reference.state import OUTPUTS, Field
+
+
+def unseen(rows: int) -> float:
+    """The log-odds of a class that none of so many rows had."""
+    return -math.log(rows + 1)
 
 
 class Head(ABC):
@@ -28,6 +34,10 @@ class Head(ABC):
     def clear(self, outputs: int) -> None:
         """Forget what was learned; this many outputs from now on."""
         self.weights = np.zeros((outputs, self.map.side if isinstance(self.map.side, int) else 0))
+
+    def append_output(self, rows: int) -> None:
+        """One output more, which has been -1 for so many rows: w = -P 1."""
+        self.weights = np.vstack([self.weights, -self.map.prior().sum(axis=1)])
 
     def scores(self) -> Array:  # (c,)
         """f of the row that the map evaluated."""

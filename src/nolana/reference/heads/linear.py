@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.reference.bounds import NonNegative, Positive
-from nolana.reference.heads.head import Head
+from nolana.reference.heads.head import Head, unseen
 from nolana.reference.heads.implicit import class_step, number_step
 from nolana.reference.losses import CurvedLoss
 from nolana.reference.maps.linear_map import LinearMap
@@ -47,6 +47,10 @@ class DiagonalLinear(Head):
         self.slots: Single = np.zeros((self.map.table, outputs), dtype=np.float32)
         self.variances: Single = np.full(self.map.table, self.start, dtype=np.float32)
         self.bias, self.bias_variance = np.zeros(outputs), self.bias_start
+
+    def append_output(self, rows: int) -> None:
+        self.slots = np.pad(self.slots, ((0, 0), (0, 1)))
+        self.bias = np.append(self.bias, unseen(rows))
 
     def follow(self, event: Event) -> None:
         """The places of the non-zeros are the map's."""

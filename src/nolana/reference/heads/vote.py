@@ -46,6 +46,9 @@ class Vote(Head):
         self.counts = np.zeros(outputs)
         self.targets: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 
+    def append_output(self, rows: int) -> None:
+        self.counts = np.append(self.counts, 0.0)
+
     def follow(self, event: Event) -> None:
         """Neighbours change by rows only."""
 

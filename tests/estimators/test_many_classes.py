@@ -1,0 +1,108 @@
+"""Many classes: outputs get room in advance, so that a new class moves few arrays; what is learned is the same."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from conftest import same_state
+from nolana import StreamClassifier
+from nolana.learners.capacity import FEW_OUTPUTS, room_for
+from nolana.learners.outputs import rearrange
+from stream_cases import KB, same
+
+CLASSES = 70
+
+
+def clusters(rows=900, seed=0):
+    """Rows of 70 classes, of which most appear within the first 256 rows and the others late."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, CLASSES, rows)
+    y[:500] %= CLASSES - 10
+    return rng.normal(size=(CLASSES, 5))[y] + 0.3 * rng.normal(size=(rows, 5)), y
+
+
+@pytest.mark.parametrize("memory", [128 * KB, 2048 * KB])
+def test_learn_of_many_classes_split_and_restored_anywhere_changes_no_bit(memory):
+    x, y = clusters()
+    whole, parts = (StreamClassifier(memory=memory, random_state=0) for _ in range(2))
+    expected = whole.learn(x, y, classes=np.arange(CLASSES))
+    found, known = [], []
+    for i, j in itertools.pairwise([0, 1, 30, 41, 80, 200, 255, 256, 257, 505, 520, 600, 900]):
+        found.append(parts.learn(x[i:j], y[i:j], classes=np.arange(CLASSES)))
+        known.append(len(parts._labels.position))
+        parts = pickle.loads(pickle.dumps(parts))
+    assert any(FEW_OUTPUTS < n < room_for(n) for n in known)
+    assert np.array_equal(np.concatenate(found), expected, equal_nan=True)
+    same(whole, parts)
+
+
+def test_memory_with_each_of_many_new_classes_is_never_exceeded():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 5))
+    model = StreamClassifier(memory=512 * KB, random_state=0)
+    for i in range(300):
+        model.learn(x[i : i + 1], [i])
+        assert model.memory_bytes_ <= 512 * KB
+    assert model.predict(x[-1:]).shape == (1,)
+
+
+def test_state_without_room_for_more_classes_loads_and_learns_within_the_memory():
+    """Files of version 0.2 have tables that fill the memory exactly."""
+    x, y = clusters()
+    model = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x[y < 50], y[y < 50])
+    learner = model._learner
+    exact = learner.spec.build(learner._module)
+    exact.clear(learner.outputs)
+    least = exact.memory_bytes + learner._other_bytes
+    assert least < learner.memory_bytes
+    object.__setattr__(learner.options, "memory", least)
+    again = learner.copy()
+    assert again.memory_bytes == least
+    assert same_state(again.state(), learner.state())
+    again.rearrange_outputs([*range(50), 0], [1.0] * 50 + [0.0])
+    assert again.outputs == 51
+    assert again.memory_bytes <= least
+
+
+def test_refusal_of_many_classes_names_a_memory_that_is_enough():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(1000, 20)), np.arange(1000)
+    model = StreamClassifier(random_state=0)
+    with pytest.raises(
+        ValueError, match=r'1,000 classes of 20 features .* is 524,288; memory="\w+" is enough'
+    ) as caught:
+        model.learn(x, y)
+    enough = StreamClassifier(memory=str(caught.value).split('"')[1], random_state=0)
+    enough.learn(x, y)
+    assert len(enough.classes_) == 1000
+    assert enough.memory_bytes_ <= 2 << 20
+
+
+def test_appended_output_starts_as_a_rearranged_one():
+    x, y = clusters()
+    learner = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x[y < 50], y[y < 50])._learner
+    before = learner.state()
+    change = [*range(50), 0], [1.0] * 50 + [0.0]
+    assert learner._engine.room > 50
+    learner.rearrange_outputs(*change)
+    rearrange(learner.spec, before, 50, *change)
+    after = learner.state()
+    for name, expected in before.items():  # sums of a row of P in another order
+        np.testing.assert_allclose(after[name], expected, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_sparse_rows_of_many_classes_split_and_restored_changes_no_bit():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 60, 500)
+    counts = rng.poisson(0.02, (500, 400)) + 3.0 * (np.arange(400) % 60 == y[:, None])
+    x = scipy.sparse.csr_matrix(counts)
+    whole, parts = (StreamClassifier(memory=512 * KB, random_state=0) for _ in range(2))
+    expected, found = whole.learn(x, y, classes=np.arange(60)), []
+    for i, j in itertools.pairwise([0, 40, 100, 257, 500]):
+        found.append(parts.learn(x[i:j], y[i:j], classes=np.arange(60)))
+        parts = pickle.loads(pickle.dumps(parts))
+    assert np.array_equal(np.concatenate(found), expected, equal_nan=True)
+    same(whole, parts)
