@@ -9,7 +9,7 @@ import scipy.sparse
 
 from conftest import same_state
 from nolana import StreamClassifier
-from nolana.learners.capacity import FEW_OUTPUTS, room_for
+from nolana.learners.capacity import FEW_OUTPUTS, padded_outputs
 from nolana.learners.outputs import rearrange
 from stream_cases import KB, same
 
@@ -34,7 +34,7 @@ def test_learn_of_many_classes_split_and_restored_anywhere_changes_no_bit(memory
         found.append(parts.learn(x[i:j], y[i:j], classes=np.arange(CLASSES)))
         known.append(len(parts._labels.position))
         parts = pickle.loads(pickle.dumps(parts))
-    assert any(FEW_OUTPUTS < n < room_for(n) for n in known)
+    assert any(FEW_OUTPUTS < n < padded_outputs(n) for n in known)
     assert np.array_equal(np.concatenate(found), expected, equal_nan=True)
     same(whole, parts)
 
@@ -49,7 +49,7 @@ def test_memory_with_each_of_many_new_classes_is_never_exceeded():
     assert model.predict(x[-1:]).shape == (1,)
 
 
-def test_state_without_room_for_more_classes_loads_and_learns_within_the_memory():
+def test_state_without_padded_outputs_more_classes_loads_and_learns_within_the_memory():
     """Files of version 0.2 have tables that fill the memory exactly."""
     x, y = clusters()
     model = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x[y < 50], y[y < 50])

@@ -31,10 +31,10 @@ FEW_OUTPUTS = 32  # up to so many a new class is rare enough to rebuild the lear
 Measure = Callable[[Spec], int]
 
 
-def room_for(outputs: int) -> int:
+def padded_outputs(outputs: int) -> int:
     """Outputs that the arrays of so many have room for: up to an eighth more, so that few new classes rebuild them.
 
-    >>> [room_for(c) for c in (3, 32, 33, 100, 1000)]
+    >>> [padded_outputs(c) for c in (3, 32, 33, 100, 1000)]
     [3, 32, 36, 104, 1024]
     """
     if outputs <= FEW_OUTPUTS:

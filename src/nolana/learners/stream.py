@@ -28,7 +28,7 @@ from nolana import reference
 from nolana._threads import one_blas_thread
 from nolana.experts import ExpertSet, Linear
 from nolana.learners.budget import FRACTIONS, buy, counters_of, dense_features, has_linear, regrid, spec_of
-from nolana.learners.capacity import fitted, room_for, shrunk, smallest
+from nolana.learners.capacity import fitted, padded_outputs, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
 from nolana.learners.feature_slots import KEYS, SCALES, slots_of
@@ -408,7 +408,7 @@ class StreamLearner(Driver):
     def _rebuild(self, spec: Spec, state: State, outputs: int, tables: bool = False) -> None:
         """Continue with an engine of another spec; without `tables` those are empty."""
         engine = spec.build(self._module)
-        engine.reserve(room_for(outputs))
+        engine.reserve(self._room(spec, outputs))
         engine.clear(outputs)
         engine.restore(state, tables)
         self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
@@ -439,10 +439,9 @@ class StreamLearner(Driver):
             self._engine.append_output()
             self._new_class = True
             return
-        measure = functools.partial(self.bytes_with, outputs=outputs)
         spec = None
         if self.rows < LAST_CLEARING and not self.frozen:  # the next anchor clears the cells in any case
-            spec = fitted(regrid(self.spec, self.options.sets, memory, self.outputs, outputs), measure, memory)
+            spec = self._fitted(regrid(self.spec, self.options.sets, memory, self.outputs, outputs), outputs)
         tables = spec is None
         state = self._engine.state(tables=tables)
         rearrange(self.spec, state, self.outputs, sources, signs)
@@ -450,10 +449,11 @@ class StreamLearner(Driver):
         if self.sparse:
             state |= slots_of(self.n_features, features)
         if spec is None:
+            measure = functools.partial(self.bytes_with, outputs=padded_outputs(outputs))
             smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
             spec = shrunk(self.spec, state, smaller, measure, memory)
         self._rebuild(spec, state, outputs, tables)
-        self._new_class, self._fitted_to = True, (room_for(outputs), self._other_bytes)
+        self._new_class, self._fitted_to = True, (self._engine.room, self._other_bytes)
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
             self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
@@ -481,21 +481,34 @@ class StreamLearner(Driver):
         return self.memory_bytes - int(self._engine.memory_bytes)
 
     def bytes_with(self, spec: Spec, outputs: int | None = None) -> int:
-        """Bytes of a learner of this spec with room for so many outputs; None: as many as now."""
+        """Bytes of a learner of this spec with so many outputs; None: as many as now."""
         engine = spec.build(self._module)
-        engine.clear(room_for(self.outputs if outputs is None else outputs))
+        engine.clear(self.outputs if outputs is None else outputs)
         other = self._other_bytes
         if self.sparse:
             other += int(self._feature_table(spec).memory_bytes) - int(self._parts["features"].memory_bytes)
         return int(engine.memory_bytes) + other
 
+    def _room(self, spec: Spec, outputs: int) -> int:
+        """Outputs that the arrays of so many have room for: more, if the memory is enough for them."""
+        room = padded_outputs(outputs)
+        return room if room == outputs or self.bytes_with(spec, room) <= self.options.memory else outputs
+
+    def _fitted(self, spec: Spec, outputs: int) -> Spec | None:
+        """The spec with tables that just fit, with room for more outputs or without; None where no table fits."""
+        for room in dict.fromkeys((padded_outputs(outputs), outputs)):
+            sized = fitted(spec, functools.partial(self.bytes_with, outputs=room), self.options.memory)
+            if sized is not None:
+                return sized
+        return None
+
     def _fit_tables(self) -> None:
         """Tables as large as the memory allows, while they are empty."""
-        fits = room_for(self.outputs), self._other_bytes
+        fits = self._engine.room, self._other_bytes
         if fits == self._fitted_to:
             return
         self._fitted_to = fits
-        spec = fitted(self.spec, self.bytes_with, self.options.memory)
+        spec = self._fitted(self.spec, self.outputs)
         if spec is None or spec == self.spec:
             return
         self._rebuild(spec, self._engine.state(tables=False), self.outputs)
@@ -530,9 +543,9 @@ class StreamLearner(Driver):
             raise
         for field in self._fields():
             field.set(state[field.key])
-        room = room_for(self.outputs)
-        if room > self._engine.room and self.bytes_with(self.spec) <= self.options.memory:
-            self._engine.reserve(room)  # files of version 0.2 may have filled the memory without
+        room = self._room(self.spec, self.outputs)
+        if room > self._engine.room:
+            self._engine.reserve(room)
             super().restore(state)
         self._reported = self.rows
         self._prepare()
