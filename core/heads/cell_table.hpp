@@ -2,7 +2,9 @@
 // output. Weights are in steps of 1/8192 up to 4, variances in steps of 1/65535 of the variance at the start.
 //     weight += floor(s delta + u),   s <- max(floor, s + floor(u - s^2 e)),   in steps
 // u in [0, 1) depends on the row and the grid alone and looks random, so that on average no step is lost to rounding.
-// With one output all cells of a row are read before the first of them is written, otherwise cell after cell.
+// With one output all cells of a row are read before the first of them is written, otherwise cell after cell. Of many
+// outputs most fall by less than a step: floor(s delta + u) is 0 unless s delta < -u, so that each cell is changed
+// only in those blocks of eight that are large enough for its s and u.
 // All operations are in single precision, each one rounded: the reference computes the same numbers.
 #pragma once
 
@@ -10,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "buffer.hpp"
 #include "vec.hpp"
@@ -43,7 +46,7 @@ template <std::size_t fold, bool varies> class CellTable {
     }
     void append_output() { set_outputs(outputs_ + 1); }
     std::size_t slots() const { return slots_; }
-    std::size_t bytes() const { return cells_.bytes() + sums_.bytes() + read_.bytes() + draws_.bytes(); }
+    std::size_t bytes() const { return cells_.bytes() + sums_.bytes() + read_.bytes() + draws_.bytes() + blocks_.bytes(); }
     double weight(std::uint32_t slot, std::size_t output) const {
         return cells_[slot / fold * stride_ + varies + output] / weight_steps;
     }
@@ -52,6 +55,8 @@ template <std::size_t fold, bool varies> class CellTable {
     void read(const std::uint32_t* at, std::size_t grids) const {
         if (outputs_ == 1)
             read_single(at, grids);
+        else if (used_ > few)
+            add_up_cells(at, grids);
         else
             for (std::size_t k = 0; k < used_; k += eight) add_up(at, grids, k);
         if (varies) sums_[0] += static_cast<std::int32_t>(grids) * middle;
@@ -62,10 +67,9 @@ template <std::size_t fold, bool varies> class CellTable {
     // The row that was read last.
     void learn(const std::uint32_t* at, std::size_t grids, const CellStep& step) {
         draw(step.rows, grids);
-        if (outputs_ == 1)
-            learn_single(at, grids, step);
-        else
-            learn_cells(at, grids, step);
+        if (outputs_ == 1) return learn_single(at, grids, step);
+        if (used_ > few) sort_blocks(step.weights);
+        learn_cells(at, grids, step);
     }
 
     // As numbers of single precision; variance_steps: steps of the variance 1.
@@ -94,11 +98,41 @@ template <std::size_t fold, bool varies> class CellTable {
     static constexpr int middle = 32768;  // variances are stored less this
     static constexpr float largest = 32767;
     static constexpr std::size_t single_stride = 1 + varies;  // with one output
+    static constexpr std::size_t few = 4 * eight;             // numbers of a cell that are changed without a choice
 
     void set_outputs(std::size_t outputs) {
         outputs_ = outputs;
         used_ = outputs + varies;
         sums_ = BufferOf<std::int32_t>(padded(used_, eight));
+        blocks_ = BufferOf<Block>(used_ > few ? (used_ - 1) / eight : 0);
+    }
+    // Eight numbers of a cell from number k on, and the change of the one that falls most; -infinity where one rises.
+    struct Block {
+        float lowest;
+        std::uint32_t k;
+    };
+    // All blocks but the first, those that fall most first.
+    void sort_blocks(const float* changes) {
+        Block* blocks = blocks_.data();
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            const std::size_t k = (b + 1) * eight;
+            float lowest = 0, highest = 0;
+            for (std::size_t i = k; i < k + eight; ++i) {
+                lowest = std::min(lowest, changes[i]);
+                highest = std::max(highest, changes[i]);
+            }
+            blocks[b] = {highest > 0 ? -std::numeric_limits<float>::infinity() : lowest, static_cast<std::uint32_t>(k)};
+        }
+        std::sort(blocks, blocks + blocks_.size(), [](const Block& a, const Block& b) { return a.lowest < b.lowest; });
+    }
+    // Calls change(k) for each block but the first that has a number to change in a cell of variance s with the draw u.
+    template <class Change> void each_block(float s, float u, Change change) const {
+        if (used_ <= few) {
+            for (std::size_t k = eight; k < used_; k += eight) change(k);
+            return;
+        }
+        const Block *block = blocks_.data(), *end = block + blocks_.size();
+        for (; block < end && s * block->lowest + u < 0; ++block) change(block->k);
     }
     static float nearest(float value, float low, float high) {
         constexpr float whole = 0x1.8p23f;  // a float of this size has no fraction
@@ -185,6 +219,21 @@ template <std::size_t fold, bool varies> class CellTable {
         for (std::size_t g = 0; g < grids; ++g)
             std::memcpy(cells + static_cast<std::size_t>(at[g] / fold) * single_stride, words + g, varies ? 4 : 2);
     }
+    // Cell after cell, four at a time: wide cells are read in the order of the memory.
+    void add_up_cells(const std::uint32_t* at, std::size_t grids) const {
+        std::int32_t* sums = sums_.data();
+        const auto cell = [&](std::size_t g) { return cells_.data() + static_cast<std::size_t>(at[g] / fold) * stride_; };
+        sums_.clear();
+        std::size_t g = 0;
+        for (; g + 4 <= grids; g += 4) {
+            const std::int16_t *a = cell(g), *b = cell(g + 1), *c = cell(g + 2), *d = cell(g + 3);
+            for (std::size_t k = 0; k < used_; ++k) sums[k] += (a[k] + b[k]) + (c[k] + d[k]);
+        }
+        for (; g < grids; ++g) {
+            const std::int16_t* a = cell(g);
+            for (std::size_t k = 0; k < used_; ++k) sums[k] += a[k];
+        }
+    }
     // Eight numbers of each cell from number k on.
     void add_up(const std::uint32_t* at, std::size_t grids, std::size_t k) const {
         const std::int16_t* cells = cells_.data() + k;
@@ -206,7 +255,7 @@ template <std::size_t fold, bool varies> class CellTable {
 #endif
     }
     void learn_cells(const std::uint32_t* at, std::size_t grids, const CellStep& step) {
-        const std::size_t stride = stride_, used = used_;
+        const std::size_t stride = stride_;
         const float* draws = draws_.data();
         std::int16_t* cells = cells_.data();
 #ifdef NOLANA_AVX2
@@ -221,20 +270,28 @@ template <std::size_t fold, bool varies> class CellTable {
             if constexpr (varies) {
                 const __m256 s = _mm256_add_ps(_mm256_broadcastss_ps(_mm256_castps256_ps128(_mm256_cvtepi32_ps(first))), shift);
                 const auto pull = [&](__m256 each) { return _mm256_add_ps(_mm256_mul_ps(s, each), u); };
+                const float variance = static_cast<float>(cell[0] + middle);
                 store_halves(cell, moved(first, pull(_mm256_blend_ps(by, _mm256_mul_ps(s, curve), 1)), least));
-                for (std::size_t k = eight; k < used; k += eight)
+                each_block(variance, draws[g], [&](std::size_t k) {
                     store_halves(cell + k, moved(load_halves(cell + k), pull(_mm256_loadu_ps(step.weights + k)), lowest));
+                });
             } else {
                 store_halves(cell, moved(first, _mm256_add_ps(by, u), least));
-                for (std::size_t k = eight; k < used; k += eight)
+                each_block(1, draws[g], [&](std::size_t k) {
                     store_halves(cell + k, moved(load_halves(cell + k), _mm256_add_ps(_mm256_loadu_ps(step.weights + k), u), lowest));
+                });
             }
         }
 #else
         for (std::size_t g = 0; g < grids; ++g) {
             std::int16_t* cell = cells + static_cast<std::size_t>(at[g] / fold) * stride;
             const float s = varies ? static_cast<float>(cell[0] + middle) : 1, u = draws[g];
-            for (std::size_t k = varies; k < used; ++k) cell[k] = moved(cell[k], std::floor(s * step.weights[k] + u));
+            const auto change = [&](std::size_t from) {
+                const std::size_t end = std::min(used_, (from / eight + 1) * eight);
+                for (std::size_t k = from; k < end; ++k) cell[k] = moved(cell[k], std::floor(s * step.weights[k] + u));
+            };
+            change(varies);
+            each_block(s, u, change);
             if (varies) cell[0] = smaller(s, u, step);
         }
 #endif
@@ -268,6 +325,7 @@ template <std::size_t fold, bool varies> class CellTable {
     mutable BufferOf<std::int32_t> sums_{0};   // of a row's cells
     mutable BufferOf<std::uint32_t> read_{0};  // with one output: a row's cells
     BufferOf<float> draws_{0};
+    BufferOf<Block> blocks_{0};  // with many outputs
 };
 
 }  // namespace nolana
