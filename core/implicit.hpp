@@ -63,7 +63,7 @@ class ImplicitStep {
         const std::size_t c = outputs_;
         double *delta = scratch_.data(), *p = delta + width_, *g = p + width_, *start = g + width_;
         std::fill_n(delta, width_, 0.0);  // the target until the end
-        delta[std::max_element(y, y + c) - y] = 1;
+        delta[largest_of(y, c)] = 1;
         std::copy_n(f, c, start);  // followed by `absent`
         std::copy_n(start, width_, g);
         const Vec one = Vec::all(1), pull = Vec::all(v * weight), least = Vec::all(0.05);

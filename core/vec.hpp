@@ -5,6 +5,7 @@
 // (the build passes -ffp-contract=off): a row is summed alike however the block around it was cut.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -189,6 +190,25 @@ inline double dot(const double* a, const double* b, std::size_t n) {
         for (std::size_t k = 0; k < 4; ++k) s[k] = fma(Vec::load(a + i + k * lanes), Vec::load(b + i + k * lanes), s[k]);
     for (std::size_t k = 0; i < n; i += lanes, ++k) s[k] = fma(Vec::load(a + i), Vec::load(b + i), s[k]);
     return sum((s[0] + s[1]) + (s[2] + s[3]));
+}
+
+// The place of the largest of n numbers, the first one where several are.
+inline std::size_t largest_of(const double* x, std::size_t n) {
+    double top = x[0];
+    std::size_t i = 0;
+    if (n >= 2 * lanes) {
+        Vec even = Vec::load(x), odd = Vec::load(x + lanes);
+        for (i = 2 * lanes; i + 2 * lanes <= n; i += 2 * lanes) {
+            even = max(even, Vec::load(x + i));
+            odd = max(odd, Vec::load(x + i + lanes));
+        }
+        double each[lanes];
+        max(even, odd).store(each);
+        top = *std::max_element(each, each + lanes);
+    }
+    for (; i < n; ++i) top = std::max(top, x[i]);
+    const double* at = std::find(x, x + n, top);
+    return at == x + n ? 0 : static_cast<std::size_t>(at - x);  // not found: NaN
 }
 
 // y += a x over n numbers, n a multiple of 4.

@@ -61,7 +61,7 @@ class Stack final : public Combiner {
             f[0] = std::min(highest_, std::max(lowest_, sum));
             return;
         }
-        add_up_scores();
+        add_up(weights_.data(), p_.data());
         now_ = standing();
         const double change = now_.gap > 0 ? correction(place(now_.odds)) : 0;
         p_[now_.best] += std::max(change, (least_gap - 1) * now_.gap);
@@ -131,10 +131,10 @@ class Stack final : public Combiner {
         double score, gap, odds;
     };
     Standing standing() const {  // of the scores in p_
-        const std::size_t best = static_cast<std::size_t>(std::max_element(p_.data(), p_.data() + columns_) - p_.data());
+        const std::size_t best = largest_of(p_.data(), columns_);
         const double score = p_[best];
         p_[best] = absent;
-        const double second = *std::max_element(p_.data(), p_.data() + columns_);
+        const double second = p_[largest_of(p_.data(), columns_)];
         const double others = columns_ == 2 ? 0 : std::log(exponentials_of(second));
         p_[best] = score;
         return {best, score, score - second, score - second - others};
@@ -173,24 +173,25 @@ class Stack final : public Combiner {
             to[experts_] = 1;
             return;
         }
-        for (std::size_t e = 0; e < experts_; ++e)
-            for (std::size_t o = 0; o < outputs_; ++o) {
-                const double v = std::min(limits_[e], std::max(-limits_[e], scores[e * outputs_ + o] * factors_[e]));
-                if (outputs_ == 1) {
-                    to[2 * e] = -v;
-                    to[2 * e + 1] = v;
-                } else {
-                    to[e * columns_ + o] = v;
-                }
+        for (std::size_t e = 0; e < experts_; ++e) {
+            const double limit = limits_[e], factor = factors_[e];
+            const auto input = [=](double score) { return std::min(limit, std::max(-limit, score * factor)); };
+            if (outputs_ == 1) {
+                to[2 * e + 1] = input(scores[e]);
+                to[2 * e] = -to[2 * e + 1];
+            } else {
+                for (std::size_t o = 0; o < outputs_; ++o) to[e * columns_ + o] = input(scores[e * outputs_ + o]);
             }
+        }
     }
-    // The scores of the columns, into p_.
-    void add_up_scores() const {
+    // The inputs of each column times these weights.
+    void add_up(const double* weights, double* sums) const {
         const double* seen = seen_.data();
-        double* p = p_.data();
-        std::fill_n(p, columns_, 0.0);
-        for (std::size_t e = 0; e < experts_; ++e, seen += columns_)
-            for (std::size_t k = 0; k < columns_; ++k) p[k] += weights_[e] * seen[k];
+        std::fill_n(sums, columns_, 0.0);
+        for (std::size_t e = 0; e < experts_; ++e, seen += columns_) {
+            const double own = weights[e];
+            for (std::size_t k = 0; k < columns_; ++k) sums[k] += own * seen[k];
+        }
     }
     // exp(p_k - top) into the second half of p_; returns the sum.
     double exponentials_of(double top) const {
@@ -201,8 +202,7 @@ class Stack final : public Combiner {
     // The gradient, and the curvature into H.
     void learn_class(const double* y, double weight) {
         const std::size_t k = columns_;
-        const std::size_t own =
-            outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : static_cast<std::size_t>(std::max_element(y, y + k) - y);
+        const std::size_t own = outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : largest_of(y, k);
         calibrate(own, weight);
         p_[now_.best] = now_.score;
         const double sum = exponentials_of(now_.score), *exponential = p_.data() + padded(k, lanes);
@@ -210,19 +210,14 @@ class Stack final : public Combiner {
         // Among the rows that are remembered one may contradict: the second best class has at least that probability in H,
         // or a single row outweighs all rows that were certain.
         const double least = 1 - forgetting_;
-        const std::size_t best = static_cast<std::size_t>(std::max_element(p_.data(), p_.data() + k) - p_.data());
-        std::size_t second = best == 0 ? 1 : 0;
-        for (std::size_t c = 0; c < k; ++c)
-            if (c != best && p_[c] > p_[second]) second = c;
+        const std::size_t best = largest_of(p_.data(), k);
+        const double likeliest = p_[best];
+        p_[best] = -1;
+        const std::size_t second = largest_of(p_.data(), k);
+        p_[best] = likeliest;
         watch(own);
-        for (std::size_t e = 0; e < experts_; ++e) {
-            double *seen = seen_.data() + e * k, middle = 0;
-            const auto best = static_cast<std::size_t>(std::max_element(seen, seen + k) - seen);
-            count_error(e, best == own ? 0 : 1);
-            for (std::size_t c = 0; c < k; ++c) middle += p_[c] * seen[c];
-            for (std::size_t c = 0; c < k; ++c) seen[c] -= middle;
-            gradient_[e] = weight * seen[own];
-        }
+        subtract_means();
+        for (std::size_t e = 0; e < experts_; ++e) gradient_[e] = weight * seen_[e * k + own];
         for (std::size_t c = 0; c < k; ++c) {
             const double likely = c == second ? std::max(p_[c], least) : p_[c];
             if (!(likely > rare)) continue;
@@ -235,14 +230,29 @@ class Stack final : public Combiner {
     }
     // The alarm watches the experts with the weights they began with: the stack itself may turn around at once.
     void watch(std::size_t own) {
-        std::size_t best = 0;
-        double top = -std::numeric_limits<double>::infinity();
-        for (std::size_t c = 0; c < columns_; ++c) {
-            double sum = 0;
-            for (std::size_t e = 0; e < experts_; ++e) sum += start_[e] * seen_[e * columns_ + c];
-            if (sum > top) top = sum, best = c;
+        double* sums = p_.data() + padded(columns_, lanes);
+        add_up(start_.data(), sums);
+        raise(alarm_.observe(largest_of(sums, columns_) == own ? 0 : 1));
+        for (std::size_t e = 0; e < experts_; ++e)
+            count_error(e, largest_of(seen_.data() + e * columns_, columns_) == own ? 0 : 1);
+    }
+    // E_c - Ebar in the place of E_c. The sums of four experts do not wait for each other.
+    void subtract_means() {
+        const std::size_t k = columns_;
+        const double* p = p_.data();
+        constexpr std::size_t many = 4;
+        for (std::size_t e = 0; e < experts_; e += many) {
+            const std::size_t count = std::min(many, experts_ - e);
+            double *seen = seen_.data() + e * k, middle[many] = {};
+            if (count == many)
+                for (std::size_t c = 0; c < k; ++c)
+                    for (std::size_t i = 0; i < many; ++i) middle[i] += p[c] * seen[i * k + c];
+            else
+                for (std::size_t c = 0; c < k; ++c)
+                    for (std::size_t i = 0; i < count; ++i) middle[i] += p[c] * seen[i * k + c];
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t c = 0; c < k; ++c) seen[i * k + c] -= middle[i];
         }
-        raise(alarm_.observe(best == own ? 0 : 1));
     }
     void raise(bool alarm) {
         if (!alarm) return;

@@ -60,7 +60,7 @@ class Vote final : public Head {
             for (std::size_t k = 0; k < classes; ++k) f[k] = (votes[k] - middle) / 2;
     }
     void learn(std::size_t, const double* y, const double*, double, double, double) override {
-        const auto own = static_cast<std::size_t>(std::max_element(y, y + outputs_) - y);
+        const std::size_t own = largest_of(y, outputs_);
         counts_[own] += 1;
         const double number = std::min(largest_number, std::max(-largest_number, y[0]));
         targets_[next_] = static_cast<float>(outputs_ == 1 ? number : static_cast<double>(own));
