@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.estimators.base import parameters
-from nolana.estimators.classification import OnlineClassifier
+from nolana.estimators.classification import LearnedRows, OnlineClassifier
 from nolana.estimators.edge import LARGEST_WEIGHT
 from nolana.estimators.parameters import number
 from nolana.learners.rows import SparseRows
@@ -114,13 +114,13 @@ class WeightedClassifier(OnlineClassifier):
 
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
-    ) -> tuple[Array, Array]:
+    ) -> LearnedRows:
         class_weight_of(self.class_weight)  # refused before anything changes
         return super()._learn_checked(x, labels, announced, weights)
 
     def _learn_block(
         self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
-    ) -> tuple[Array, Array]:
+    ) -> LearnedRows:
         if self.class_weight is not None:
             counts = self.__dict__.setdefault("_class_counts", ClassCounts())
             weights = (*weights, counts.weights(self.class_weight, distinct, codes, *weights))

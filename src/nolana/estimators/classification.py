@@ -1,12 +1,14 @@
 """Classification of a stream, whatever learner is inside: labels in, scores by column out."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import ClassifierMixin, available_if, check_is_fitted
+from nolana._sklearn import ClassifierMixin, available_if
 from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlinePredictor, alternate_rows
 from nolana.estimators.calibration import OnlineCalibration, log_odds_of, softmax
@@ -22,6 +24,7 @@ from nolana.estimators.edge import (
     row_count,
 )
 from nolana.estimators.labels import Labels, aligned, check_labels
+from nolana.estimators.uniform_start import from_uniform_start
 from nolana.learners.rows import SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
@@ -38,6 +41,24 @@ def is_probabilistic(estimator: Any) -> bool:
 
 
 FAST_CLASSES = 32  # up to so many the targets of single rows are cached
+
+
+@dataclass(frozen=True)
+class LearnedRows:
+    """Rows as they were before they were learned, by column."""
+
+    scores: Array  # (n, classes), NaN where a class had no output
+    log_odds: Array  # (n, classes), calibrated; the scores themselves where these are log-odds
+    before: Array  # (n,), rows learned before
+    new: tuple[tuple[int, int], ...] = ()  # column and first row of classes that were neither announced nor seen
+
+    def known(self) -> NDArray[np.bool_]:  # (n, classes)
+        """Whether a class was announced before the row, or came with a row before it."""
+        known = np.ones(self.scores.shape, dtype=bool)
+        nothing = int(np.searchsorted(self.before, 1.0))  # rows of a model that has learned nothing
+        for column, first in self.new:
+            known[: max(first + 1, nothing), column] = False
+        return known
 
 
 class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
@@ -61,16 +82,16 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 self._after_learning()
                 return scores
         with self._all_or_nothing() as first:
-            return self._learn_many(X, y, classes, sample_weight, first)[0]
+            return self._learn_many(X, y, classes, sample_weight, first).scores
 
     def learn_proba(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
         """`learn` that also returns the probabilities (n, classes) of each row before it was learned.
 
-        0 where a class was not yet known at that row.
+        0 where a class was neither announced nor seen before that row; else as in ``predict_proba``.
         """
         with self._all_or_nothing() as first:
-            scores, log_odds = self._learn_many(X, y, classes, sample_weight, first)
-        return scores, self._probabilities(scores, log_odds)
+            learned = self._learn_many(X, y, classes, sample_weight, first)
+        return learned.scores, self._probabilities(learned)
 
     def learn_late_proba(
         self, X: NDArray[Any], late_X: NDArray[Any], late_y: Any, sample_weight: Any = None
@@ -78,15 +99,15 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         """`learn_late` that also returns the probabilities (n, classes) of each row of `X`."""
         with self._all_or_nothing() as first:
             rows, labels, weights = alternate_rows(X, late_X, late_y, sample_weight)
-            scores, log_odds = self._learn_many(rows, labels, None, weights, first)
-        return scores[::2], self._probabilities(scores, log_odds)[::2]
+            learned = self._learn_many(rows, labels, None, weights, first)
+        return learned.scores[::2], self._probabilities(learned)[::2]
 
     def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
         with self._all_or_nothing() as first:
-            return self._learn_many(X, y, None, sample_weight, first)[0]
+            return self._learn_many(X, y, None, sample_weight, first).scores
 
-    def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> tuple[Array, Array]:
-        """The general path: everything is checked, then everything is learned; returns scores and log-odds."""
+    def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> LearnedRows:
+        """The general path: everything is checked, then everything is learned."""
         if is_empty(X):
             return self._learn_nothing(X, y, classes, sample_weight, first)
         known = Labels() if first else self._labels
@@ -105,11 +126,11 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             self._begin(x)
         return self._learn_checked(x, targets, announced, weights)
 
-    def _learn_nothing(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> tuple[Array, Array]:
+    def _learn_nothing(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> LearnedRows:
         """A block without rows: scores (0, classes); `classes` are announced, nothing else changes."""
         check_no_rows(y=y, sample_weight=sample_weight)
         if first and classes is None:
-            return np.empty((0, 0)), np.empty((0, 0))
+            return LearnedRows(np.empty((0, 0)), np.empty((0, 0)), np.empty(0))
         x = check_features(self, X, self._largest(), reset=first, empty=True)
         if classes is not None:
             known = None if first else self._labels.classes
@@ -120,7 +141,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
                 if self._labels.announce(announced):
                     self._publish()
         none = np.empty((0, len(self.classes_)))
-        return none, none
+        return LearnedRows(none, none, np.empty(0))
 
     def _begin(self, x: Any) -> None:
         """Before the first row."""
@@ -154,33 +175,35 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _learn_checked(
         self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
-    ) -> tuple[Array, Array]:
-        """Learn checked rows; returns scores and log-odds. Only more classes than the learner can have are refused."""
+    ) -> LearnedRows:
+        """Learn checked rows. Only more classes than the learner can have are refused."""
         learner, known = self._learner, self._labels
         with learner.lock:
             distinct, codes = known.coded(labels)
             new = sum(label not in known.position for label in distinct.tolist())
             if new and known.seen + new > 2:
                 learner.check_outputs(known.seen + new)
-            news = [known.announce(each) for each in (announced, distinct) if each is not None]
-            if any(news):
+            announces = announced is not None and known.announce(announced)
+            earlier = set(known.column)
+            if known.announce(distinct) or announces:
                 self._publish()
-        parts, odds = [], []
+        parts: list[tuple[NDArray[Any], LearnedRows]] = []
         for rows, part in blocks_for(learner, x):
             weight = None if weights is None else weights[rows]
             with learner.lock:
-                scores, log_odds = self._learn_block(part, distinct.tolist(), codes[rows], weight)
-                parts.append((self.classes_, scores))
-                odds.append((self.classes_, log_odds))
-        return aligned(parts, np.nan)[1], aligned(odds, np.nan)[1]
+                parts.append((self.classes_, self._learn_block(part, distinct.tolist(), codes[rows], weight)))
+        classes, scores = aligned([(own, block.scores) for own, block in parts], np.nan)
+        _, log_odds = aligned([(own, block.log_odds) for own, block in parts], np.nan)
+        fresh = [code for code, label in enumerate(distinct.tolist()) if label not in earlier]
+        first = tuple((int(np.searchsorted(classes, distinct[c])), int(np.argmax(codes == c))) for c in fresh)
+        return LearnedRows(scores, log_odds, np.concatenate([block.before for _, block in parts]), first)
 
     def _learn_block(
         self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
-    ) -> tuple[Array, Array]:
+    ) -> LearnedRows:
         """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
 
-        weights: (n,) each, arguments of the learner; a row that has a weight of 0 is not learned. Returns scores and
-        calibrated log-odds (n, classes), which are the scores themselves where these are log-odds.
+        weights: (n,) each, arguments of the learner; a row that has a weight of 0 is not learned.
         """
         learner, known = self._learner, self._labels
         assert known.classes is not None
@@ -189,6 +212,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         taught = codes
         for weight in weights:
             taught = taught if weight is None else np.where(weight > 0, taught, -1)
+        before = learner.rows + np.cumsum(taught >= 0, dtype=np.float64) - (taught >= 0)
         position = np.array([known.position.get(label, -1) for label in distinct], dtype=np.intp)
         some, first = np.unique(taught, return_index=True)
         new_at = {
@@ -211,12 +235,12 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             f = learner.learn(x[rows], targets, *own)
             out[rows] = known.by_column(f, np.nan)
             if self._calibration is not None:
-                before = self._calibration.observe(f, targets, own[0])
-                log_odds[rows] = known.by_column(log_odds_of(before), np.nan)
+                logits = self._calibration.observe(f, targets, own[0])
+                log_odds[rows] = known.by_column(log_odds_of(logits), np.nan)
             if start in new_at:
                 column = known.column[distinct[new_at[start]]]
                 out[start, column] = log_odds[start, column] = np.nan
-        return out, log_odds
+        return LearnedRows(out, log_odds, before)
 
     def _publish(self) -> None:
         """What the fast path and the user read, made anew when a class becomes known."""
@@ -276,7 +300,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return self._column_scores(X, np.nan)[1]
 
     def scores_proba(self, X: Any) -> tuple[Array, Array]:
-        """`scores`, and the probabilities (n, classes) of these rows now; 0 for classes not known."""
+        """`scores`, and the probabilities (n, classes) of these rows now, as of ``predict_proba``."""
         scores = self.scores(X)
         return scores, self.predict_proba(X) if self.__sklearn_is_fitted__() else np.zeros(scores.shape)
 
@@ -307,31 +331,32 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return float(np.average(predicted == truth, weights=weights))
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities (n, classes), those of the loss if it has any, else calibrated; 1 where one class was seen."""
+        """Probabilities (n, classes) that begin uniform: those of the loss if it has any, else calibrated.
+
+        After t rows 1/(t + 1) of them is spread evenly over the classes (`uniform_start`): a class that was announced
+        and never seen has a small probability, and a class alone 1.
+        """
         f = self._score_one(X)
         if f is not None:
-            return self._one_proba(f)
-        check_is_fitted(self)
-        calibration = self._calibration
-        if calibration is None:
-            _, scores = self._column_scores(X)
-            return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: undecided
+            return self._proba(f, self._one_by_column)
+        return aligned(self._read_blocks(X, lambda f: (self.classes_, self._proba(f, self._labels.by_column))), 0.0)[1]
 
-        def read(f: Array) -> tuple[NDArray[Any], Array]:
-            return self.classes_, self._labels.by_column(calibration.log_odds(f), -np.inf)
+    def _proba(self, f: Array, by_column: Callable[[Array, float], Array]) -> Array:  # (n, outputs) -> (n, classes)
+        """`predict_proba` from scores."""
+        if self._calibration is None:
+            odds = by_column(f, -np.inf)
+            odds = np.where(np.isnan(odds), 0.0, odds)  # diverged: undecided
+        else:
+            odds = by_column(self._calibration.log_odds(f), -np.inf)
+        return from_uniform_start(self._shares(odds), np.ones(odds.shape, dtype=bool), self._learner.rows)
 
-        return softmax(aligned(self._read_blocks(X, read), -np.inf)[1])
+    def _shares(self, log_odds: Array) -> Array:  # (n, classes) -> (n, classes)
+        """The model's own probabilities."""
+        return np.asarray(self.probabilities(log_odds)) if self._calibration is None else softmax(log_odds)
 
-    def _one_proba(self, f: Array) -> Array:  # (1, outputs) -> (1, classes)
-        """`predict_proba` of one row from its scores."""
-        if self._calibration is not None:
-            return softmax(self._one_by_column(self._calibration.log_odds(f), -np.inf))
-        scores = self._one_by_column(f, -np.inf)
-        return np.asarray(self.probabilities(np.where(np.isnan(scores), 0.0, scores)))  # diverged: undecided
-
-    def _probabilities(self, scores: Array, log_odds: Array) -> Array:  # each (n, classes)
+    def _probabilities(self, learned: LearnedRows) -> Array:  # -> (n, classes)
         """Of what `_learn_many` returns."""
-        return np.asarray(self.probabilities(scores)) if self._calibration is None else softmax(log_odds)
+        return from_uniform_start(self._shares(learned.log_odds), learned.known(), learned.before)
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of ``predict_proba``."""
@@ -340,7 +365,9 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     @available_if(is_probabilistic)  # type: ignore[untyped-decorator]
     def probabilities(self, scores: Array) -> Array:
-        """What `scores` (n, classes), as `learn` returns them, mean as probabilities; with the logistic loss only.
+        """What `scores` (n, classes), as `learn` returns them, mean by themselves; with the logistic loss only.
+
+        ``predict_proba`` and ``learn_proba`` also know how many rows were learned, and begin uniform.
 
         1 / (1 + exp(-score)), over their sum; 0 for a class that was not known. Rows where none was known are all 0.
         """

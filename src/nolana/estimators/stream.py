@@ -152,9 +152,10 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     _scores_log_odds = True
 
     def probabilities(self, scores: Array) -> Array:
-        """What `scores` (n, classes), as `learn` returns them, mean as probabilities: their softmax.
+        """What `scores` (n, classes), as `learn` returns them, mean by themselves as probabilities: their softmax.
 
-        0 for a class that was not known. Rows where none was known are all 0.
+        0 for a class that was not known. Rows where none was known are all 0. ``predict_proba`` and ``learn_proba``
+        also know how many rows were learned, and begin uniform.
         """
         return softmax(scores)
 

@@ -121,9 +121,9 @@ class Evaluation:
         self._count(learner, self._learn(self._with_probabilities(learner), *_unpacked(block)))
 
     def _with_probabilities(self, learner: Learner) -> Any:
-        """The learner that returns probabilities too, if a metric needs them and its scores do not determine them."""
+        """The learner that returns probabilities too, if a metric needs them and the learner can."""
         needed = any(getattr(metric, "needs_probabilities", False) for metric in self._patterns or ())
-        needed = needed and not hasattr(learner, "probabilities") and hasattr(learner, "learn_proba")
+        needed = needed and hasattr(learner, "learn_proba")
         return WithProbabilities(learner) if needed else learner
 
     def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> ScoredRows:

@@ -117,7 +117,8 @@ class LogLoss(Mean):
         rows.need_probabilities(self.name)
         columns = rows.columns
         p = rows.probabilities[np.arange(len(rows)), columns]
-        p = np.where((columns >= 0) & rows.known, p, 0.0)
+        known = rows.known if rows.before is None else ~np.isnan(p)  # announced classes have probabilities, no scores
+        p = np.where((columns >= 0) & known, p, 0.0)
         return np.asarray(-np.log(np.maximum(p, SMALLEST_PROBABILITY)))
 
 
