@@ -57,7 +57,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     _learner_class: ClassVar[type]
     _seeded: ClassVar[bool] = False  # whether the learner draws numbers by random_state, not the shuffles alone
     _began_with: dict[str, Any]  # parameters that the learner was made of
-    max_iter: int
+    max_iter: int | None
     shuffle: bool
     random_state: Any
 
@@ -73,8 +73,9 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """Raise what `_make_learner` would raise, before anything is forgotten."""
         raise NotImplementedError
 
-    def _check_epochs(self) -> None:
-        integer("max_iter", self.max_iter, 1)
+    def _passes(self, rows: int) -> int:
+        """How often `fit` learns so many rows; ValueError where `max_iter` is invalid."""
+        return integer("max_iter", self.max_iter, 1)
 
     def _accepts(self, learner: Any) -> bool:
         """Whether a learner of a file can be this estimator's."""
@@ -204,9 +205,11 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _epochs(self, rows: int) -> Iterator[NDArray[np.intp] | slice]:
         """The order of the rows in each epoch of fit."""
-        rng = check_random_state(self.random_state)
-        for _ in range(self.max_iter):
+        rng, self.n_iter_ = check_random_state(self.random_state), self._passes(rows)
+        for epoch in range(self.n_iter_):
+            self._learner.repeats = epoch > 0
             yield rng.permutation(rows) if self.shuffle else slice(None)
+        self._learner.repeats = False
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_learner" in self.__dict__ and self._learner.rows > 0

@@ -254,10 +254,10 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         self._two = known.by_column(np.ones((1, 1)), np.nan)[0].tolist() if two else []
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn the rows `max_iter` times; a refused fit changes nothing."""
+        """Forget everything, then learn the rows in `max_iter` passes; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
-            self._check_epochs()
+            self._passes(1)
             self._forget()
             x = check_features(self, X, self._largest(), reset=True)
             labels = check_labels(y, x.shape[0], None)
@@ -268,7 +268,6 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             for order in self._epochs(x.shape[0]):
                 weight = None if weights is None else weights[order]
                 self._learn_checked(x[order], labels[order], np.unique(labels), weight)
-            self.n_iter_ = self.max_iter
         return self
 
     # Files

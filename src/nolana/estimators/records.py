@@ -78,7 +78,7 @@ def _check_parameters(kind: Any, parameters: Mapping[str, Any], present: int) ->
     twin = kind(**(dict(parameters) | {"random_state": 0}))
     twin._check_parameters()
     if "max_iter" in parameters:
-        twin._check_epochs()
+        twin._passes(1)
 
 
 def _parameter_record(name: str, value: Any) -> Tree:

@@ -232,10 +232,10 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         return scores
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn the rows `max_iter` times; a refused fit changes nothing."""
+        """Forget everything, then learn the rows in `max_iter` passes; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
-            self._check_epochs()
+            self._passes(1)
             self._forget()
             x = check_features(self, X, self._largest(), reset=True)
             targets = self._check_targets(y, x.shape[0])
@@ -245,7 +245,6 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             self._learner.take_any_order()
             for order in self._epochs(x.shape[0]):
                 self._learn_checked(x[order], targets[order], None if weights is None else weights[order])
-            self.n_iter_ = self.max_iter
         return self
 
     # Files

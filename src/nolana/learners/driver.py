@@ -73,6 +73,7 @@ class Driver:
     options_class: ClassVar[type]
     largest = LARGEST_VALUE  # features beyond this overflow
     sparse = False  # whether rows are `SparseRows`
+    repeats = False  # whether rows were learned before, in an earlier pass of `fit`: their scores say nothing
     origin: Origin | None = None  # of a part, and of a merge of parts that has learned nothing since
 
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:

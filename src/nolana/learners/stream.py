@@ -77,6 +77,8 @@ LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old
 
 
 OF_THE_STACK = ["stack_weights", "information", "calibration", "calibration_information"]
+# What is learned from the experts' errors on rows that they have not seen.
+JUDGEMENT = [*OF_THE_STACK, "errors", "residual_variance", "lowest", "highest"]
 
 
 @dataclass(frozen=True)
@@ -250,6 +252,7 @@ class StreamLearner(Driver):
     def _learn_part(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
         """Rows between two events."""
         targets = self._to_engine(y)
+        judgement = self._engine.state(JUDGEMENT) if self.repeats else {}
         if isinstance(x, SparseRows):
             starts, indices, values = x.parts
             features = self._parts["features"]
@@ -261,9 +264,12 @@ class StreamLearner(Driver):
             scores: Array = self._engine.learn_sparse(dense, starts, slots, z, targets, weight)
         else:
             scores = self._engine.learn(self._scaled(x, weight), targets, weight)
+        if judgement:
+            self._engine.restore_part(judgement)
         if self.options.number:
             learned = slice(None) if weight is None else weight > 0
-            self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
+            if not self.repeats:
+                self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
             self._target_scaling.observe(np.ascontiguousarray(y[learned]))
             scores = self._from_engine(scores)
         if self.rows >= self._next_event:

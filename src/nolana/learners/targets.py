@@ -35,6 +35,15 @@ class TargetsLearner(Driver):
         return len(self.parts)
 
     @property
+    def repeats(self) -> bool:
+        return self.parts[0].repeats
+
+    @repeats.setter
+    def repeats(self, repeats: bool) -> None:
+        for part in self.parts:
+            part.repeats = repeats
+
+    @property
     def memory_bytes(self) -> int:
         return sum(part.memory_bytes for part in self.parts)
 
