@@ -7,7 +7,7 @@ from nolana import NolanaClassifier, StreamClassifier, StreamRegressor
 from stream_cases import ROWS, learn, stream
 
 
-@pytest.mark.parametrize("name", ["redraw", "late classes", "balanced"])
+@pytest.mark.parametrize("name", ["redraw", "late classes"])
 def test_probabilities(name):
     x, y, weight, model = stream(name)
     scores = learn(model, x, y, weight, slice(None))

@@ -119,16 +119,18 @@ def test_a_class_of_weight_zero_is_not_learned():
 
 
 def test_balanced_weights_of_a_class_that_appears_late():
-    """2 % of the rows, after 6,000 rows without it: mean recall .933, and .767 where those rows count as well."""
-    rng = np.random.default_rng(0)
-    n, late = 10_000, 6000
-    x = rng.normal(size=(n, 4))
-    y = (x[:, 0] > 0).astype(int)
-    y[late:][x[late:, 1] > 2] = 2
-    model = StreamClassifier(random_state=0, class_weight="balanced")
-    scores = model.learn(x, y)
-    found = model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)]
-    assert np.mean([(found == c)[late:][y[late:] == c].mean() for c in range(3)]) > 0.9
+    """2 % of the rows, after 6,000 rows without it: the mean recall of six streams is .925 (.899 to .946)."""
+    n, late, recalls = 10_000, 6000, []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(n, 4))
+        y = (x[:, 0] > 0).astype(int)
+        y[late:][x[late:, 1] > 2] = 2
+        model = StreamClassifier(random_state=0, class_weight="balanced")
+        scores = model.learn(x, y)
+        found = model.classes_[np.nan_to_num(scores, nan=-np.inf).argmax(axis=1)]
+        recalls += [(found == c)[late:][y[late:] == c].mean() for c in range(3)]
+    assert np.mean(recalls) > 0.915
 
 
 def test_classes_are_counted_under_the_lock():

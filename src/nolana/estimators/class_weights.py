@@ -1,15 +1,24 @@
-"""Weights of rows by their class, from running counts: c / (mean of c over the rows so far), at most 1,000.
+"""Weights of classes, w_c: the prediction is the class of the largest w_c p_c; probabilities p stay what they are.
 
-c is the weight of a class in a dict. "balanced" makes rare classes count as much as frequent ones:
+w_c is the weight of a class in a dict. "balanced" makes rare classes count as much as frequent ones:
 
-    (rows since the class appeared) / (classes so far * rows of the class)
+    w_c = (rows since the class appeared) / (classes so far * rows of the class), at most 1,000
 
 Rows before a class appeared are left out: after 15,000 rows of other classes its first rows would weigh thousands.
+
+Scores that are log-odds carry the weights as s_c + log w_c - mean of log w over the classes seen, so that two classes
+are still -f and f. What is learned does not depend on the weights, and neither does the ranking of rows: rows that
+count more by their class cost AUC, because few rows then make most of the steps. (Elkan, "The foundations of
+cost-sensitive learning", IJCAI 2001.)
+
+Scores of margin losses are no log-odds, and a shift of them is no weight. There rows count w_c times in the steps,
+relative to the mean weight of the rows so far, and so they do in models of nolana 0.2. Scores then contain the weights
+as far as the model has learned them, and probabilities that are read from such scores are divided by w_c again.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +34,8 @@ from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 
-LARGEST_CLASS_WEIGHT = 1000.0  # times the mean
+LARGEST_CLASS_WEIGHT = 1000.0  # times the mean: smaller probabilities than 1/1,000 are not to be relied on
+SMALLEST_CLASS_WEIGHT = 1e-300  # of a class that has weight 0 and is known: never predicted
 
 
 def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
@@ -67,6 +77,32 @@ class ClassCounts:
                 own[i] = c * total / math.fsum(n * fixed.get(each, 1.0) for each, n in self.rows.items())
         return np.minimum(own, LARGEST_CLASS_WEIGHT)
 
+    def log_weights(
+        self, class_weight: Any, labels: list[Any], columns: NDArray[np.intp] | None = None
+    ) -> Array:  # -> (n, classes), or (1, classes)
+        """log w of classes with these labels before each row to be counted, or now; NaN for a class without rows.
+
+        columns: the class of each row (n,), -1 for rows that do not count; nothing is counted here.
+        """
+        fixed = class_weight_of(class_weight)
+        if fixed is not None:
+            own = [max(fixed.get(label, 1.0), SMALLEST_CLASS_WEIGHT) for label in labels]
+            return np.asarray(np.log(np.array(own))[None])
+        start = np.array([self.rows.get(label, 0) for label in labels], dtype=np.float64)
+        total = np.array([float(sum(self.rows.values()))])
+        appeared = np.array([self.before.get(label, np.inf) for label in labels], dtype=np.float64)
+        rows = start[None]
+        if columns is not None:
+            counted = (columns[:, None] == np.arange(len(labels))).astype(np.float64)
+            upto = np.cumsum(counted, axis=0)
+            rows = start + upto - counted
+            total = total + np.cumsum(columns >= 0) - (columns >= 0)
+            new = (start == 0) & (upto[-1] > 0) if len(upto) else np.zeros(len(labels), dtype=bool)
+            appeared[new] = total[counted[:, new].argmax(axis=0)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = (total[:, None] - appeared) / ((rows > 0).sum(axis=1, keepdims=True) * rows)
+            return np.where(rows > 0, np.log(np.minimum(weights, LARGEST_CLASS_WEIGHT)), np.nan)
+
     @classmethod
     def merged(cls, base: "ClassCounts", parts: list["ClassCounts"]) -> "ClassCounts":
         """Counts of all rows; a class that is new in a part appeared after the rows of the base."""
@@ -99,11 +135,24 @@ class ClassCounts:
         return counts
 
 
+def shift_of(log_weights: Array, seen: NDArray[np.bool_]) -> Array:  # (n or 1, classes), (n, classes) -> (n, classes)
+    """log w minus its mean over the classes that were seen and counted; 0 for the others."""
+    counted = seen & ~np.isnan(log_weights)
+    own = np.where(counted, log_weights, 0.0)
+    total = np.add.accumulate(own, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
+    return np.where(counted, own - total / np.maximum(1, counted.sum(axis=1, keepdims=True)), 0.0)
+
+
 @parameters
 class WeightedClassifier(OnlineClassifier):
     """A classifier with the parameter `class_weight`; its learner takes weights of classes beside those of rows."""
 
     class_weight: Any = None
+
+    @property
+    def _weighs_steps(self) -> bool:
+        """Whether rows count by their class; otherwise the scores are shifted."""
+        return not self._scores_log_odds or "_learned_class_weights" in self.__dict__
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -121,18 +170,50 @@ class WeightedClassifier(OnlineClassifier):
     def _learn_block(
         self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
     ) -> LearnedRows:
-        if self.class_weight is not None:
-            counts = self.__dict__.setdefault("_class_counts", ClassCounts())
-            weights = (*weights, counts.weights(self.class_weight, distinct, codes, *weights))
-        return super()._learn_block(x, distinct, codes, *weights)
+        if self.class_weight is None:
+            return super()._learn_block(x, distinct, codes, *weights)
+        (weight,) = weights
+        counts, labels = self.__dict__.setdefault("_class_counts", ClassCounts()), list(self._labels.column)
+        before = ClassCounts(dict(counts.rows), dict(counts.before))
+        by_class = counts.weights(self.class_weight, distinct, codes, weight)
+        columns = np.array([self._labels.column[label] for label in distinct], dtype=np.intp)[codes]
+        log_weights = before.log_weights(self.class_weight, labels, np.where(by_class > 0, columns, -1))
+        if self._weighs_steps:
+            learned = super()._learn_block(x, distinct, codes, weight, by_class)
+            return replace(learned, shift=shift_of(log_weights, ~np.isnan(learned.scores)))
+        if not (by_class > 0).all():  # a class of weight 0 is not learned
+            weight = (np.ones(len(codes)) if weight is None else weight) * (by_class > 0)
+        learned = super()._learn_block(x, distinct, codes, weight)
+        return replace(learned, scores=learned.scores + shift_of(log_weights, ~np.isnan(learned.scores)))
+
+    def _shift(self) -> Array | None:  # (classes,)
+        """Of the scores now, by the weights of the classes; None without any."""
+        if self.class_weight is None:
+            return None
+        counts: ClassCounts = self.__dict__.get("_class_counts", ClassCounts())
+        seen = np.array([label in self._labels.position for label in self._labels.column])
+        return np.asarray(shift_of(counts.log_weights(self.class_weight, list(self._labels.column)), seen[None])[0])
+
+    def _by_column(self, f: Array, missing: float) -> Array:
+        shift = None if self._weighs_steps else self._shift()
+        return super()._by_column(f, missing) + (0.0 if shift is None else shift)
+
+    def _learned_shift(self) -> Array | None:
+        return self._shift() if self._weighs_steps else None
+
+    def _score_one(self, x: Any) -> Array | None:
+        return super()._score_one(x) if self.class_weight is None else None
 
     def _forget(self) -> None:
         super()._forget()
-        self.__dict__.pop("_class_counts", None)
+        for name in ("_class_counts", "_learned_class_weights"):
+            self.__dict__.pop(name, None)
 
     def _fitted_record(self) -> dict[str, Tree]:
         counts: ClassCounts | None = self.__dict__.get("_class_counts")
         own = {} if counts is None else counts.record(list(self._labels.column))
+        if counts is not None and not self._weighs_steps:
+            own["class_weight_in"] = "scores"
         return super()._fitted_record() | own
 
     def _restore_fitted(self, node: Node) -> None:
@@ -140,3 +221,7 @@ class WeightedClassifier(OnlineClassifier):
         if "class_counts" in node.entries():
             labels = [label.value for label in node["labels"].items()]  # in the order of the file
             self._class_counts = ClassCounts.of_record(node, labels)
+            if "class_weight_in" in node.entries():
+                node["class_weight_in"].text(("scores",))
+            else:  # a file of nolana 0.2: its model has learned the weights
+                self._learned_class_weights = True

@@ -50,6 +50,7 @@ class LearnedRows:
     scores: Array  # (n, classes), NaN where a class had no output
     log_odds: Array  # (n, classes), calibrated; the scores themselves where these are log-odds
     before: Array  # (n,), rows learned before
+    shift: Array | None = None  # (n, classes), log weights of the classes that the model has learned with the odds
     new: tuple[tuple[int, int], ...] = ()  # column and first row of classes that were neither announced nor seen
 
     def known(self) -> NDArray[np.bool_]:  # (n, classes)
@@ -196,7 +197,9 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         _, log_odds = aligned([(own, block.log_odds) for own, block in parts], np.nan)
         fresh = [code for code, label in enumerate(distinct.tolist()) if label not in earlier]
         first = tuple((int(np.searchsorted(classes, distinct[c])), int(np.argmax(codes == c))) for c in fresh)
-        return LearnedRows(scores, log_odds, np.concatenate([block.before for _, block in parts]), first)
+        before = np.concatenate([block.before for _, block in parts])
+        shifts = [(own, block.shift) for own, block in parts if block.shift is not None]
+        return LearnedRows(scores, log_odds, before, aligned(shifts, 0.0)[1] if shifts else None, first)
 
     def _learn_block(
         self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
@@ -290,7 +293,15 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _column_scores(self, X: Any, missing: float = -np.inf) -> tuple[NDArray[Any], Array]:
         """The classes, and (n, classes) with `missing` for those that were announced but never seen."""
-        return aligned(self._read_blocks(X, lambda f: (self.classes_, self._labels.by_column(f, missing))), missing)
+        return aligned(self._read_blocks(X, lambda f: (self.classes_, self._by_column(f, missing))), missing)
+
+    def _by_column(self, f: Array, missing: float) -> Array:  # (n, outputs) -> (n, classes)
+        """Scores by which the class is chosen."""
+        return self._labels.by_column(f, missing)
+
+    def _learned_shift(self) -> Array | None:  # (classes,)
+        """Log weights of the classes that the model has learned with the odds; None without any."""
+        return None
 
     def scores(self, X: Any) -> Array:
         """What `learn` would return for these rows now, (n, classes), NaN for classes not known; nothing is learned."""
@@ -347,15 +358,23 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             odds = np.where(np.isnan(odds), 0.0, odds)  # diverged: undecided
         else:
             odds = by_column(self._calibration.log_odds(f), -np.inf)
-        return from_uniform_start(self._shares(odds), np.ones(odds.shape, dtype=bool), self._learner.rows)
+        shares = self._shares(odds, self._learned_shift())
+        return from_uniform_start(shares, np.ones(odds.shape, dtype=bool), self._learner.rows)
 
-    def _shares(self, log_odds: Array) -> Array:  # (n, classes) -> (n, classes)
-        """The model's own probabilities."""
-        return np.asarray(self.probabilities(log_odds)) if self._calibration is None else softmax(log_odds)
+    def _shares(self, log_odds: Array, shift: Array | None) -> Array:  # (n, classes), (n, classes) -> (n, classes)
+        """The model's own probabilities, without the weights of the classes that it has learned."""
+        if self._calibration is not None:  # by the rows as they are
+            return softmax(log_odds)
+        shares = np.asarray(self.probabilities(log_odds))
+        if shift is None:
+            return shares
+        odds = shares * np.exp(-shift)
+        total = np.add.accumulate(odds, axis=1)[:, -1:]
+        return np.where(total > 0, odds / np.where(total > 0, total, 1.0), shares)
 
     def _probabilities(self, learned: LearnedRows) -> Array:  # -> (n, classes)
         """Of what `_learn_many` returns."""
-        return from_uniform_start(self._shares(learned.log_odds), learned.known(), learned.before)
+        return from_uniform_start(self._shares(learned.log_odds, learned.shift), learned.known(), learned.before)
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of ``predict_proba``."""

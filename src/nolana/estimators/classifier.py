@@ -54,6 +54,8 @@ class NolanaClassifier(WeightedClassifier, NolanaModel):
         row number or a time, counts a tenth in distances, with a `nolana.errors.GrowthWarning`. Rows of ``fit`` may be
         sorted, so there every feature counts. True: every feature counts always.
     class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts.
+        Probabilities of the logistic loss are then divided by the weights, so that they are those of the rows; those of
+        the other losses are calibrated, but the predicted class stays the most probable one.
     max_iter, shuffle : epochs of ``fit`` and whether each is shuffled.
     random_state : of the shuffles.
 

@@ -135,8 +135,10 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     ----------
     memory : bytes of state and scratch, never exceeded: a number, or text such as "64KB", "2MB"; 32KB to 1GB.
     experts : list of expert sets (`nolana.experts`); None: linear, landmarks, cells and neighbours.
-    class_weight : dict from class to weight, or "balanced": rows of rare classes count more, by running counts. Weights
-        are relative to their mean; ``sample_weight`` is capped at 10 times its mean, class weights are not.
+    class_weight : dict from class to weight, or "balanced": 1 / share of the class, by running counts. The prediction
+        is the class of the largest weight times probability; scores carry the weights, so their argmax is it.
+        What is learned, the ranking of rows and ``predict_proba`` do not depend on the weights. Rows of a class of
+        weight 0 are not learned. ``sample_weight`` counts in what is learned, capped at 10 times its mean.
     max_iter : passes of ``fit`` over the rows, ``n_iter_`` afterwards. None: 2 up to 20,000 rows, else 1; 1 without
         ``shuffle``. From the second pass on the stack and the intervals learn nothing, because their experts have seen
         the rows. ``learn`` and ``partial_fit`` learn each row once.
@@ -170,7 +172,7 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         """What `scores` (n, classes), as `learn` returns them, mean by themselves as probabilities: their softmax.
 
         0 for a class that was not known. Rows where none was known are all 0. ``predict_proba`` and ``learn_proba``
-        also know how many rows were learned, and begin uniform.
+        also know how many rows were learned, begin uniform, and do not depend on ``class_weight``, as scores do.
         """
         return softmax(scores)
 

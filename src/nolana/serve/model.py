@@ -174,11 +174,11 @@ class ServedModel:
             if model.classes_ is classes:  # else a new class has come in the meantime
                 break
         best = probabilities.argmax(axis=1)
-        certain = probabilities[np.arange(len(best)), best]
-        predicted = classes[best].tolist()
-        if (probabilities == certain[:, None]).sum(axis=1).max() > 1:  # rounded: the scores decide
-            scored = model.predict(x).tolist()
-            predicted = scored if set(scored) <= set(classes.tolist()) else predicted
+        rounded = (probabilities == probabilities.max(axis=1)[:, None]).sum(axis=1).max() > 1
+        if rounded or getattr(model, "class_weight", None) is not None:  # the scores decide
+            scored = model.predict(x)
+            best = np.searchsorted(classes, scored) if np.isin(scored, classes).all() else best
+        certain, predicted = probabilities[np.arange(len(best)), best], classes[best].tolist()
         return {
             "classes": classes.tolist(),
             "predictions": predicted,
