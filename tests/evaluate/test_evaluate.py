@@ -91,7 +91,7 @@ def test_blocks_may_be_objects(stream):
 
 def test_errors_are_clear(stream):
     x, y = stream
-    names = "accuracy, auc, balanced_accuracy, f1, log_loss, mae, precision, r2, recall, rmse"
+    names = "accuracy, auc, average_precision, balanced_accuracy, brier, f1, log_loss, mae, precision, r2, recall, rmse"
     with pytest.raises(ValueError, match=f"choose from {names}"):
         progressive(NolanaClassifier(), [(x, y)], metrics=["auc-ish"])
     with pytest.raises(ValueError, match="window=0"):

@@ -17,9 +17,10 @@ def predictions(name, rng, rows, classes):
     return Predictions(truth, scores, classes=CLASSES[:classes], to_probabilities=np.abs)
 
 
-@pytest.mark.parametrize(
-    "name", ["accuracy", "balanced_accuracy", "f1", "precision", "recall", "log_loss", "rmse", "mae", "r2"]
-)
+NAMES = ("accuracy", "balanced_accuracy", "f1", "precision", "recall", "log_loss", "auc", "average_precision", "brier")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "rmse", "mae", "r2"])
 def test_two_metrics_add_up(name):
     rng = np.random.default_rng(0)
     parts = [predictions(name, rng, rows, classes) for rows, classes in ((40, 2), (0, 2), (70, 3))]

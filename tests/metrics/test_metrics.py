@@ -13,8 +13,9 @@ from sklearn import metrics as oracle
 from nolana import NolanaClassifier
 from nolana.metrics import AUC, R2, RMSE, Mean, Predictions, resolve
 from nolana.metrics.quantiles import POINTS, Quantiles
+from nolana.metrics.ranking import bins_of
 
-CLASSIFIES = ("accuracy", "balanced_accuracy", "log_loss", "auc")
+CLASSIFIES = ("accuracy", "balanced_accuracy", "log_loss", "auc", "average_precision", "brier")
 REGRESSES = ("rmse", "mae", "r2")
 
 
@@ -91,6 +92,13 @@ def test_as_scikit_learn(name, weighted):
             sample_weight=None if w is None else w[later],
         )
         assert ours == pytest.approx(theirs, rel=1e-12)
+    elif name == "average_precision":
+        odds = bins_of(rows.probabilities)  # ties
+        pairs = [(rows.truth == label, odds[:, c]) for c, label in enumerate(rows.classes)]
+        expected = np.mean([oracle.average_precision_score(own, z, sample_weight=w) for own, z in pairs])
+    elif name == "brier":
+        own = rows.truth[:, None] == rows.classes
+        expected = np.average(((rows.probabilities - own) ** 2).sum(axis=1) / 2, weights=w)
     else:
         f = rows.scores[:, 1].copy()
         second = rows.truth == "q"
@@ -234,11 +242,10 @@ def test_what_means_nothing_is_said_so():
     for name in REGRESSES:
         with pytest.raises(ValueError, match=f"'{name}' is for numbers, but the learner predicts classes"):
             counted(name, [labels])
-    with pytest.raises(ValueError, match=r"'auc' is for two classes, but the learner knows 3: \['p', 'q', 'r'\]"):
-        counted("auc", [labels])
     hinge = Predictions(labels.truth, labels.scores, labels.classes, learner="NolanaClassifier")
-    with pytest.raises(ValueError, match="'log_loss' needs probabilities, but NolanaClassifier has none"):
-        counted("log_loss", [hinge])
+    for name in ("log_loss", "auc", "average_precision", "brier"):
+        with pytest.raises(ValueError, match=f"'{name}' needs probabilities, but NolanaClassifier has none"):
+            counted(name, [hinge])
     with pytest.raises(ValueError, match="must be a list"):
         resolve("accuracy")
     with pytest.raises(ValueError, match="has no update, value, state, restore"):

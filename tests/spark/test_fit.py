@@ -11,6 +11,24 @@ from nolana.rounds import RoundLearner
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
 
 
+class WithoutMerge:
+    """A metric that cannot add up what parts have counted."""
+
+    name = "counter"
+
+    def update(self, rows):
+        """Nothing is counted."""
+
+    def value(self):
+        return 0.0
+
+    def state(self):
+        return {}
+
+    def restore(self, state):
+        """Nothing was counted."""
+
+
 def frame(spark, x, y, partitions, kind="double"):
     """The rows in this order, in so many partitions."""
     rows = [(row, label) for row, label in zip(x.tolist(), y.tolist(), strict=True)]
@@ -88,8 +106,8 @@ def test_invalid_rows_are_errors_before_anything_is_learned_or_left_out(spark):
         nolana.spark.fit(df.limit(0), model, **arguments)
     with pytest.raises(ValueError, match="label='a' is one of the features"):
         nolana.spark.fit(df, model, **arguments | {"label": "a"})
-    with pytest.raises(ValueError, match="'auc' has no merge"):
-        nolana.spark.fit(df, model, metrics=["auc"], **arguments)
+    with pytest.raises(ValueError, match="'counter' has no merge"):
+        nolana.spark.fit(df, model, metrics=[WithoutMerge()], **arguments)
     with pytest.raises(ValueError, match="features names 1 columns, but the model has learned 2"):
         nolana.spark.fit(df, result.model, **arguments | {"features": ["a"]})
     uneven = spark.createDataFrame([([1.0, 2.0], 0), ([1.0], 1)], "x array<double>, y int").repartition(2, "y")

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "METRICS", "LearnerOptions"]
 
 # Written here because help texts are printed before anything heavy is loaded.
-METRICS = "accuracy, auc, balanced_accuracy, f1, log_loss, precision, recall; for regression mae, r2, rmse"
+METRICS = (
+    "accuracy, auc, average_precision, balanced_accuracy, brier, f1, log_loss, precision, recall; "
+    "for regression mae, r2, rmse"
+)
 METHODS = (
     "stream, nolana, PA, NOGD, FOGD, DualSGD, RRF, KernelOGD, RBP, Forgetron, Projectron, ProjectronPlusPlus, BPA, "
     "BOGD, BSGD, DoublySGD"

@@ -11,7 +11,11 @@
 |                     | predicted; classes as for precision              |                                          |
 | `f1`                | the harmonic mean of precision and recall        | an error of its class                    |
 | `log_loss`          | minus the mean log probability of the true label | of probability 2.2e-16                   |
-| `auc`               | the area under the ROC curve, two classes        | below every row of the other class       |
+| `brier`             | half the squared error of the probabilities      | 1/2                                      |
+| `auc`               | the area under the ROC curve; of more than two   | below every row of the other class; of   |
+|                     | classes the mean, each against the rest          | more than two classes of probability 0   |
+| `average_precision` | the area under precision against recall;         | of probability 0                         |
+|                     | classes as for precision                         |                                          |
 | `rmse`, `mae`       | root mean squared error, mean absolute error     | (numbers are always predicted)           |
 | `r2`                | the share of the targets' variance explained     | (numbers are always predicted)           |
 
@@ -22,7 +26,9 @@ sums run in the order of the rows, so the metric has the same bits however the b
 """
 
 from nolana.metrics.auc import AUC
+from nolana.metrics.average_precision import AveragePrecision
 from nolana.metrics.balanced import BalancedAccuracy
+from nolana.metrics.brier import Brier
 from nolana.metrics.by_class import F1, Precision, Recall
 from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss, Mean
 from nolana.metrics.metric import IN_PER_CENT, NAMES, OF_NUMBERS, SMALLER_IS_BETTER, Metric, resolve
@@ -41,7 +47,9 @@ __all__ = [
     "RMSE",
     "SMALLER_IS_BETTER",
     "Accuracy",
+    "AveragePrecision",
     "BalancedAccuracy",
+    "Brier",
     "LogLoss",
     "Mean",
     "Metric",

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from nolana.metrics.auc import AUC
+from nolana.metrics.average_precision import AveragePrecision
 from nolana.metrics.balanced import BalancedAccuracy
+from nolana.metrics.brier import Brier
 from nolana.metrics.by_class import F1, Precision, Recall
 from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss
 from nolana.metrics.predictions import Predictions
@@ -44,7 +46,9 @@ class Metric(Protocol):
 _MAKERS: dict[str, Callable[[], Metric]] = {
     "accuracy": Accuracy,
     "auc": AUC,
+    "average_precision": AveragePrecision,
     "balanced_accuracy": BalancedAccuracy,
+    "brier": Brier,
     "f1": F1,
     "log_loss": LogLoss,
     "mae": MAE,
@@ -55,9 +59,9 @@ _MAKERS: dict[str, Callable[[], Metric]] = {
 }
 
 
-IN_PER_CENT = ("accuracy", "auc", "balanced_accuracy", "f1", "precision", "recall")
+IN_PER_CENT = ("accuracy", "auc", "average_precision", "balanced_accuracy", "f1", "precision", "recall")
 OF_NUMBERS = ("mae", "r2", "rmse")
-SMALLER_IS_BETTER = ("log_loss", "mae", "rmse")
+SMALLER_IS_BETTER = ("brier", "log_loss", "mae", "rmse")
 NAMES = tuple(_MAKERS)
 
 

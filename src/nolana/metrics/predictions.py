@@ -104,6 +104,11 @@ class Predictions:
         assert self.to_probabilities is not None
         return np.asarray(self.to_probabilities(self.scores))
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether `probabilities` can be read."""
+        return self.to_probabilities is not None or self.before is not None
+
     def need_classes(self, metric: str) -> None:
         """Raise if `metric` is for classes and numbers are predicted."""
         if self.classes is None:
@@ -117,13 +122,13 @@ class Predictions:
         if self.classes is not None:
             raise ValueError(
                 f"metrics: {metric!r} is for numbers, but {self.learner} predicts classes; "
-                "choose accuracy, balanced_accuracy, precision, recall, f1, auc or log_loss"
+                "choose accuracy, balanced_accuracy, precision, recall, f1, auc, average_precision, log_loss or brier"
             )
 
     def need_probabilities(self, metric: str) -> None:
         """Raise if `metric` needs probabilities and the learner has none."""
         self.need_classes(metric)
-        if self.to_probabilities is None and self.before is None:
+        if not self.has_probabilities:
             raise ValueError(
                 f"metrics: {metric!r} needs probabilities, but {self.learner} has none; add the method learn_proba "
                 "or probabilities to it (see nolana.evaluate), or choose another metric"

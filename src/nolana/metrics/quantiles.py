@@ -83,6 +83,13 @@ class Quantiles:
             self._below += moved
         return np.array([values[side], weights[0] + weights[1]])
 
+    def merge(self, other: "Quantiles", sign: float = 1.0) -> None:
+        """Count the values of another one, times 1 or -1."""
+        values, weights = other.points()
+        above, below = (other._above, other._below) if sign > 0 else (other._below, other._above)
+        self._above, self._below = self._above + above, self._below + below
+        self.add(sign * values, weights)
+
     def points(self) -> tuple[Array, Array]:
         """Sorted values and their weights."""
         parts = [part for part in [*reversed(self._levels), *self._recent] if part is not None]
