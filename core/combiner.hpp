@@ -17,6 +17,8 @@ class Combiner {
     virtual void learn(const double* scores, const double* y, const double* f, double weight) = 0;
     // The variance of a target that is a number, as far as it is known.
     virtual double noise() const { return 1; }
+    // What the experts learn from the row that the combiner has just learned.
+    virtual const double* target(const double* y) const { return y; }
     // Rows (from 1) at which the experts' error rose suddenly, the last ones.
     virtual std::vector<double> alarms() const { return {}; }
     virtual void describe(Description& d) = 0;

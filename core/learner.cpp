@@ -81,8 +81,9 @@ class Learner final : public Online {
                 const double noise = combiner_ ? combiner_->noise() : noise_ ? noise_->noise() : 1;
                 if (combiner_) combiner_->learn(scores_.data(), y + at * c, scores + at * c, w);
                 const double* f = combiner_ ? scores_.data() : scores + at * c;
+                const double* target = combiner_ ? combiner_->target(y + at * c) : y + at * c;
                 for (const Expert& expert : experts_) {
-                    expert.head->learn(r, y + at * c, f, w, rows, noise);
+                    expert.head->learn(r, target, f, w, rows, noise);
                     f += c;
                 }
                 if (noise_) noise_->observe(mean_square(y + at * c, scores + at * c), rows);

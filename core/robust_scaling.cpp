@@ -1,6 +1,8 @@
 // Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors that follow clipped running moments. The
 // rules and their reasons stand in nolana/reference/robust_scaling.py.
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "bind/bind.hpp"
 #include "state.hpp"
@@ -9,10 +11,11 @@ namespace nolana {
 
 class RobustScaling final : public Stateful {
   public:
-    explicit RobustScaling(std::size_t features)
-        : d_(features), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
+    RobustScaling(std::size_t features, bool follows_level)
+        : d_(features), follows_level_(follows_level), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
           z_variance_(features), differs_(features), late_(features), counted_(features), far_(features),
-          moved_(features), metric_(features), first_(first_rows * features) {
+          moved_(features), metric_(features), previous_(features), step_(features), usual_step_(features),
+          stepped_(features), first_(first_rows * features) {
         std::fill_n(metric_.data(), features, 1.0);
     }
 
@@ -69,16 +72,17 @@ class RobustScaling final : public Stateful {
         const bool regular = t <= last_anchor && (t & (t - 1)) == 0, late = t > last_anchor && t % check_every == 0;
         for (std::size_t j = 0; j < d_; ++j) {
             const bool constant = factor_[j] == 0;
-            bool due = regular;
+            bool due = regular || (late && has_other_unit(j) && counted_[j] >= fewest && varies(j));
             double way = 0;
             if (late && late_[j] < late_anchors) {
-                const bool shrunk = !constant && z_variance_[j] < smallest_spread * smallest_spread && varies(j);
+                const bool shrunk =
+                    follows_level_ && !constant && z_variance_[j] < smallest_spread * smallest_spread && varies(j);
                 if (shrunk || (constant && differs_[j] > 0.5)) {
                     late_[j] += 1;
                     due = true;
                 }
             }
-            if (late && far_[j] > moved && counted_[j] >= fewest && varies(j)) {
+            if (late && follows_level_ && far_[j] > moved && counted_[j] >= fewest && varies(j)) {
                 if (moved_[j] > 0) way = std::fabs(mean_[j] - center_[j]);
                 moved_[j] += 1;
                 due = true;
@@ -88,6 +92,7 @@ class RobustScaling final : public Stateful {
             if (regular || !constant) center_[j] = mean_[j];  // a feature that wakes up keeps its old value as centre
             factor_[j] = varies(j) ? 1 / std::sqrt(variance_[j]) : 0;
             if (way * factor_[j] > 1) factor_[j] = 1 / way;
+            usual_step_[j] = step_[j];
             differs_[j] = far_[j] = z_mean_[j] = 0;
             z_variance_[j] = 1;
         }
@@ -108,6 +113,10 @@ class RobustScaling final : public Stateful {
         d.vector("moved", moved_, d_);
         d.vector("metric", metric_, d_);
         d.fields.back().low = Description::positive;
+        d.vector("previous", previous_, d_);
+        d.vector("step", step_, d_);
+        d.vector("usual_step", usual_step_, d_);
+        d.vector("stepped", stepped_, d_);
         d.matrix("first", first_, Side("first", stored_, first_rows), d_, d_);
     }
     void resize(const Sizes& sizes) override {
@@ -116,8 +125,9 @@ class RobustScaling final : public Stateful {
     }
 
   private:
-    static constexpr double memory = 256, clip = 6, outlier = 1e4, late_anchors = 2, smallest_spread = 0.05, largest = 13;
+    static constexpr double memory = 256, clip = 6, outlier = 1e4, late_anchors = 2, smallest_spread = 0.05, largest = 13, resolution = 1e-13;
     static constexpr double far = 8, far_memory = 32, begins_again = 0.5, moved = 0.75, fewest = 32;
+    static constexpr double other_step = 5, again_step = 4, largest_step = 12, step_memory = 32, usual_memory = 1024;
     static constexpr std::size_t first_rows = 16, last_anchor = 512, check_every = 64, stretch = 64;
 
     double scaled(double x, std::size_t j) const {
@@ -152,6 +162,7 @@ class RobustScaling final : public Stateful {
         if (rows > last_anchor && any(flag, count))
             for (std::size_t i = 0, n = flagged(flag, count, some); i < n; ++i)
                 mean[some[i]] = variance[some[i]] = counted[some[i]] = 0;
+        count_steps(x, start, count);
         for (std::size_t j = 0; j < count; ++j) {
             const double more = counted[j] + 1;
             counted[j] = more < memory ? more : memory;
@@ -177,6 +188,31 @@ class RobustScaling final : public Stateful {
         for (std::size_t j = 0; j < count; ++j)
             differs[j] += ((x[j] != center[j] ? 1.0 : 0.0) - differs[j]) * (1 / memory);
     }
+    // The size of the steps from row to row, in powers of two.
+    void count_steps(const double* x, std::size_t start, std::size_t count) {
+        double again[stretch];
+        double *previous = previous_.data() + start, *step = step_.data() + start, *usual = usual_step_.data() + start,
+               *stepped = stepped_.data() + start;
+        const double first = rows > 1 ? 1 : 0;
+        for (std::size_t j = 0; j < count; ++j) {
+            const std::uint64_t bits = std::bit_cast<std::uint64_t>(x[j] - previous[j]) >> 52 & 0x7ff;
+            previous[j] = x[j];
+            const double counts = bits > 0 ? first : 0.0, n = stepped[j] + counts;
+            const double reach = stepped[j] > 0 ? largest_step : 4096.0;
+            const double size = static_cast<double>(static_cast<std::int32_t>(bits)) - 1023;
+            const double off = std::min(reach, std::max(-reach, size - usual[j])), before = step[j] - usual[j];
+            const double rows = n > 1 ? n : 1;
+            step[j] += counts * (usual[j] + off - step[j]) / (rows < step_memory ? rows : step_memory);
+            usual[j] += counts * off / (rows < usual_memory ? rows : usual_memory);
+            stepped[j] = n < usual_memory ? n : usual_memory;
+            again[j] = (std::fabs(before) <= again_step ? 1.0 : 0.0) * (std::fabs(step[j] - usual[j]) > again_step ? 1.0 : 0.0);
+        }
+        if (rows > last_anchor && any(again, count))
+            for (std::size_t j = 0; j < count; ++j)
+                if (again[j] > 0) mean_[start + j] = variance_[start + j] = counted_[start + j] = 0;
+    }
+    bool has_other_unit(std::size_t j) const { return std::fabs(step_[j] - usual_step_[j]) > other_step; }
+
     static bool any(const double* flag, std::size_t count) {
         int found = 0;
         for (std::size_t j = 0; j < count; ++j) found |= flag[j] > 0;
@@ -191,7 +227,7 @@ class RobustScaling final : public Stateful {
         }
         return n;
     }
-    bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > 1e-7 * std::fabs(mean_[j]) + 1e-30; }
+    bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > resolution * std::fabs(mean_[j]); }
 
     // One wild value among the first rows must not set the scale.
     void drop_outlier(std::size_t j) {
@@ -210,7 +246,9 @@ class RobustScaling final : public Stateful {
     }
 
     std::size_t d_, stored_ = 0;
-    Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, counted_, far_, moved_, metric_, first_;
+    bool follows_level_;
+    Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, counted_, far_, moved_, metric_, previous_, step_,
+        usual_step_, stepped_, first_;
 };
 
 NOLANA_BINDING(robust_scaling) {
@@ -218,7 +256,7 @@ NOLANA_BINDING(robust_scaling) {
         expect(x.shape(1) == self.features(), "x has another number of features than the scaling");
     };
     nb::class_<RobustScaling, Stateful>(m, "RobustScaling")
-        .def(nb::init<std::size_t>(), "features"_a)
+        .def(nb::init<std::size_t, bool>(), "features"_a, "follows_level"_a = true)
         .def(
             "apply",
             [check](const RobustScaling& self, const Matrix& x) {

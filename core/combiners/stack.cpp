@@ -2,6 +2,7 @@
 // nolana/reference/combiners/stack.py.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "bind/bind.hpp"
 #include "combiner.hpp"
@@ -9,14 +10,16 @@
 #include "exponentials.hpp"
 #include "loss.hpp"
 #include "residual_variance.hpp"
+#include "target_level.hpp"
 
 namespace nolana {
 
 class Stack final : public Combiner {
   public:
     Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
-          double forgetting, double prior)
-        : number_(loss->linear()), experts_(factors.shape(0)), size_(experts_ + (number_ ? 1 : 0)), factors_(experts_),
+          double forgetting, double prior, bool follows)
+        : number_(loss->linear()), follows_(number_ && follows), experts_(factors.shape(0)),
+          size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0)), factors_(experts_),
           limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), weights_(size_),
           information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
@@ -24,6 +27,7 @@ class Stack final : public Combiner {
         std::copy_n(factors.data(), experts_, factors_.data());
         std::copy_n(limits.data(), experts_, limits_.data());
         std::copy_n(start.data(), experts_, start_.data());
+        if (number_) track_ = std::make_unique<Track>();
     }
 
     void clear(std::size_t experts, std::size_t outputs) override {
@@ -39,6 +43,7 @@ class Stack final : public Combiner {
         alarm_count_ = 0;
         stacked_ = lowest_ = highest_ = 0;
         variance_.clear();
+        if (number_) *track_ = Track();
         calibration_.clear();
         std::fill_n(calibration_information_.data(), knots, knot_prior);
     }
@@ -50,6 +55,7 @@ class Stack final : public Combiner {
         if (!number_) std::fill_n(p_.data(), padded(columns_, lanes), absent);
     }
     double noise() const override { return number_ ? variance_.noise() : 1; }
+    const double* target(const double* y) const override { return number_ ? &track_->own : y; }
 
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
 
@@ -58,7 +64,8 @@ class Stack final : public Combiner {
         if (number_) {
             double sum = 0;
             for (std::size_t e = 0; e < size_; ++e) sum += weights_[e] * seen_[e];
-            f[0] = std::min(highest_, std::max(lowest_, sum));
+            track_->said = sum;
+            f[0] = track_->level.bounded(track_->level.value() + std::min(highest_, std::max(lowest_, sum + track_->bias)));
             return;
         }
         add_up(weights_.data(), p_.data());
@@ -106,6 +113,13 @@ class Stack final : public Combiner {
             variance_.describe(d);
             d.number("lowest", lowest_, -std::numeric_limits<double>::infinity());
             d.number("highest", highest_, -std::numeric_limits<double>::infinity());
+            track_->level.describe(d);
+            d.bytes += sizeof(Track);
+            if (follows_) d.number("last_residual", track_->last, -std::numeric_limits<double>::infinity());
+            d.number("bias", track_->bias, -std::numeric_limits<double>::infinity());
+            d.number("agreement", track_->agreement, -1);
+            d.number("last_score", track_->last_score, -std::numeric_limits<double>::infinity());
+            d.number("last_target", track_->last_target, -std::numeric_limits<double>::infinity());
         }
         if (!number_) {
             d.vector("calibration", calibration_, knots);
@@ -120,10 +134,19 @@ class Stack final : public Combiner {
 
   private:
     static constexpr std::size_t most_alarms = 100;
-    static constexpr double rare = 1e-4, start_noise = 1, largest_target = 8, margin = 0.1;
+    static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1, agreement_rows = 32, bias_clip = 20, bias_rows = 1000;
     static constexpr double recent = 1000, clip = 3, unusual = 2;
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
+
+    // What follows the targets where they are numbers.
+    struct Track {
+        TargetLevel level;
+        double bias = 0;
+        double own = 0, last = 0;  // the target of the experts; the last residual of their first weights
+        double agreement = 0, last_score = 0, last_target = 0;  // of the signs of steps
+        double said = 0;  // the sum of the row that was combined last, before it is bounded
+    };
 
     // The best class, its score, its distance to the second best, and its log-odds.
     struct Standing {
@@ -171,6 +194,7 @@ class Stack final : public Combiner {
         if (number_) {
             for (std::size_t e = 0; e < experts_; ++e) to[e] = std::min(highest_, std::max(lowest_, scores[e]));
             to[experts_] = 1;
+            if (follows_) to[experts_ + 1] = track_->last;
             return;
         }
         for (std::size_t e = 0; e < experts_; ++e) {
@@ -260,19 +284,29 @@ class Stack final : public Combiner {
         alarms_[alarm_count_++] = stacked_;
     }
     void learn_number(double y, double f, double weight) {
-        const double nu = noise(), residual = y - f, limit = clip * std::sqrt(nu);
-        const double pull = weight * std::min(limit, std::max(-limit, residual)) / nu;
-        for (std::size_t e = 0; e < experts_; ++e) count_error(e, (y - seen_[e]) * (y - seen_[e]));
+        const double nu = noise(), residual = y - f, limit = clip * std::sqrt(nu), reach = bias_clip * std::sqrt(nu);
+        const double above = y - track_->level.value(), own = above - track_->said;
+        const double pull = weight * std::min(limit, std::max(-limit, own)) / nu;
+        for (std::size_t e = 0; e < experts_; ++e) count_error(e, (above - seen_[e]) * (above - seen_[e]));
         for (std::size_t a = 0; a < size_; ++a) {
             gradient_[a] = pull * seen_[a];
             for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += weight / nu * seen_[a] * seen_[b];
         }
         mirror();
-        raise(alarm_.observe(std::fabs(residual) > unusual * std::sqrt(nu) ? 1 : 0));
-        const double bounded = std::min(largest_target, std::max(-largest_target, y));
-        lowest_ = std::min(lowest_, bounded - margin);
-        highest_ = std::max(highest_, bounded + margin);
+        double first = above;
+        for (std::size_t e = 0; e < experts_; ++e) first -= start_[e] * seen_[e];
+        raise(alarm_.observe(std::fabs(first) > unusual * std::sqrt(nu) ? 1 : 0));
+        const double turn = (f - track_->last_score) * (y - track_->last_target);
+        track_->agreement += ((turn > 0 ? 1.0 : turn < 0 ? -1.0 : 0.0) - track_->agreement) / agreement_rows;
+        track_->last_score = f;
+        track_->last_target = y;
+        highest_ = std::max(highest_, std::min(above + margin, std::max(usual, growth * highest_)));
+        lowest_ = std::min(lowest_, std::max(above - margin, std::min(-usual, growth * lowest_)));
+        track_->own = std::min(highest_, std::max(lowest_, above));
+        track_->bias += weight * (std::min(reach, std::max(-reach, own)) - track_->bias) / bias_rows;
         variance_.observe(residual * residual, stacked_);
+        track_->last = track_->own - track_->level.observe(y, residual, residual - std::min(limit, std::max(-limit, residual)));
+        for (std::size_t e = 0; e < experts_; ++e) track_->last -= start_[e] * seen_[e];
     }
     void mirror() {
         for (std::size_t a = 0; a < size_; ++a)
@@ -301,13 +335,14 @@ class Stack final : public Combiner {
         }
     }
 
-    bool number_;
+    bool number_, follows_;
     std::size_t experts_, size_, outputs_ = 1, columns_ = 2;
     Buffer factors_, limits_, start_;
     double forgetting_, prior_;
     Buffer weights_, information_, errors_;
     double stacked_ = 0, lowest_ = 0, highest_ = 0;
     ResidualVariance variance_{start_noise};
+    std::unique_ptr<Track> track_;  // of numbers
     DriftAlarm alarm_;
     std::size_t alarm_count_ = 0;
     double alarms_[most_alarms] = {};
@@ -319,8 +354,8 @@ class Stack final : public Combiner {
 
 NOLANA_BINDING(stack) {
     nb::class_<Stack, Combiner>(m, "Stack")
-        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double>(), "loss"_a,
-             "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a);
+        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool>(), "loss"_a,
+             "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false);
 }
 
 }  // namespace nolana

@@ -1,6 +1,6 @@
 // The nearest rows of a window vote with weight 1.5 - (D/D_k)^2, D their distances, D_k the largest.
 //     classes    f_c = (log(votes_c + 0.1) - mean over the classes)/2;  one output: f of the second class
-//     a number   f = mean of their targets, which are stored clipped to +-8 (they are standardised)
+//     a number   f = mean of their targets, which the stack has bounded
 #include <cmath>
 
 #include "bind/bind.hpp"
@@ -62,7 +62,7 @@ class Vote final : public Head {
     void learn(std::size_t, const double* y, const double*, double, double, double) override {
         const std::size_t own = largest_of(y, outputs_);
         counts_[own] += 1;
-        const double number = std::min(largest_number, std::max(-largest_number, y[0]));
+        const double number = std::min(largest_target, std::max(-largest_target, y[0]));
         targets_[next_] = static_cast<float>(outputs_ == 1 ? number : static_cast<double>(own));
         next_ = next_ + 1 == targets_.size() ? 0 : next_ + 1;
         stored_ = std::min(stored_ + 1, targets_.size());
@@ -94,7 +94,7 @@ class Vote final : public Head {
     }
 
   private:
-    static constexpr double no_vote = 0.1, largest_number = 8, largest_target = 0x1p24;
+    static constexpr double no_vote = 0.1, largest_target = 0x1p24;
     inline static const double none = std::log(no_vote);
 
     std::size_t slot_of(std::size_t age) const { return next_ > age ? next_ - 1 - age : next_ + targets_.size() - 1 - age; }

@@ -1,4 +1,7 @@
-// The row itself: phi(z) = (z, 1). The prior of the weights is the identity.
+// The row itself: phi(z) = (z, 1), or, `unsquashed`, without the logarithmic tail of the scaling. Formulas stand in
+// nolana/reference/maps/identity_map.py.
+#include <cmath>
+
 #include "bind/bind.hpp"
 #include "map.hpp"
 
@@ -6,7 +9,11 @@ namespace nolana {
 
 class IdentityMap final : public DenseMap {
   public:
-    explicit IdentityMap(std::size_t features) : DenseMap(features, features + 1) { size_ = features + 1; }
+    IdentityMap(std::size_t features, bool unsquashed)
+        : DenseMap(features, features + 1), metric_(unsquashed ? features : 0) {
+        size_ = features + 1;
+        std::fill_n(metric_.data(), metric_.size(), 1.0);
+    }
 
     Side side() const override { return features() + 1; }
     void evaluate(const double* x, std::size_t rows) override {
@@ -14,6 +21,8 @@ class IdentityMap final : public DenseMap {
         rows_ = rows;
         for (std::size_t r = 0; r < rows; ++r) {
             std::copy_n(x + r * d, d, values(r));
+            for (std::size_t j = 0; j < metric_.size(); ++j)
+                if (std::fabs(values(r)[j]) > metric_[j]) values(r)[j] = unsquashed(values(r)[j], metric_[j]);
             values(r)[d] = 1;
             self_[r] = dot(values(r), values(r), stride_);
         }
@@ -24,14 +33,27 @@ class IdentityMap final : public DenseMap {
         for (std::size_t i = 0; i < size_; ++i) target.set(i, i, target(i, i) + factor);
     }
     void describe(Description& d) override {
+        if (metric_.size() > 0) {
+            d.vector("metric", metric_, metric_.size());
+            d.fields.back().low = Description::positive;
+        }
         d.scratch(values_);
         d.bytes += sizeof(*this);
     }
-    void resize(const Sizes&, const std::string&) override {}
+    void resize(const Sizes&, const std::string&) override { std::fill_n(metric_.data(), metric_.size(), 1.0); }
+
+  private:
+    static constexpr double largest = 16;
+
+    static double unsquashed(double z, double metric) {
+        return std::copysign(metric * std::min(std::exp(std::fabs(z) / metric - 1), largest), z);
+    }
+
+    Buffer metric_;
 };
 
 NOLANA_BINDING(identity_map) {
-    nb::class_<IdentityMap, Map>(m, "IdentityMap").def(nb::init<std::size_t>(), "features"_a);
+    nb::class_<IdentityMap, Map>(m, "IdentityMap").def(nb::init<std::size_t, bool>(), "features"_a, "unsquashed"_a = false);
 }
 
 }  // namespace nolana

@@ -79,3 +79,29 @@ def test_a_file_of_version_1_is_written_back_as_the_newest_version(tmp_path):
     new = nolana.load(tmp_path / "m")
     assert np.array_equal(old.learn(x[80:], x[80:, 0]), new.learn(x[80:], x[80:, 0]))
     assert np.array_equal(old.predict(x), new.predict(x))
+
+
+def old_rows() -> np.ndarray:
+    """As those that the files of 0.2.0 learned 700 of."""
+    return np.round((np.arange(1, 3001).reshape(1000, 3) * 0.6180339887498949) % 2 - 1, 6)
+
+
+@pytest.mark.parametrize("name", ["stream_regressor", "stream_classifier"])
+def test_stream_model_of_0_2_0_predicts_what_it_did(name):
+    expected = json.loads((GOLDEN / "expected.0.2.0.json").read_text())[name]
+    model, x = nolana.load(GOLDEN / f"{name}.0.2.0.safetensors"), old_rows()[980:]
+    values = model.predict(x) if name == "stream_regressor" else model.predict_proba(x)[:, 1]
+    assert model.n_rows_ == expected["rows"]
+    assert np.allclose(values, expected["values"], rtol=1e-9, atol=1e-9)
+
+
+def test_stream_regressor_of_0_2_0_continues_and_follows_a_jump(tmp_path):
+    model, x = nolana.load(GOLDEN / "stream_regressor.0.2.0.safetensors"), old_rows()
+    y = 30 + x[:, 0] * x[:, 1] + 2 * x[:, 2]
+    scores = model.learn(x[700:], y[700:])
+    assert np.sqrt(np.mean((scores - y[700:]) ** 2)) < 0.25
+    model.save(tmp_path / "m")
+    again = nolana.load(tmp_path / "m")
+    after = again.learn(x, y + 500)
+    assert np.array_equal(after, model.learn(x, y + 500))
+    assert np.sqrt(np.mean((after - y - 500)[300:] ** 2)) < 0.5

@@ -84,7 +84,8 @@ def test_for_numbers_it_is_weighted_ridge_regression(engine):
         f = float(stack.combine(scores)[0])
         free = float(stack.stack_weights @ e)
         limit = 3 * np.sqrt(stack.noise)
-        aim = free + np.clip(target[0] - f, -limit, limit)  # what the step takes as the target
+        z = target[0] - stack.tracked.level
+        aim = free + np.clip(z - free, -limit, limit)  # what the step takes as the target
         h, g = h + w / stack.noise * np.outer(e, e), g + w / stack.noise * aim * e
         stack.learn(scores, target, np.array([f]), w)
         assert np.allclose(stack.stack_weights, np.linalg.solve(h, g), rtol=1e-6, atol=1e-8)

@@ -193,7 +193,7 @@ def entries_of(each: ExpertSet, size: int, grids: int, features: int, number: bo
     return [Entry(Spec(Vote, {"loss": logistic, "window": i}), 1.0, 2.0, "vote") for i in windows]
 
 
-def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> Spec:
+def map_of(each: ExpertSet, size: int, grids: int, features: int, number: bool, seed: int) -> Spec:
     """The map of a set."""
     if isinstance(each, Landmarks):
         if each.policy not in labels(Policy):
@@ -205,7 +205,8 @@ def map_of(each: ExpertSet, size: int, grids: int, features: int, seed: int) -> 
         return Spec(CellMap, {"features": features, "table": size, "grids": grids, "seed": seed, "relevance": None})
     if isinstance(each, Linear):
         sparse = is_sparse(each, features)
-        return Spec(LinearMap, {"table": size}) if sparse else Spec(IdentityMap, {"features": features})
+        row = Spec(IdentityMap, {"features": features, "unsquashed": number})
+        return Spec(LinearMap, {"table": size}) if sparse else row
     if not isinstance(each, Neighbours):
         raise TypeError(f"{type(each).__name__} is not an expert set that a stream learner has")
     windows = np.array(windows_of(size))
@@ -248,7 +249,7 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
     for i, each in enumerate(sets):
         size, grids = sizes.sizes[i], sizes.grids[i]
         width = features if is_sparse(each, features) else dense_features(sets, features)
-        maps.append(map_of(each, size, grids, width, seed + i))
+        maps.append(map_of(each, size, grids, width, number, seed + i))
         own = entries_of(each, size, grids, width, number, len(experts))
         experts += [Spec(Expert, {"map": i, "head": entry.head}) for entry in own]
         entries += own
@@ -259,5 +260,6 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
         "start": np.array(starts_of(entries, number)),
         "forgetting": 0.999,
         "prior": 100.0 if number else 1.0,
+        "follows": number,
     }
     return Spec(Learner, {"maps": maps, "experts": experts, "combiner": Spec(Stack, arguments)})

@@ -6,6 +6,7 @@ from typing import Any
 
 from nolana.learners.driver import State
 from nolana.reference.heads.cells import DiagonalCells
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.specs import Spec
 
 
@@ -45,6 +46,11 @@ def experts_with(spec: Spec, *kinds: type) -> list[int]:
 def probing(spec: Spec) -> list[int]:
     """Experts that measure the relevance of the features."""
     return [e for e in experts_with(spec, DiagonalCells) if head_of(spec, e).arguments["probes"]]
+
+
+def is_unsquashed(spec: Spec) -> bool:
+    """Whether a linear head learns on features without the logarithmic tail of their scaling."""
+    return any(spec.arguments["maps"][i].arguments.get("unsquashed") for i in maps_of(spec, IdentityMap))
 
 
 def parts_on(spec: Spec, maps: Iterable[int]) -> list[str]:

@@ -29,6 +29,14 @@ __all__ = ["learner_of", "record_of"]
 
 DRIVERS: dict[str, type[Driver]] = {"landmark": LandmarkLearner, "stream": StreamLearner, "warmup": WarmupLearner}
 MOST_FEATURES = 1 << 40
+# Fields of a state that came after 0.2, by a field beside them that files of 0.2 have.
+ADDED_AFTER_0_2 = {
+    "lowest": [
+        *("level", "level_rows", "last_excess", "trial", "level_squares", "level_steps", "range_lows", "range_highs"),
+        *("bias", "agreement", "last_score", "last_target"),
+    ],
+    "metric": ["previous", "step", "usual_step", "stepped"],
+}
 
 
 def record_of(learner: Driver | SketchedLearner) -> Tree:
@@ -84,6 +92,7 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearn
             inner = ScaledLearner(inner)
         learner = SketchedLearner(inner, all_features) if sketched else inner
         inner.origin = _origin_of(fields["origin"]) if "origin" in fields else None
+        learned = _with_later_fields(learner.state(), learned)
         learner.restore(learned)
         unknown = learned.keys() ^ learner.state().keys()
     except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError, MemoryError) as error:
@@ -97,6 +106,19 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearn
     if learner.origin is not None and (learner.origin.rows > learner.rows or not mergeable(learner)):
         raise fields["origin"].wrong(f"the base of a learner of {learner.rows} rows whose parts can be merged")
     return learner
+
+
+def _with_later_fields(empty: dict[str, Any], learned: dict[str, Any]) -> dict[str, Any]:
+    """A state of 0.2 with the fields that came later, as before the first row; the range is that of all targets."""
+    later: dict[str, Any] = {}
+    absent = empty.keys() - learned.keys()
+    for present, names in ADDED_AFTER_0_2.items():
+        for prefix in (name.removesuffix(present) for name in learned if name.rpartition("/")[2] == present):
+            later |= {prefix + name: empty[prefix + name] for name in names if prefix + name in absent}
+    for name, seen in (("range_lows", "lowest"), ("range_highs", "highest")):
+        if name in later and seen in learned:
+            later[name] = np.full_like(later[name], learned[seen])
+    return learned | later
 
 
 def _targets_of(node: Node, objects: Mapping[str, Any]) -> TargetsLearner:

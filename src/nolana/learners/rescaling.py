@@ -14,19 +14,22 @@ from nolana.learners.driver import Array, State, part_of
 from nolana.learners.layout import argument_of, experts_on, experts_with, head_of, maps_of, probing, update_part
 from nolana.learners.merging.information import inverse_of
 from nolana.maps.remap import covariance_of, rekernel
-from nolana.reference.combiners.stack import START_NOISE
+from nolana.reference.combiners.stack import START_NOISE, USUAL_RANGE
 from nolana.reference.heads.cells import ConstantCells, DiagonalCells
 from nolana.reference.heads.full_linear import FullLinear
 from nolana.reference.heads.linear import DiagonalLinear
-from nolana.reference.heads.vote import LARGEST_NUMBER, Vote
+from nolana.reference.heads.vote import LARGEST_TARGET, Vote
 from nolana.reference.inverse import factored
 from nolana.reference.kernels import Kernel, decayed, width_of_distances
+from nolana.reference.maps.identity_map import IdentityMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.neighbour_map import LARGEST, STEPS, NeighbourMap
+from nolana.reference.robust_scaling import OTHER_STEP
 from nolana.reference.state import pack, unpack
 from nolana.specs import Spec
 
 RIDGE = 1e-3
+AGREEMENT = 2.0  # of steps: half of it is enough
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
 LARGEST_CHANGE = 100.0  # of the unit of a feature, and of its centre in units: beyond, a wild value had set them
@@ -75,6 +78,15 @@ def change_features(spec: Spec, state: State, before: State, after: State) -> No
         move_linear(spec, state, e, np.where(wild, 0.0, a), np.where(wild, 0.0, b))
 
 
+def in_unit_of(before: State, after: State) -> State:
+    """The anchors `before`, as if a feature whose steps have another size had always had its new unit."""
+    other = (
+        (np.abs(before["step"] - before["usual_step"]) > OTHER_STEP) & (before["factor"] > 0) & (after["factor"] > 0)
+    )
+    ratio = np.divide(before["factor"], after["factor"], out=np.ones_like(before["factor"]), where=other)
+    return before | {"center": before["center"] * ratio, "factor": before["factor"] / ratio}
+
+
 def move_linear(spec: Spec, state: State, e: int, a: Array, b: Array) -> None:
     """A linear head as if all its rows had been (a z + b, 1): their information, and the prior of the new scale.
 
@@ -105,6 +117,9 @@ def multiply_features(spec: Spec, state: State, metric: Array) -> None:
     for e in experts_with(spec, DiagonalCells):
         state[f"expert{e}/linear"][:, :-1] /= metric
         state[f"expert{e}/linear_variances"][:-1] /= metric**2
+    for i in maps_of(spec, IdentityMap):
+        if f"map{i}/metric" in state:
+            state[f"map{i}/metric"] = state[f"map{i}/metric"] * metric
     for e in probing(spec):
         steps = np.rint(state[f"expert{e}/sample"] * metric)
         state[f"expert{e}/sample"] = np.clip(steps, -LARGEST, LARGEST).astype(np.float32)
@@ -130,10 +145,38 @@ def rescale_targets(spec: Spec, state: State, g: float, shift: float) -> None:
         if g == 0:
             set_covariance(state, e, head_of(spec, e).arguments["variance"] * np.eye(weights.shape[1]))
     for e in experts_with(spec, Vote):
-        targets = np.clip(g * state[f"expert{e}/targets"] + shift, -LARGEST_NUMBER, LARGEST_NUMBER)
+        targets = np.clip(g * state[f"expert{e}/targets"] + shift, -LARGEST_TARGET, LARGEST_TARGET)
         state[f"expert{e}/targets"] = targets.astype(np.float32)
     low, high = NOISE_RANGE
     state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
     state["errors"] = state["errors"] * g * g
+    weights, constant = state["stack_weights"], len(state["errors"])
+    weights[constant] = g * weights[constant] + shift * (1 - weights[:constant].sum())
+    for name in ("level", "last_excess", "trial", "last_residual", "bias"):
+        if name in state:
+            state[name] = g * state[name]
+    for name in ("level_squares", "level_steps"):
+        state[name] = state[name] * g * g
     state["lowest"] = min(-SMALLEST_RANGE, g * state["lowest"] + shift)
     state["highest"] = max(SMALLEST_RANGE, g * state["highest"] + shift)
+
+
+def change_unit(spec: Spec, state: State, g: float, shift: float) -> float:
+    """Targets y become g y + shift because their steps have another size; returns what the experts are multiplied by.
+
+    1 keeps what was learned in terms of the new unit, g in the units of the targets. Larger steps that go up and down
+    with the predictions are the same function in another unit, and predictions never have larger steps than targets:
+    min(1, max(g, 2 agreement)). As far as nothing is multiplied by g, the level is that of the new rows, 0.
+    """
+    kept = min(1.0, max(g, AGREEMENT * state["agreement"])) if g > 0 else 0.0
+    level = g * state["level"] + shift if kept == g else 0.0
+    rescale_targets(spec, state, kept, 0.0)
+    state["level"], state["residual_variance"] = level, START_NOISE
+    state["lowest"], state["highest"] = max(-USUAL_RANGE, state["lowest"]), min(USUAL_RANGE, state["highest"])
+    return kept
+
+
+def move_range(state: State, g: float, shift: float) -> None:
+    """The range of the last targets, which become g y + shift."""
+    for name in ("range_lows", "range_highs"):
+        state[name] = g * state[name] + shift

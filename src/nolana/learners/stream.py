@@ -32,7 +32,7 @@ from nolana.learners.capacity import fitted, padded_outputs, shrunk, smallest
 from nolana.learners.driver import Array, Driver, State, part_of
 from nolana.learners.expert_summary import expert_records, sizes_of
 from nolana.learners.feature_slots import KEYS, SCALES, slots_of
-from nolana.learners.layout import argument_of, maps_of, parts_on, probing, with_argument
+from nolana.learners.layout import argument_of, is_unsquashed, maps_of, parts_on, probing, with_argument
 from nolana.learners.merging import thawed
 from nolana.learners.outputs import is_appended, rearrange
 from nolana.learners.relevance import (
@@ -49,6 +49,9 @@ from nolana.learners.relevance import (
 from nolana.learners.rescaling import (
     RIDGE,
     change_features,
+    change_unit,
+    in_unit_of,
+    move_range,
     move_rows,
     multiply_features,
     remap_landmarks,
@@ -57,19 +60,17 @@ from nolana.learners.rescaling import (
 from nolana.learners.rows import SparseRows
 from nolana.learners.weights import relative
 from nolana.reference.bounds import Count, Seed
-from nolana.reference.combiners.stack import START_NOISE
 from nolana.reference.learner import Learner
 from nolana.reference.maps.cell_map import CellMap
 from nolana.reference.maps.identity_map import IdentityMap
 from nolana.reference.maps.landmark_map import LandmarkMap
 from nolana.reference.maps.linear_map import LinearMap
 from nolana.reference.maps.neighbour_map import WIDEST, NeighbourMap
-from nolana.reference.robust_scaling import LAST_ANCHOR, unscaled
+from nolana.reference.robust_scaling import CHECK_EVERY, LAST_ANCHOR, unscaled
 from nolana.reference.state import Field, export
 from nolana.reference.state import check as check_field
 from nolana.specs import Spec
 
-CHECK_TARGETS = 64  # rows between late checks of the scale of the targets
 CHECK_FULL = 64  # rows between checks whether the landmarks have become full
 LAST_CLEARING = 256  # rows up to which an anchor clears the cells
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
@@ -111,7 +112,7 @@ class StreamLearner(Driver):
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
         if options.number:
-            self._target_scaling: Any = self._module.RobustScaling(1)
+            self._target_scaling: Any = self._module.RobustScaling(1, follows_level=False)
             self._interval: Any = self._module.IntervalWidth(LEVELS)
             self._parts |= {"target_scaling": self._target_scaling, "interval": self._interval}
         self.mean_weight, self.redrawn = 0.0, 0.0
@@ -147,12 +148,12 @@ class StreamLearner(Driver):
                 self._maps[i].gamma = 1 / (2 * self.width)  # about right for standardised features
                 self._maps[i].ridge = RIDGE
         self._can_redraw = bool(probing(self.spec))
+        self._unsquashed = is_unsquashed(self.spec)
         self._target_center, self._target_factor = 0.0, 0.0
         if self.options.number:
             state = self._target_scaling.state()
             center = state["center" if self.rows > 1 else "mean"]  # before the first anchor: the first target
             self._target_center, self._target_factor = float(center[0]), float(state["factor"][0])
-            self._target_moves = float(state["moved"][0])
         self._next_event = self.rows + self._rows_to_event()  # the row after which something may be re-estimated
 
     # Reading
@@ -279,7 +280,7 @@ class StreamLearner(Driver):
 
     def _scaled(self, x: Array, weight: Array | None) -> Array:
         """Rows as the maps see them, observed by the scaling."""
-        z: Array = self._scaling.advance(x, weight, late_anchors=not self.frozen)
+        z: Array = self._scaling.advance(x, weight, late_anchors=not self.frozen and not self._unsquashed)
         return z
 
     def _rows_to_event(self) -> int:
@@ -292,7 +293,7 @@ class StreamLearner(Driver):
         elif t < LAST_ANCHOR:
             due = int(self._scaling.rows_to_anchor())
         elif self.options.number:
-            due = CHECK_TARGETS - t % CHECK_TARGETS
+            due = CHECK_EVERY - t % CHECK_EVERY
         else:
             due = 1 << 62
         if self._can_redraw and not self.redrawn:
@@ -315,12 +316,15 @@ class StreamLearner(Driver):
             if self._scaling.anchor().any():
                 with one_blas_thread():
                     self._follow_anchors(t, anchors)
-        elif t % CHECK_FULL == 0:
-            self._widen_full_maps()
+        else:
+            if t % CHECK_FULL == 0:
+                self._widen_full_maps()
+            if t % CHECK_EVERY == 0 and self._unsquashed:
+                self._follow_late_anchors()
         if self._can_redraw and not self.redrawn and t in slope_rows(self.n_features):
             with one_blas_thread():
                 self._redraw(self._slopes())
-        if self.options.number and (t <= LAST_ANCHOR or t % CHECK_TARGETS == 0) and self._target_scaling.anchor().any():
+        if self.options.number and (t <= LAST_ANCHOR or t % CHECK_EVERY == 0) and self._target_scaling.anchor().any():
             self._follow_target_anchor()
 
     def thaw(self) -> None:
@@ -363,6 +367,17 @@ class StreamLearner(Driver):
         self._note_widths()
         if t <= LAST_CLEARING:
             self._fit_tables()
+
+    def _follow_late_anchors(self) -> None:
+        """The linear expert follows features that have another anchor; all others learn in terms of it."""
+        before = self._scaling.state()
+        if not self._scaling.anchor().any():
+            return
+        with one_blas_thread():
+            state = self._engine.state(parts_on(self.spec, maps_of(self.spec, IdentityMap)))
+            after = self._scaling.state()
+            change_features(self.spec, state, in_unit_of(before, after), after)
+            self._engine.restore_part(state)
 
     def _widen_full_maps(self) -> None:
         """A landmark map that has just become full takes the width of all its landmarks."""
@@ -424,17 +439,17 @@ class StreamLearner(Driver):
         center, factor = self._target_center, self._target_factor
         anchors = self._target_scaling.state()
         self._target_center, self._target_factor = float(anchors["center"][0]), float(anchors["factor"][0])
-        if anchors["moved"][0] > self._target_moves:  # another unit or level: what was learned holds in terms of it
-            self._target_moves = float(anchors["moved"][0])
-            self._engine.restore_part({"residual_variance": START_NOISE})
-            return
         g = self._target_factor / factor if factor > 0 else 0.0
-        g = g if g <= LARGEST_RESCALING else 0.0
-        if g > 0:
-            self._interval.rescale(g)
         shift = (center - self._target_center) * self._target_factor if g > 0 else 0.0
         state = self._engine.state()
-        rescale_targets(self.spec, state, g, shift)
+        move_range(state, g, shift)
+        if self.rows > LAST_ANCHOR:
+            kept = change_unit(self.spec, state, g, shift)
+        else:
+            kept, shift = (g, shift) if g <= LARGEST_RESCALING else (0.0, 0.0)
+            rescale_targets(self.spec, state, kept, shift)
+        if kept > 0:
+            self._interval.rescale(kept)
         self._engine.restore(state)
 
     # Classes and memory

@@ -131,8 +131,9 @@ class Learner(Online):
         if self.combiner is not None:
             noise = self.combiner.noise
             self.combiner.learn(self.expert_scores, y, f, weight)
+        target = y if self.combiner is None else self.combiner.target(y)
         for expert, own in zip(self.experts, self.expert_scores, strict=True):
-            expert.head.learn(y, own, weight, self.rows, noise)
+            expert.head.learn(target, own, weight, self.rows, noise)
         if self.noise is not None:
             self.noise.observe_row(float(np.mean((y - f) ** 2)) if len(y) else 0.0, self.rows)
         for map in self.maps:

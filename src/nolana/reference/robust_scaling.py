@@ -19,7 +19,13 @@ After 512 rows, every 64 rows, a feature has a new anchor
 - where more than 3/4 of the recent rows (about 32) have |q| > 8: its unit or its level changed, and the logarithmic
   tail can no longer tell its values apart. The moments begin again when it is more than half of the rows, so that they
   are those of the new rows alone. If that happens to a feature again, 1/i0 is at least the way from the old centre to
-  the new one: a counter, or a feature with several far levels, has few new anchors.
+  the new one: a counter, or a feature with several far levels, has few new anchors;
+- where its steps |x_t - x_(t-1)| have another size, by a factor of 32: its unit changed, wherever the centre is.
+  step and usual_step are running means of their binary exponents over about 32 and 1,024 rows (exact zeros say nothing,
+  one step counts for at most 12 powers of two). A spread that falls is slow to see and hard to tell from a feature that
+  moves slowly; the steps of such a feature were always small. The moments begin again at a factor of 16.
+
+Where the level is followed elsewhere (targets), only the last of these rules counts.
 """
 
 import numpy as np
@@ -40,6 +46,10 @@ FAR, FAR_MEMORY = 8.0, 32  # |q| that no unit explains, rows
 BEGINS_AGAIN, MOVED = 0.5, 0.75  # shares of far rows
 FEWEST = 32  # rows for an anchor
 LARGEST = 13.0  # |z|
+OTHER_STEP, AGAIN_STEP = 5.0, 4.0  # powers of two
+LARGEST_STEP = 12.0  # that one step counts for, beside the usual one
+STEP_MEMORY, USUAL_MEMORY = 32, 1024  # rows
+RESOLUTION = 1e-13  # of a value: a spread below it is rounding
 
 
 def unscaled(z: Array, anchors: State) -> Array:
@@ -54,8 +64,8 @@ def unscaled(z: Array, anchors: State) -> Array:
 class RobustScaling(Stateful):
     """Moments (d,), anchors (d,) and the first rows; `observe` never changes an anchor, `anchor` does."""
 
-    def __init__(self, features: Count) -> None:
-        self.features = features
+    def __init__(self, features: Count, follows_level: bool = True) -> None:
+        self.features, self.follows_level = features, follows_level
         self.rows = 0
         zeros = np.zeros(features)
         self.mean, self.variance = zeros.copy(), zeros.copy()
@@ -67,6 +77,9 @@ class RobustScaling(Stateful):
         self.far = zeros.copy()  # how often recent rows are far from the centre
         self.moved = zeros.copy()  # anchors because they were
         self.metric = np.ones(features)
+        self.previous = zeros.copy()  # row
+        self.step, self.usual_step = zeros.copy(), zeros.copy()
+        self.stepped = zeros.copy()  # rows that they stand for
         self.first: Array = np.zeros((0, features))
 
     def apply(self, x: Array) -> Array:  # (n, d) -> (n, d)
@@ -101,6 +114,7 @@ class RobustScaling(Stateful):
     def observe_row(self, x: Array) -> None:
         self.rows += 1
         self.count_far(x)
+        self.count_steps(x)
         self.counted = np.minimum(self.counted + 1, MEMORY)
         t, n, a = self.rows, self.counted, 1 / self.counted
         e = x - self.mean
@@ -125,6 +139,24 @@ class RobustScaling(Stateful):
         before = self.far
         self.far = before + ((np.abs((x - self.center) * self.factor) > FAR) - before) / FAR_MEMORY
         again = (before <= BEGINS_AGAIN) & (self.far > BEGINS_AGAIN) & (self.rows > LAST_ANCHOR)
+        self.begin_again(again)
+
+    def count_steps(self, x: Array) -> None:
+        """The size of the steps from row to row; the moments begin again when it is another one."""
+        change, self.previous = x - self.previous, x.copy()
+        counts = ((np.abs(change) >= np.finfo(float).tiny) & (self.rows > 1)).astype(float)
+        size = np.frexp(change)[1] - 1.0
+        reach = np.where(self.stepped > 0, LARGEST_STEP, 4096.0)
+        off, before = np.clip(size - self.usual_step, -reach, reach), np.abs(self.step - self.usual_step)
+        n = np.maximum(1.0, self.stepped + counts)
+        self.step = self.step + counts * (self.usual_step + off - self.step) / np.minimum(n, STEP_MEMORY)
+        self.usual_step = self.usual_step + counts * off / np.minimum(n, USUAL_MEMORY)
+        self.stepped = np.minimum(self.stepped + counts, USUAL_MEMORY)
+        again = (before <= AGAIN_STEP) & (np.abs(self.step - self.usual_step) > AGAIN_STEP) & (self.rows > LAST_ANCHOR)
+        self.begin_again(again)
+
+    def begin_again(self, again: NDArray[np.bool_]) -> None:
+        """The moments of these features forget their rows."""
         self.mean, self.variance, self.counted = (
             np.where(again, 0.0, moment) for moment in (self.mean, self.variance, self.counted)
         )
@@ -142,7 +174,7 @@ class RobustScaling(Stateful):
     @property
     def varies(self) -> NDArray[np.bool_]:  # (d,)
         """Whether the moments are those of a feature that is not constant."""
-        return np.asarray(np.sqrt(self.variance) > 1e-7 * np.abs(self.mean) + 1e-30)
+        return np.asarray(np.sqrt(self.variance) > RESOLUTION * np.abs(self.mean))
 
     def rows_to_anchor(self) -> int:
         """Rows until anchors may change."""
@@ -161,13 +193,15 @@ class RobustScaling(Stateful):
                 due[:] = True
         elif t % CHECK_EVERY == 0:
             constant = self.factor == 0
-            shrunk = ~constant & (self.z_variance < SMALLEST_SPREAD**2) & self.varies
+            shrunk = ~constant & (self.z_variance < SMALLEST_SPREAD**2) & self.varies & self.follows_level
             due = (self.late < LATE_ANCHORS) & (shrunk | (constant & (self.differs > 0.5)))
             self.late = self.late + due
-            far = (self.far > MOVED) & (self.counted >= FEWEST) & self.varies
+            settled = (self.counted >= FEWEST) & self.varies
+            far = (self.far > MOVED) & settled & self.follows_level
+            other = (np.abs(self.step - self.usual_step) > OTHER_STEP) & settled
             center, way = self.center.copy(), np.where(far & (self.moved > 0), np.abs(self.mean - self.center), 0.0)
             self.moved = self.moved + far
-            due = due | far
+            due = due | far | other
             self.set_anchors(due)
             self.center = np.where(due & constant, center, self.center)  # its old value stays the centre
             self.factor = np.where(way * self.factor > 1, 1 / np.maximum(way, 1e-300), self.factor)
@@ -180,6 +214,7 @@ class RobustScaling(Stateful):
         factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=self.varies)
         self.center = np.where(due, self.mean, self.center)
         self.factor = np.where(due, factor, self.factor)
+        self.usual_step = np.where(due, self.step, self.usual_step)
         self.differs = np.where(due, 0.0, self.differs)
         self.far = np.where(due, 0.0, self.far)
         self.z_mean = np.where(due, 0.0, self.z_mean)
@@ -189,4 +224,5 @@ class RobustScaling(Stateful):
         moments, recent = ("mean", "variance", "center", "factor"), ("z_mean", "z_variance", "differs", "late")
         arrays = [Field(self, name, (self.features,)) for name in (*moments, *recent, "counted", "far", "moved")]
         arrays.append(Field(self, "metric", (self.features,), low=POSITIVE))
+        arrays += [Field(self, name, (self.features,)) for name in ("previous", "step", "usual_step", "stepped")]
         return [count(self, "rows"), *arrays, Field(self, "first", (Size("first", FIRST_ROWS), self.features))]

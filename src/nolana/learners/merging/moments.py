@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from nolana.learners.merging.parts import Gain, Parts
 from nolana.reference.interval_width import MEMORY as INTERVAL_MEMORY
 from nolana.reference.interval_width import SMALLEST_VARIANCE
-from nolana.reference.robust_scaling import FAR_MEMORY, FIRST_ROWS, MEMORY
+from nolana.reference.robust_scaling import FAR_MEMORY, FIRST_ROWS, MEMORY, STEP_MEMORY, USUAL_MEMORY
 from nolana.reference.state import State
 
 Array = NDArray[np.float64]
 
 SLOW, FAR = Gain(1 / MEMORY), Gain(1 / FAR_MEMORY)
+STEPS = {"step": Gain(1 / STEP_MEMORY), "usual_step": Gain(1 / USUAL_MEMORY)}
 
 
 def merge_scaling(parts: Parts) -> State:
@@ -29,6 +30,9 @@ def merge_scaling(parts: Parts) -> State:
     merged |= {"z_mean": mean, "z_variance": np.maximum(0.0, square - (mean - base["z_mean"]) ** 2)}
     merged["differs"] = np.clip(parts.running("differs", SLOW), 0.0, 1.0)
     merged["far"] = np.clip(parts.running("far", FAR), 0.0, 1.0)
+    merged |= {name: parts.running(name, gain) for name, gain in STEPS.items()}
+    merged["stepped"] = np.minimum(USUAL_MEMORY, parts.sum("stepped"))
+    merged["previous"] = parts.states[-1]["previous"] if parts.states else base["previous"]
     if merged["rows"] >= FIRST_ROWS:
         merged["first"] = np.zeros((0, len(mean)))
     return base | merged

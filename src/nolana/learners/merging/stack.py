@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from nolana.learners.merging.parts import VARIANCE_GAIN, Gain, Parts
 from nolana.reference.calibration import FORGETTING, LARGEST, MEMORY, SMALLEST
-from nolana.reference.combiners.stack import MOST_ALARMS, RECENT
+from nolana.reference.combiners.stack import BIAS_ROWS, MOST_ALARMS, RECENT
 from nolana.reference.state import State
+from nolana.reference.target_level import BLOCKS, RANGE_ROWS
 
 Array = NDArray[np.float64]
 
@@ -45,11 +46,25 @@ def merge_stack(parts: Parts, forgetting: float) -> State:
         merged["residual_variance"] = max(0.0, variance)
         merged["lowest"] = min(state["lowest"] for state in [base, *states])
         merged["highest"] = max(state["highest"] for state in [base, *states])
-        return merged
+        return merged | merged_level(parts)
     information = parts.mean("calibration_information")
     products = [state["calibration_information"] * state["calibration"] for state in states]
     right = parts.average(base["calibration_information"] * base["calibration"], products)
     return merged | {"calibration_information": information, "calibration": right / information}
+
+
+def merged_level(parts: Parts) -> State:
+    """The level and what follows the last rows: their means; windows of the longest part, with the range of all."""
+    base, states = parts.base, [*parts.states]
+    longest = max([base, *states], key=lambda state: float(state["level_rows"]))
+    merged = {name: longest[name] for name in ("level_rows", "last_excess", "trial", "level_squares", "level_steps")}
+    means = ("level", "agreement", "last_score", "last_target", "last_residual")
+    merged |= {name: float(parts.mean(name)) for name in means if name in base}
+    merged["bias"] = float(parts.running("bias", Gain(1 / BIAS_ROWS)))
+    used = [(state, min(BLOCKS, int(state["level_rows"]) // RANGE_ROWS + 1)) for state in states or [base]]
+    low = min(float(state["range_lows"][:n].min()) for state, n in used)
+    high = max(float(state["range_highs"][:n].max()) for state, n in used)
+    return merged | {"range_lows": np.full(BLOCKS, low), "range_highs": np.full(BLOCKS, high)}
 
 
 def merged_alarms(parts: Parts) -> Array:

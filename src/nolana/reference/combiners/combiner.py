@@ -27,6 +27,10 @@ class Combiner(ABC):
         """The variance of a target that is a number, as far as it is known."""
         return 1.0
 
+    def target(self, y: Array) -> Array:  # (c,) -> (c,)
+        """What the experts learn from the row that the combiner has just learned."""
+        return y
+
     @property
     def alarms(self) -> list[float]:
         """Rows (from 1) at which the experts' error rose suddenly, the last ones."""

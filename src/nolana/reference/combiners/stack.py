@@ -6,10 +6,21 @@ Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits
                H <- lambda H + (1 - lambda) rho I + w sum_c p_c (E_c - Ebar)(E_c - Ebar)'
                theta += H^-1 [w (E_y - Ebar) - (1 - lambda) rho (theta - theta0)]
 
-    a number   inputs e: scores clipped to the range of the targets seen, and 1;  f = theta.e
+    a number   z = y - level, the level of the targets now (`target_level`), which learns from what is cut off below
+               inputs e: scores clipped to the range of z, 1, and last, z - theta0.e of the row before
+               s = theta.e,  f = level + s + b, within the range of z, and near the last 1,000 targets
                H <- lambda H + (1 - lambda) rho I + w e e'/nu
-               theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta0)],  r = y - f clipped at 3 sqrt(nu)
-               nu: running variance of the residuals
+               theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta0)],  r = z - s clipped at 3 sqrt(nu)
+               b += w (r' - b)/1000,  r' = z - s clipped at 20 sqrt(nu)
+               nu: running variance of the residuals y - f
+
+What the experts learn is z within its range, which is free up to 8.1 and then grows by 5 % a row at most: targets that
+are truly larger are reached soon, and one wild target is harmless. `last` is what makes a target that goes its own way
+(a random walk, an hour like the one before) no worse than the last target: its weight is 0 where residuals are
+independent. b is what clipping at 3 deviations does to the mean of skewed targets, many zeros for example.
+
+Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)): where targets have another unit, it says
+whether predictions have it too (`nolana.learners.rescaling`).
 
 Calibration: log-odds are linear in the inputs, probabilities need not be (random labels bound them: 10 % of them leave
 nobody more than 95 % sure). The log-odds u of the best class become u + c(u), c linear between KNOTS, by a logistic
@@ -38,10 +49,13 @@ from nolana.reference.heads.implicit import CLIP, softmax
 from nolana.reference.losses import Loss, sigmoid
 from nolana.reference.residual_variance import ResidualVariance
 from nolana.reference.state import Field, Size, count
+from nolana.reference.target_level import TargetLevel
 
 RARE = 1e-4  # a class below this probability adds nothing to H
 START_NOISE = 1.0  # of standardised targets: nothing is explained at first
-LARGEST_TARGET, MARGIN = 8.0, 0.1  # how far targets extend the range of predictions
+USUAL_RANGE, GROWTH, MARGIN = 8.1, 1.05, 0.1  # of the range of targets: free, of a row beyond, beside a target
+BIAS_CLIP, BIAS_ROWS = 20.0, 1000  # deviations: many zeros are within, wild targets add a fifth of one at 1 %
+AGREEMENT_ROWS = 32
 RECENT = 1000  # rows that the errors of the experts stand for
 KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
 KNOT_PRIOR = 5.0  # about 20 undecided rows
@@ -51,15 +65,27 @@ MOST_ALARMS = 100
 
 
 class Stack(Combiner):
-    """theta and H as `stack_weights` (k,), `information` (k, k); factors, limits and start (experts,) as above."""
+    """theta and H as `stack_weights` (k,), `information` (k, k); factors, limits and start (experts,) as above.
+
+    follows: whether `last` is an input.
+    """
 
     def __init__(
-        self, loss: Loss, factors: Numbers, limits: Numbers, start: Numbers, forgetting: Memory, prior: Positive
+        self,
+        loss: Loss,
+        factors: Numbers,
+        limits: Numbers,
+        start: Numbers,
+        forgetting: Memory,
+        prior: Positive,
+        follows: bool = False,
     ) -> None:
         if not len(factors) == len(limits) == len(start):
             raise ValueError("factors, limits and start have one entry for each expert")
         self.loss, self.factors, self.limits = loss, np.asarray(factors), np.asarray(limits)
-        self.start = np.append(start, 0.0) if loss.linear else np.array(start, dtype=np.float64)
+        self.follows = follows and loss.linear
+        more = np.zeros(0 if not loss.linear else 2 if self.follows else 1)
+        self.start = np.append(start, more)
         self.forgetting, self.prior = forgetting, prior
 
     def clear(self, experts: int, outputs: int) -> None:
@@ -73,6 +99,9 @@ class Stack(Combiner):
         self.alarm_rows: Array = np.zeros(0)
         self.variance = ResidualVariance(START_NOISE)
         self.lowest = self.highest = 0.0
+        self.tracked = TargetLevel()
+        self.bias = self.own = self.last_residual = 0.0
+        self.agreement = self.last_score = self.last_target = 0.0
         self.calibration: Array = np.zeros(len(KNOTS))
         self.calibration_information: Array = np.full(len(KNOTS), KNOT_PRIOR)
 
@@ -92,18 +121,23 @@ class Stack(Combiner):
     def inputs(self, scores: Array) -> Array:  # (experts, c) -> (experts, columns)
         """What the stack sees."""
         if self.loss.linear:
-            return np.append(np.clip(scores[:, 0], self.lowest, self.highest), 1.0)[:, None]
+            more = [1.0, self.last_residual] if self.follows else [1.0]
+            return np.append(np.clip(scores[:, 0], self.lowest, self.highest), more)[:, None]
         seen = np.clip(scores * self.factors[:, None], -self.limits[:, None], self.limits[:, None])
         return np.hstack([-seen, seen]) if seen.shape[1] == 1 else seen
 
     def combine(self, scores: Array) -> Array:
         z = self.stack_weights @ self.inputs(scores)
         if self.loss.linear:
-            return np.clip(z, self.lowest, self.highest)
+            f = min(self.highest, max(self.lowest, float(z[0]) + self.bias))
+            return np.array([self.tracked.bounded(self.tracked.level + f)])
         best, gap, u = standing(z)
         change = self.correction(u) if gap > 0 else 0.0
         z[best] += max(change, (LEAST_GAP - 1) * gap)
         return np.asarray((z[1:] - z[:1]) / 2 if scores.shape[1] == 1 else z)
+
+    def target(self, y: Array) -> Array:
+        return np.array([self.own]) if self.loss.linear else y
 
     def correction(self, u: float) -> float:
         k, a = place(u)
@@ -147,15 +181,24 @@ class Stack(Combiner):
             self.calibration[knot] += pull / information
 
     def learn_number(self, seen: Array, y: float, f: float, weight: float) -> None:
-        nu, residual = self.noise, y - f
-        self.count_errors((y - seen[:-1]) ** 2)
+        nu, residual, experts = self.noise, y - f, len(self.factors)
+        z = y - self.tracked.level
+        own = z - float(self.stack_weights @ seen)
+        self.count_errors((z - seen[:experts]) ** 2)
         limit = CLIP * math.sqrt(nu)
-        clipped = min(limit, max(-limit, residual))
-        self.step(weight * clipped / nu * seen, weight / nu * np.outer(seen, seen))
-        self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
-        bounded = min(LARGEST_TARGET, max(-LARGEST_TARGET, y))
-        self.lowest, self.highest = min(self.lowest, bounded - MARGIN), max(self.highest, bounded + MARGIN)
+        self.step(weight * clip(own, limit) / nu * seen, weight / nu * np.outer(seen, seen))
+        first = z - float(self.start[:experts] @ seen[:experts])
+        self.watch(abs(first) > UNUSUAL * math.sqrt(nu))
+        turn = (f - self.last_score) * (y - self.last_target)
+        self.agreement += (float(np.sign(turn)) - self.agreement) / AGREEMENT_ROWS
+        self.last_score, self.last_target = f, y
+        self.highest = max(self.highest, min(z + MARGIN, max(USUAL_RANGE, GROWTH * self.highest)))
+        self.lowest = min(self.lowest, max(z - MARGIN, min(-USUAL_RANGE, GROWTH * self.lowest)))
+        self.own = min(self.highest, max(self.lowest, z))
+        self.bias += weight * (clip(own, BIAS_CLIP * math.sqrt(nu)) - self.bias) / BIAS_ROWS
         self.variance.observe_row(residual**2, self.stacked)
+        self.last_residual = self.own - self.tracked.observe_row(y, residual, residual - clip(residual, limit))
+        self.last_residual -= float(self.start[:experts] @ seen[:experts])
 
     def step(self, gradient: Array, curvature: Array) -> None:
         """One Newton step with forgetting."""
@@ -180,10 +223,18 @@ class Stack(Combiner):
         ]
         numbers = [Field(self, name) for name in ("lowest", "highest")]
         if self.loss.linear:
-            return [*own, *self.variance.fields(), *numbers]
+            followed = [Field(self, "last_residual")] if self.follows else []
+            agreed = [Field(self, "agreement", low=-1.0), Field(self, "last_score"), Field(self, "last_target")]
+            level = [*self.tracked.fields(), *followed, Field(self, "bias"), *agreed]
+            return [*own, *self.variance.fields(), *numbers, *level]
         knots = (len(KNOTS),)
         information = Field(self, "calibration_information", knots, low=0.0)
         return [*own, Field(self, "calibration", knots), information]
+
+
+def clip(x: float, limit: float) -> float:
+    """x within +-limit."""
+    return min(limit, max(-limit, x))
 
 
 def standing(z: Array) -> tuple[int, float, float]:

@@ -1,7 +1,7 @@
 """The nearest rows of a window vote with weight 1.5 - (D/D_k)^2, D their distances, D_k the largest.
 
 classes    f_c = (log(votes_c + 0.1) - mean over the classes)/2;  one output: f of the second class
-a number   f = mean of their targets, which are stored clipped to +-8 (they are standardised)
+a number   f = mean of their targets, which the stack has bounded
 """
 
 import numpy as np
@@ -15,7 +15,6 @@ from nolana.reference.maps.neighbour_map import NeighbourMap
 from nolana.reference.state import OUTPUTS, Field, Size
 
 NO_VOTE = 0.1
-LARGEST_NUMBER = 8.0
 LARGEST_TARGET = 2.0**24  # whole numbers up to here are exact in single precision
 
 
@@ -70,7 +69,7 @@ class Vote(Head):
 
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
         own = int(np.argmax(y))
-        target = min(LARGEST_NUMBER, max(-LARGEST_NUMBER, float(y[0]))) if self.outputs == 1 else float(own)
+        target = min(LARGEST_TARGET, max(-LARGEST_TARGET, float(y[0]))) if self.outputs == 1 else float(own)
         self.counts[own] += 1
         self.targets = np.append(self.targets, np.float32(target))[-self.map.windows[self.window] :]
 
