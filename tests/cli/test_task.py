@@ -90,9 +90,9 @@ def test_explicit_classification_of_fractions_names_the_option_at_the_first_row(
 def test_serve_infers_the_task_as_learn_does():
     new = NewModel(SourceOptions(target="stars"), Recipe(), Scoring())
     rows = b'{"a": 1, "stars": 4}\n{"a": 2, "stars": 5}\n'
-    assert new.create(rows).reader.task == "regression"
+    assert new.create(rows, "a log").reader.task == "regression"
     new = NewModel(SourceOptions(target="y"), Recipe(), Scoring())
-    model = new.create(rows.replace(b"stars", b"y"))
+    model = new.create(rows.replace(b"stars", b"y"), "a log")
     assert model.reader.task == "classification"
     with pytest.raises(Refusal, match=r"'3\.5' is not an integer, and the labels before it were taken for classes"):
         model.reader.read(b'{"a": 1, "y": 3.5}\n', labelled=True)

@@ -401,3 +401,17 @@ def test_predictions_while_new_classes_come(learned):
         assert {len(row) for row in answer["probabilities"]} == {len(answer["classes"])}
         assert set(answer["predictions"]) <= set(answer["classes"])
         assert np.allclose(np.sum(answer["probabilities"], axis=1), 1)
+
+
+def test_predictions_follow_the_class_weights_of_the_model(learned):
+    """Probabilities are true odds: with weights the most probable class is not always the prediction."""
+    served = load(learned, NewModel(SourceOptions(), Recipe(), Scoring()))
+    X, _ = features_and_labels(200, seed=3)
+    rows = served.reader.read(b"\n".join(json.dumps(x).encode() for x in X), labelled=False)
+    plain = served.predict(rows)
+    served.estimator.set_params(class_weight={"warm": 50.0})
+    weighted = served.predict(rows)
+    assert plain["probabilities"] == weighted["probabilities"]
+    assert weighted["predictions"].count("warm") > plain["predictions"].count("warm")
+    columns = [weighted["classes"].index(label) for label in weighted["predictions"]]
+    assert np.allclose(weighted["uncertainty"], 1 - np.array(weighted["probabilities"])[np.arange(200), columns])

@@ -44,7 +44,7 @@ def drive(folder, *kill):
     return driver.returncode, (folder / "out").read_text(), (folder / "err").read_text()
 
 
-def test_ten_kills_change_no_byte_of_the_model(tmp_path):
+def test_kills_change_no_byte_of_the_model(tmp_path):
     need_java()
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     for folder in (undisturbed, killed):
