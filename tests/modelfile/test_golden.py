@@ -12,7 +12,11 @@ import pytest
 import nolana
 from nolana.modelfile.container import VERSION
 
+sys.path.insert(0, str(Path(__file__).parent / "golden"))
+from make_streams import rows, wide
+
 GOLDEN = Path(__file__).parent / "golden"
+
 VERSIONS = range(1, VERSION + 1)
 
 
@@ -81,22 +85,25 @@ def test_a_file_of_version_1_is_written_back_as_the_newest_version(tmp_path):
     assert np.array_equal(old.predict(x), new.predict(x))
 
 
-def old_rows() -> np.ndarray:
-    """As those that the files of 0.2.0 learned 700 of."""
-    return np.round((np.arange(1, 3001).reshape(1000, 3) * 0.6180339887498949) % 2 - 1, 6)
-
-
-@pytest.mark.parametrize("name", ["stream_regressor", "stream_classifier"])
-def test_stream_model_of_0_2_0_predicts_what_it_did(name):
+@pytest.mark.parametrize(
+    "name", ["stream_regressor", "stream_classifier", "stream_three", "stream_sparse", "stream_merged"]
+)
+def test_stream_model_of_0_2_0_scores_as_it_did_and_continues(name, tmp_path):
     expected = json.loads((GOLDEN / "expected.0.2.0.json").read_text())[name]
-    model, x = nolana.load(GOLDEN / f"{name}.0.2.0.safetensors"), old_rows()[980:]
-    values = model.predict(x) if name == "stream_regressor" else model.predict_proba(x)[:, 1]
-    assert model.n_rows_ == expected["rows"]
+    model, x = nolana.load(GOLDEN / f"{name}.0.2.0.safetensors"), rows()
+    rows_of = wide if name == "stream_sparse" else np.asarray
+    number = name == "stream_regressor"
+    values = (model.predict if number else model.decision_function)(rows_of(x[980:]))
+    assert model.n_rows_ == expected["rows"] == 700
     assert np.allclose(values, expected["values"], rtol=1e-9, atol=1e-9)
+    y = 30 + x[:, 0] if number else model.classes_[(x[:, 0] > 0).astype(int)]
+    model.save(tmp_path / "m")
+    again = nolana.load(tmp_path / "m")
+    assert np.array_equal(model.learn(rows_of(x[700:]), y[700:]), again.learn(rows_of(x[700:]), y[700:]))
 
 
 def test_stream_regressor_of_0_2_0_continues_and_follows_a_jump(tmp_path):
-    model, x = nolana.load(GOLDEN / "stream_regressor.0.2.0.safetensors"), old_rows()
+    model, x = nolana.load(GOLDEN / "stream_regressor.0.2.0.safetensors"), rows()
     y = 30 + x[:, 0] * x[:, 1] + 2 * x[:, 2]
     scores = model.learn(x[700:], y[700:])
     assert np.sqrt(np.mean((scores - y[700:]) ** 2)) < 0.25
