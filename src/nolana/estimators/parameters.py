@@ -193,7 +193,7 @@ class Combination(NamedTuple):
     estimator: Any
 
 
-# Every rule about parameters that exclude each other. The table in ARCHITECTURE.md shows what is left.
+# Every rule about parameters that exclude each other. The table in docs/choose.md shows what is left.
 CONFLICTS = (
     Conflict(
         "loss",
