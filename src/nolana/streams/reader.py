@@ -70,7 +70,8 @@ class Reader(ABC):
         keys = [column.column for column in plan.columns or ()]
         names, width = self.columns.names, self.columns.width
         if plan.named:
-            absent = [key for key in [*keys, label] if isinstance(key, str) and key not in (names or ())]
+            present = set(names or ())
+            absent = [key for key in [*keys, label] if isinstance(key, str) and key not in present]
             if absent:
                 has = "has no column names" if names is None else f"has: {', '.join(map(repr, names))}"
                 remedy = "; target=False reads without labels" if absent == [label] else ""
@@ -81,7 +82,8 @@ class Reader(ABC):
                 fail(self.path, f"expected {plan.width} columns, as in the plan, got {width} without names to match")
             keys = [key - (key > removed) if isinstance(key, int) else key for key in keys]
         if names is not None and plan.known is not None:
-            self._new_names = [name for name in names if name not in plan.known]
+            known = set(plan.known)
+            self._new_names = [name for name in names if name not in known]
         columns = [self.columns.index(key, "plan") for key in keys]
         return columns, None if label is None else self.columns.index(label, "target")
 
