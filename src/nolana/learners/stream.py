@@ -79,7 +79,7 @@ LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old
 
 OF_THE_STACK = ["stack_weights", "information", "calibration", "calibration_information"]
 # What is learned from the experts' errors on rows that they have not seen.
-JUDGEMENT = [*OF_THE_STACK, "errors", "residual_variance", "lowest", "highest"]
+JUDGEMENT = [*OF_THE_STACK, "errors", "residual_variance", "lowest", "highest", "bias"]
 
 
 @dataclass(frozen=True)
