@@ -31,6 +31,7 @@ def test_the_extra_is_named_where_pyspark_is_missing(monkeypatch, tmp_path):
             call()
 
 
+@pytest.mark.soak  # needs pyspark, not Java
 def test_what_is_no_data_frame_of_spark_is_refused():
     model = nolana.StreamClassifier().partial_fit(np.eye(2), [0, 1])
     with pytest.raises(TypeError, match="expected a DataFrame of Spark, got ndarray"):
