@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolana.reference as reference
-from conftest import HEADS, KERNELS, POLICIES, build_learner, core_builds, effort, full_covariance
+from conftest import HEADS, KERNELS, POLICIES, build_learner, core_builds, full_covariance
 
 BOUND = 1e-7
 BUILDS = core_builds()
@@ -30,7 +30,7 @@ def test_equal_block_by_block(build, kernel, head, policy):
         shape = {"capacity": capacity, "features": features, "outputs": outputs}
         core = build_learner(build, kernel, *head, policy, **shape)
         mine = build_learner(reference, kernel, *head, policy, **shape)
-        for _ in range(effort(fast=3, thorough=6)):
+        for _ in range(6):
             x, y = rng.normal(size=(40, features)), np.sign(rng.normal(size=(40, outputs)))
             weight = rng.choice([0.0, 0.5, 1.0, 3.0], size=40)
             mine.restore(core.state())
