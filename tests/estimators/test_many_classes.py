@@ -39,6 +39,19 @@ def test_learn_of_many_classes_split_and_restored_anywhere_changes_no_bit(memory
     same(whole, parts)
 
 
+@pytest.mark.parametrize(("memory", "seed"), [(48 * KB, 8), (56 * KB, 17), (64 * KB, 20)])
+def test_tables_that_classes_have_shrunk_early_grow_again_also_without_a_restore(memory, seed):
+    """Whether the tables are fitted at an anchor depends on the state alone."""
+    rng = np.random.default_rng(seed)
+    y = np.minimum((rng.exponential(size=400) * 50 / 3).astype(int), 49)
+    x = rng.normal(size=(400, 1)) + 0.1 * y[:, None]
+    whole, parts = (StreamClassifier(memory=memory, random_state=0) for _ in range(2))
+    whole.learn(x, y)
+    for i in range(0, 400, 50):
+        parts = pickle.loads(pickle.dumps(parts.partial_fit(x[i : i + 50], y[i : i + 50])))
+    same(whole, parts)
+
+
 def test_memory_with_each_of_many_new_classes_is_never_exceeded():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 5))

@@ -474,7 +474,8 @@ class StreamLearner(Driver):
             smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
             spec = shrunk(self.spec, state, smaller, measure, memory)
         self._rebuild(spec, state, outputs, tables)
-        self._new_class, self._fitted_to = True, (self._engine.room, self._other_bytes)
+        self._new_class = True
+        self._fitted_to = None if tables else (self._engine.room, self._other_bytes)  # shrunk tables may have room
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
             self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
