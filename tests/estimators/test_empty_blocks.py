@@ -116,6 +116,22 @@ def test_empty_frame_is_checked_by_name():
         model.learn(pd.DataFrame(columns=["a", "b", "d"]), [])
 
 
+@pytest.mark.parametrize("make", [nolana.StreamClassifier, nolana.NolanaClassifier])
+def test_empty_block_before_the_first_row_has_no_probabilities(make):
+    for model in (make(), make().partial_fit(X, TWO)):
+        classes = len(getattr(model, "classes_", ()))
+        assert [each.shape for each in model.learn_proba(NONE, TWO[:0])] == [(0, classes)] * 2
+        assert [each.shape for each in model.learn_late_proba(NONE, NONE, TWO[:0])] == [(0, classes)] * 2
+
+
+@pytest.mark.parametrize("make", [nolana.StreamClassifier, nolana.StreamRegressor])
+def test_empty_block_before_the_first_row_raises_no_drift_alarm(make):
+    model, alarms = make(), []
+    model.on_drift = alarms.append
+    model.learn(NONE, [])
+    assert not alarms
+
+
 def test_progressive_evaluation_passes_over_empty_blocks():
     blocks = [(NONE, TWO[:0]), (X[:100], TWO[:100]), (NONE, TWO[:0]), (X[100:], TWO[100:])]
     with_empty = progressive(nolana.StreamClassifier(random_state=0), blocks)

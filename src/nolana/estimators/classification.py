@@ -374,6 +374,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def _probabilities(self, learned: LearnedRows) -> Array:  # -> (n, classes)
         """Of what `_learn_many` returns."""
+        if not len(learned.before):  # perhaps before the first row, without a learner
+            return np.empty(learned.scores.shape)
         return from_uniform_start(self._shares(learned.log_odds, learned.shift), learned.known(), learned.before)
 
     def predict_log_proba(self, X: Any) -> Array:

@@ -83,7 +83,7 @@ class StreamModel(OnlineEstimator):
     def _after_learning(self) -> None:
         """Call the user's function for each new alarm."""
         action = self.on_drift
-        if action is None:
+        if action is None or "_learner" not in self.__dict__:  # a block without rows came first
             return
         with self._learner.lock:
             rows = self._learner.take_alarms()
