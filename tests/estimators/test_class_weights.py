@@ -159,3 +159,13 @@ def test_files_of_02_continue_as_they_were_learned(name, tmp_path):
     for each in (model, nolana.load(tmp_path / "again")):
         assert np.allclose(each.learn(x[400:], y[400:]), expected["learn"], rtol=1e-7, atol=1e-7)
     assert "_learned_class_weights" not in model.fit(x, y).__dict__
+
+
+def test_parts_with_integer_weights_are_merged_after_a_file(tmp_path):
+    """Files have weights as floats."""
+    x, y = rare(0.3, 0, 300)
+    base = StreamClassifier(random_state=0, class_weight={0: 1, 1: 5}).partial_fit(x[:200], y[:200])
+    part = base.split(1)[0].partial_fit(x[200:], y[200:])
+    part.save(tmp_path / "part")
+    merged = nolana.merge([nolana.load(tmp_path / "part")], base=base)
+    assert np.array_equal(merged.scores(x), nolana.merge([part]).scores(x))
