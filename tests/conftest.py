@@ -31,7 +31,11 @@ def effort(**counts: int) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Half an hour for a long test; the deadline of the others is in pyproject.toml."""
+    """Builds first, so that no worker waits for them at the end; half an hour for a long test.
+
+    The deadline of the others is in pyproject.toml.
+    """
+    items.sort(key=lambda item: item.path.name != "test_build.py")
     for item in items:
         if (EFFORT == "endurance" or item.get_closest_marker("soak")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
