@@ -293,9 +293,7 @@ class Stack final : public Combiner {
             for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += weight / nu * seen_[a] * seen_[b];
         }
         mirror();
-        double first = above;
-        for (std::size_t e = 0; e < experts_; ++e) first -= start_[e] * seen_[e];
-        raise(alarm_.observe(std::fabs(first) > unusual * std::sqrt(nu) ? 1 : 0));
+        raise(alarm_.observe(std::fabs(residual) > unusual * std::sqrt(nu) ? 1 : 0));
         const double turn = (f - track_->last_score) * (y - track_->last_target);
         track_->agreement += ((turn > 0 ? 1.0 : turn < 0 ? -1.0 : 0.0) - track_->agreement) / agreement_rows;
         track_->last_score = f;

@@ -32,7 +32,8 @@ regression on whether the best class was right, with the same forgetting:
 The best class stays the best; the odds between the others stay.
 
 A drift alarm watches the experts with the weights theta0 they began with (the stack itself may turn around after a
-few rows), for numbers the residuals beyond 2 sqrt(nu).
+few rows), for numbers the residuals y - f beyond 2 sqrt(nu): those of theta0 have another variance than nu, and are
+autocorrelated where `last` has a weight. A level that is tracked at once may raise no alarm.
 
 theta is shared by all classes, so a new class needs nothing. Scores are log-odds: softmax of -f, f for one output.
 """
@@ -187,8 +188,7 @@ class Stack(Combiner):
         self.count_errors((z - seen[:experts]) ** 2)
         limit = CLIP * math.sqrt(nu)
         self.step(weight * clip(own, limit) / nu * seen, weight / nu * np.outer(seen, seen))
-        first = z - float(self.start[:experts] @ seen[:experts])
-        self.watch(abs(first) > UNUSUAL * math.sqrt(nu))
+        self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
         turn = (f - self.last_score) * (y - self.last_target)
         self.agreement += (float(np.sign(turn)) - self.agreement) / AGREEMENT_ROWS
         self.last_score, self.last_target = f, y
