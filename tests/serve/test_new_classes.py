@@ -117,6 +117,17 @@ def test_correction_with_the_same_id_replaces_the_quarantined_row(model, tmp_pat
     assert nolana.load(model).n_rows_ == LEARNED_FIRST + 2
 
 
+def test_correction_does_not_count_the_rows_that_it_replaces(model, tmp_path):
+    """ENOUGH rows with a label make it a class; a request that is corrected has each of its rows once."""
+    some = ENOUGH // 2 + 1
+    with Served(tmp_path) as served:
+        assert send(served, ["maybe"] * some + ["yse"], "a")[0] == 202
+        assert send(served, ["maybe"] * some + ["yes"], "a")[0] == 202
+        assert listed(served) == (["no", "yes"], {"maybe": some})
+        assert send(served, ["maybe"] * (ENOUGH - some))[0] == 200
+        assert listed(served) == (["maybe", "no", "yes"], {})
+
+
 def test_refused_correction_leaves_the_quarantine_unchanged(tmp_path, learned):
     shutil.copy(learned, tmp_path / "model.nolana")
     with Served(tmp_path) as served:

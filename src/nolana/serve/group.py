@@ -76,7 +76,7 @@ class Group:
         rows = job.rows or model.reader.read(text, labelled=True)
         admission = self._admission or _admission(self._new_classes, model)
         new = admission.new(rows.labels)
-        unknown = {label: count for label, count in new.items() if not admission.accepts(label, count, quarantine)}
+        unknown = {label: n for label, n in new.items() if not admission.accepts(label, n, quarantine, job.id)}
         if unknown and (self.model is None or not self._new_classes.holds):
             raise _no_class(rows, next(iter(unknown)), admission)
         for label in unknown:

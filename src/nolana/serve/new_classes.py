@@ -67,12 +67,12 @@ class Admission:
             return {}
         return {label: count for label, count in Counter(labels).items() if label not in self.classes}
 
-    def accepts(self, label: Any, count: int, quarantine: Quarantine) -> bool:
-        """Whether so many more rows with a label make it a class."""
+    def accepts(self, label: Any, count: int, quarantine: Quarantine, id: str | None = None) -> bool:
+        """Whether so many more rows with a label make it a class; those of the same request so far do not count."""
         if self.closed or self.rows < LEARNED_FIRST:
             return not self.closed
         since = self.rows - LEARNED_FIRST
-        return self._holds and quarantine.count_since(label_key(label), since) + count >= ENOUGH
+        return self._holds and quarantine.count_since(label_key(label), since, id) + count >= ENOUGH
 
     def add(self, labels: list[Any]) -> None:
         """Rows that are written, and learned after all requests before them."""

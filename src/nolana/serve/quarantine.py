@@ -102,10 +102,10 @@ class Quarantine:
         """The most frequent labels, with their rows."""
         return [(json.loads(label), count) for label, count in self.counts.most_common(most)]
 
-    def count_since(self, label: str, learned: int) -> int:
-        """The rows with a label that came after the model had learned so many rows."""
-        query = "SELECT count(*) FROM quarantine WHERE label = ? AND learned > ?"
-        return int(self._db.execute(query, (label, learned)).fetchone()[0])
+    def count_since(self, label: str, learned: int, besides: str | None = None) -> int:
+        """The rows with a label that came after the model had learned so many rows, but for those of a request."""
+        query = "SELECT count(*) FROM quarantine WHERE label = ? AND learned > ? AND (id IS NULL OR ? IS NULL OR id <> ?)"
+        return int(self._db.execute(query, (label, learned, besides, besides)).fetchone()[0])
 
     def delete_label(self, label: str) -> int:
         """Delete the rows with a label; their number."""
