@@ -116,7 +116,10 @@ def _check_is_fitted(estimator: Any) -> None:
 
 
 def _check_random_state(seed: Any) -> Any:
-    return seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
+    try:
+        return seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
+    except TypeError:
+        raise ValueError(f"{seed!r} cannot be used to seed a numpy.random.RandomState instance") from None
 
 
 def _validate_data(estimator: Any, x: Any, *, reset: bool, **_: Any) -> Any:

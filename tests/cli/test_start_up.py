@@ -71,3 +71,13 @@ def test_learn_without_sklearn_writes_the_same_model_file(table, target, more):
     code, out, loaded = run(table.parent, "inspect", "light")
     assert (code, loaded) == (0, ["matplotlib"] if "matplotlib" in loaded else [])
     assert "1,500 learned" in out
+
+
+def test_seed_that_is_no_number_is_reported_without_a_traceback(table):
+    words = ("learn", table.name, "--target", "kind", "--ignore", "sum", "--set", "random_state=x", "--model", "m")
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *words], cwd=table.parent, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert "'x' cannot be used to seed" in done.stderr
+    assert "Traceback" not in done.stderr
