@@ -117,7 +117,8 @@ def test_correction_with_the_same_id_replaces_the_quarantined_row(model, tmp_pat
     assert nolana.load(model).n_rows_ == LEARNED_FIRST + 2
 
 
-def test_correction_does_not_count_the_rows_that_it_replaces(model, tmp_path):
+@pytest.mark.usefixtures("model")
+def test_correction_does_not_count_the_rows_that_it_replaces(tmp_path):
     """ENOUGH rows with a label make it a class; a request that is corrected has each of its rows once."""
     some = ENOUGH // 2 + 1
     with Served(tmp_path) as served:

@@ -104,7 +104,9 @@ class Quarantine:
 
     def count_since(self, label: str, learned: int, besides: str | None = None) -> int:
         """The rows with a label that came after the model had learned so many rows, but for those of a request."""
-        query = "SELECT count(*) FROM quarantine WHERE label = ? AND learned > ? AND (id IS NULL OR ? IS NULL OR id <> ?)"
+        query = (
+            "SELECT count(*) FROM quarantine WHERE label = ? AND learned > ? AND (id IS NULL OR ? IS NULL OR id <> ?)"
+        )
         return int(self._db.execute(query, (label, learned, besides, besides)).fetchone()[0])
 
     def delete_label(self, label: str) -> int:
