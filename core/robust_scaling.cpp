@@ -75,8 +75,7 @@ class RobustScaling final : public Stateful {
             bool due = regular || (late && has_other_unit(j) && counted_[j] >= fewest && varies(j));
             double way = 0;
             if (late && late_[j] < late_anchors) {
-                const bool shrunk =
-                    follows_level_ && !constant && z_variance_[j] < smallest_spread * smallest_spread && varies(j);
+                const bool shrunk = !constant && varies(j) && has_small_spread(j);
                 if (shrunk || (constant && differs_[j] > 0.5)) {
                     late_[j] += 1;
                     due = true;
@@ -210,6 +209,10 @@ class RobustScaling final : public Stateful {
         if (rows > last_anchor && any(again, count))
             for (std::size_t j = 0; j < count; ++j)
                 if (again[j] > 0) mean_[start + j] = variance_[start + j] = counted_[start + j] = 0;
+    }
+    bool has_small_spread(std::size_t j) const {
+        if (follows_level_) return z_variance_[j] < smallest_spread * smallest_spread;
+        return counted_[j] >= fewest && std::max(std::sqrt(variance_[j]), std::exp2(step_[j])) * factor_[j] < smallest_spread;
     }
     bool has_other_unit(std::size_t j) const { return std::fabs(step_[j] - usual_step_[j]) > other_step; }
 

@@ -25,7 +25,8 @@ After 512 rows, every 64 rows, a feature has a new anchor
   one step counts for at most 12 powers of two). A spread that falls is slow to see and hard to tell from a feature that
   moves slowly; the steps of such a feature were always small. The moments begin again at a factor of 16.
 
-Where the level is followed elsewhere (targets), only the last of these rules counts.
+Where the level is followed elsewhere (targets), the second of these rules does not count, and the first takes the
+spread max(sqrt(v), 2^step) i0, which does not depend on the level: usual_step follows steps that shrink slowly.
 """
 
 import numpy as np
@@ -176,6 +177,14 @@ class RobustScaling(Stateful):
         """Whether the moments are those of a feature that is not constant."""
         return np.asarray(np.sqrt(self.variance) > RESOLUTION * np.abs(self.mean))
 
+    @property
+    def has_small_spread(self) -> NDArray[np.bool_]:  # (d,)
+        """Of z, or, where the level is followed elsewhere, of the moments: far from the centre the tail shrinks z."""
+        if self.follows_level:
+            return np.asarray(self.z_variance < SMALLEST_SPREAD**2)
+        size = np.maximum(np.sqrt(self.variance), np.exp2(self.step))  # steps: a pause says nothing about the unit
+        return np.asarray((self.counted >= FEWEST) & (size * self.factor < SMALLEST_SPREAD))
+
     def rows_to_anchor(self) -> int:
         """Rows until anchors may change."""
         if self.rows < LAST_ANCHOR:
@@ -193,7 +202,7 @@ class RobustScaling(Stateful):
                 due[:] = True
         elif t % CHECK_EVERY == 0:
             constant = self.factor == 0
-            shrunk = ~constant & (self.z_variance < SMALLEST_SPREAD**2) & self.varies & self.follows_level
+            shrunk = ~constant & self.varies & self.has_small_spread
             due = (self.late < LATE_ANCHORS) & (shrunk | (constant & (self.differs > 0.5)))
             self.late = self.late + due
             settled = (self.counted >= FEWEST) & self.varies
