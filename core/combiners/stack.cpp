@@ -118,6 +118,7 @@ class Stack final : public Combiner {
             if (follows_) d.number("last_residual", track_->last, -std::numeric_limits<double>::infinity());
             d.number("bias", track_->bias, -std::numeric_limits<double>::infinity());
             d.number("agreement", track_->agreement, -1);
+            d.number("relative_step", track_->relative_step, 0);
             d.number("last_score", track_->last_score, -std::numeric_limits<double>::infinity());
             d.number("last_target", track_->last_target, -std::numeric_limits<double>::infinity());
         }
@@ -134,7 +135,7 @@ class Stack final : public Combiner {
 
   private:
     static constexpr std::size_t most_alarms = 100;
-    static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1, agreement_rows = 32, bias_clip = 20, bias_rows = 1000;
+    static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1, agreement_rows = 32, relative_rows = 8, bias_clip = 20, bias_rows = 1000;
     static constexpr double recent = 1000, clip = 3, unusual = 2;
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
@@ -144,7 +145,7 @@ class Stack final : public Combiner {
         TargetLevel level;
         double bias = 0;
         double own = 0, last = 0;  // the target of the experts; the last residual of their first weights
-        double agreement = 0, last_score = 0, last_target = 0;  // of the signs of steps
+        double agreement = 0, relative_step = 0, last_score = 0, last_target = 0;  // of the signs and sizes of steps
         double said = 0;  // the sum of the row that was combined last, before it is bounded
     };
 
@@ -294,8 +295,10 @@ class Stack final : public Combiner {
         }
         mirror();
         raise(alarm_.observe(std::fabs(residual) > unusual * std::sqrt(nu) ? 1 : 0));
-        const double turn = (f - track_->last_score) * (y - track_->last_target);
+        const double df = f - track_->last_score, dy = y - track_->last_target, turn = df * dy;
+        const double relative = std::fabs(df) < std::fabs(dy) ? std::fabs(df / dy) : 1.0;
         track_->agreement += ((turn > 0 ? 1.0 : turn < 0 ? -1.0 : 0.0) - track_->agreement) / agreement_rows;
+        track_->relative_step += (relative - track_->relative_step) / relative_rows;
         track_->last_score = f;
         track_->last_target = y;
         highest_ = std::max(highest_, std::min(above + margin, std::max(usual, growth * highest_)));

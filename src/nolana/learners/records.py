@@ -33,7 +33,7 @@ MOST_FEATURES = 1 << 40
 ADDED_AFTER_0_2 = {
     "lowest": [
         *("level", "level_rows", "last_excess", "trial", "level_squares", "level_steps", "range_lows", "range_highs"),
-        *("bias", "agreement", "last_score", "last_target"),
+        *("bias", "agreement", "relative_step", "last_score", "last_target"),
     ],
     "metric": ["previous", "step", "usual_step", "stepped"],
 }

@@ -29,7 +29,8 @@ from nolana.reference.state import pack, unpack
 from nolana.specs import Spec
 
 RIDGE = 1e-3
-AGREEMENT = 2.0  # of steps: half of it is enough
+ENOUGH = 2.0  # times the agreement or the size of steps: half is enough
+LEARNED_SIZE = 0.1  # of the steps of targets: smaller predictions are still in the old unit
 NOISE_RANGE = 1e-3, 1.0
 SMALLEST_RANGE = 0.5  # of standardised targets
 LARGEST_CHANGE = 100.0  # of the unit of a feature, and of its centre in units: beyond, a wild value had set them
@@ -166,9 +167,12 @@ def change_unit(spec: Spec, state: State, g: float, shift: float) -> float:
 
     1 keeps what was learned in terms of the new unit, g in the units of the targets. Larger steps that go up and down
     with the predictions are the same function in another unit, and predictions never have larger steps than targets:
-    min(1, max(g, 2 agreement)). As far as nothing is multiplied by g, the level is that of the new rows, 0.
+    max(g, min(1, 2 agreement)), and g/(2 relative step) at most if they have learned the new size in part. As far as
+    nothing is multiplied by g, the level is that of the new rows, 0.
     """
-    kept = min(1.0, max(g, AGREEMENT * state["agreement"])) if g > 0 else 0.0
+    relative = state["relative_step"]
+    most = min(1.0, g / (ENOUGH * relative)) if relative > LEARNED_SIZE else 1.0
+    kept = min(1.0, max(g, min(ENOUGH * state["agreement"], most))) if g > 0 else 0.0
     level = g * state["level"] + shift if kept == g else 0.0
     rescale_targets(spec, state, kept, 0.0)
     state["level"], state["residual_variance"] = level, START_NOISE

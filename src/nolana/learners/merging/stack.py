@@ -58,7 +58,7 @@ def merged_level(parts: Parts) -> State:
     base, states = parts.base, [*parts.states]
     longest = max([base, *states], key=lambda state: float(state["level_rows"]))
     merged = {name: longest[name] for name in ("level_rows", "last_excess", "trial", "level_squares", "level_steps")}
-    means = ("level", "agreement", "last_score", "last_target", "last_residual")
+    means = ("level", "agreement", "relative_step", "last_score", "last_target", "last_residual")
     merged |= {name: float(parts.mean(name)) for name in means if name in base}
     merged["bias"] = float(parts.running("bias", Gain(1 / BIAS_ROWS)))
     used = [(state, min(BLOCKS, int(state["level_rows"]) // RANGE_ROWS + 1)) for state in states or [base]]

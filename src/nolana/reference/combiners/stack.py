@@ -19,8 +19,9 @@ are truly larger are reached soon, and one wild target is harmless. `last` is wh
 (a random walk, an hour like the one before) no worse than the last target: its weight is 0 where residuals are
 independent. b is what clipping at 3 deviations does to the mean of skewed targets, many zeros for example.
 
-Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)): where targets have another unit, it says
-whether predictions have it too (`nolana.learners.rescaling`).
+Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
+|f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: where targets have another unit, they say whether predictions are the same
+function, and whether they have the new unit already (`nolana.learners.rescaling`).
 
 Calibration: log-odds are linear in the inputs, probabilities need not be (random labels bound them: 10 % of them leave
 nobody more than 95 % sure). The log-odds u of the best class become u + c(u), c linear between KNOTS, by a logistic
@@ -56,7 +57,7 @@ RARE = 1e-4  # a class below this probability adds nothing to H
 START_NOISE = 1.0  # of standardised targets: nothing is explained at first
 USUAL_RANGE, GROWTH, MARGIN = 8.1, 1.05, 0.1  # of the range of targets: free, of a row beyond, beside a target
 BIAS_CLIP, BIAS_ROWS = 20.0, 1000  # deviations: many zeros are within, wild targets add a fifth of one at 1 %
-AGREEMENT_ROWS = 32
+AGREEMENT_ROWS, RELATIVE_ROWS = 32, 8  # nothing is left of rows before a change 64 rows ago
 RECENT = 1000  # rows that the errors of the experts stand for
 KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
 KNOT_PRIOR = 5.0  # about 20 undecided rows
@@ -102,7 +103,7 @@ class Stack(Combiner):
         self.lowest = self.highest = 0.0
         self.tracked = TargetLevel()
         self.bias = self.own = self.last_residual = 0.0
-        self.agreement = self.last_score = self.last_target = 0.0
+        self.agreement = self.relative_step = self.last_score = self.last_target = 0.0
         self.calibration: Array = np.zeros(len(KNOTS))
         self.calibration_information: Array = np.full(len(KNOTS), KNOT_PRIOR)
 
@@ -189,8 +190,10 @@ class Stack(Combiner):
         limit = CLIP * math.sqrt(nu)
         self.step(weight * clip(own, limit) / nu * seen, weight / nu * np.outer(seen, seen))
         self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
-        turn = (f - self.last_score) * (y - self.last_target)
-        self.agreement += (float(np.sign(turn)) - self.agreement) / AGREEMENT_ROWS
+        df, dy = f - self.last_score, y - self.last_target
+        relative = abs(df / dy) if abs(df) < abs(dy) else 1.0
+        self.agreement += (float(np.sign(df * dy)) - self.agreement) / AGREEMENT_ROWS
+        self.relative_step += (relative - self.relative_step) / RELATIVE_ROWS
         self.last_score, self.last_target = f, y
         self.highest = max(self.highest, min(z + MARGIN, max(USUAL_RANGE, GROWTH * self.highest)))
         self.lowest = min(self.lowest, max(z - MARGIN, min(-USUAL_RANGE, GROWTH * self.lowest)))
@@ -224,7 +227,8 @@ class Stack(Combiner):
         numbers = [Field(self, name) for name in ("lowest", "highest")]
         if self.loss.linear:
             followed = [Field(self, "last_residual")] if self.follows else []
-            agreed = [Field(self, "agreement", low=-1.0), Field(self, "last_score"), Field(self, "last_target")]
+            steps = [Field(self, "agreement", low=-1.0), Field(self, "relative_step", low=0.0)]
+            agreed = [*steps, Field(self, "last_score"), Field(self, "last_target")]
             level = [*self.tracked.fields(), *followed, Field(self, "bias"), *agreed]
             return [*own, *self.variance.fields(), *numbers, *level]
         knots = (len(KNOTS),)
