@@ -214,7 +214,8 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     def predict(self, X: Any, interval: float | None = None) -> Any:
         """The target of each row, (n,) or (n, k); with ``interval=0.9`` also bounds that cover 90 % of the targets.
 
-        Returns y, or (y, low, high).
+        Returns y, or (y, low, high). Bounds are as wide as the errors on rows that come next: rows further ahead of a
+        series in time order have larger errors.
         """
         if interval is None:
             return super().predict(X)
