@@ -19,7 +19,7 @@ demo: $(VENV)/core ## learn real rows beside a linear model and gradient boostin
 	@$(BIN)/nolana demo --out demo.png
 
 test: lint ## all checks that must pass: lint, types and every test but the long ones
-	$(PYTEST) -n 2 --dist worksteal -m "not soak"
+	$(PYTEST) -n 2 --dist worksteal -m "not soak" --durations=20
 
 lint: $(VENV)/test-tools ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
