@@ -58,8 +58,8 @@ POLICIES = ("kmeans", "fixed", "weighted", "expiring", "window")
 
 
 def core_builds() -> list[Any]:
-    """Every installed build of the core that this machine can run; the suite fails if there is none."""
-    return [importlib.import_module(_backend.PREFIX + build) for build in _backend.core_builds()]
+    """Every installed build of the core that this machine can run, the best last; the suite fails if there is none."""
+    return [importlib.import_module(_backend.PREFIX + build) for build in reversed(_backend.core_builds())]
 
 
 def build_learner(
