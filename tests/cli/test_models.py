@@ -16,7 +16,7 @@ import nolana
 from commands import call, start, wait, wait_for
 from conftest import effort
 from nolana import modelfile
-from nolana.cli.learner import METHODS, METRICS, LearnerOptions
+from nolana.cli.learner import LONG_NAMES, METHODS, METRICS, LearnerOptions
 from nolana.cli.summary import drift
 from nolana.methods import LEARNING_METHODS
 from nolana.metrics import NAMES, OF_NUMBERS
@@ -166,6 +166,8 @@ def test_a_rival_has_scaled_rows(tmp_path, method):
 
 def test_the_help_names_every_method():
     assert [method.short_name for method in LEARNING_METHODS] == METHODS.split(", ")
+    long = [method.name.lower() for method in LEARNING_METHODS if method.name != method.short_name]
+    assert tuple(long) == LONG_NAMES
 
 
 def test_the_help_names_every_metric():

@@ -20,6 +20,7 @@ METHODS = (
     "stream, nolana, PA, NOGD, FOGD, DualSGD, RRF, KernelOGD, RBP, Forgetron, Projectron, ProjectronPlusPlus, BPA, "
     "BOGD, BSGD, DoublySGD"
 )
+LONG_NAMES = ("passiveaggressive",)  # that are not their short names, in lower case
 
 
 def value(text: str) -> Any:
@@ -63,10 +64,8 @@ def check_memory(_: str, memory: str) -> str:
 
 def check_method(_: str, method: str) -> str:
     """A name of a method; ValueError if there is no such method."""
-    if method.lower() not in METHODS.lower().split(", "):
-        from nolana.methods import method_by_name
-
-        method_by_name(method)
+    if method.lower() not in [*METHODS.lower().split(", "), *LONG_NAMES]:
+        raise ValueError(f"method={method!r} is unknown; choose from {METHODS}")
     return method
 
 
