@@ -9,7 +9,7 @@ class Combiner {
   public:
     virtual ~Combiner() = default;
     virtual void clear(std::size_t experts, std::size_t outputs) = 0;
-    // So many outputs from now on; what was learned holds for all of them.
+    // This many outputs from now on; what was learned holds for all of them.
     virtual void set_outputs(std::size_t outputs) = 0;
     // scores (experts, outputs) -> f (outputs)
     virtual void combine(const double* scores, double* f) const = 0;

@@ -18,10 +18,10 @@ class Head : public Listener {
     virtual void connect(const std::vector<Head*>& heads) { (void)heads; }
     // Forget what was learned; this many outputs from now on.
     virtual void clear(std::size_t outputs) = 0;
-    // From the next `clear` on arrays have room for so many outputs, where there are two or more.
+    // From the next `clear` on arrays have room for this many outputs, if there are two or more.
     void reserve(std::size_t outputs) { room_ = outputs; }
     std::size_t room_for(std::size_t outputs) const { return outputs > 1 ? std::max(outputs, room_) : outputs; }
-    // One output more, within the room: a class that is new after so many rows.
+    // One output more, within the room: a class that is new after this many rows.
     virtual void append_output(double rows) = 0;
 
     // A new group of rows was evaluated by the map.
@@ -38,7 +38,7 @@ class Head : public Listener {
     virtual void resize(const Sizes& sizes, const std::string& prefix) = 0;
 
   protected:
-    // The log-odds of a class that none of so many rows had.
+    // The log-odds of a class that none of the rows had.
     static double unseen(double rows) { return -std::log(rows + 1); }
 
   private:

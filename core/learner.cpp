@@ -42,7 +42,7 @@ class Learner final : public Online {
 
     std::vector<double> alarms() const { return combiner_ ? combiner_->alarms() : std::vector<double>(); }
 
-    // Back to before the first row; from now on arrays have room for so many outputs, where there are two or more.
+    // Back to before the first row; from now on arrays have room for this many outputs, if there are two or more.
     void reserve(std::size_t outputs) {
         if (outputs > Side::most_outputs) throw std::invalid_argument("too many outputs");
         for (const Expert& expert : experts_) expert.head->reserve(outputs);

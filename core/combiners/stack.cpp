@@ -135,7 +135,8 @@ class Stack final : public Combiner {
 
   private:
     static constexpr std::size_t most_alarms = 100;
-    static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1, agreement_rows = 32, relative_rows = 8, bias_clip = 20, bias_rows = 1000;
+    static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1;
+    static constexpr double agreement_rows = 32, relative_rows = 8, bias_clip = 20, bias_rows = 1000;
     static constexpr double recent = 1000, clip = 3, unusual = 2;
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
