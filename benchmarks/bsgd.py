@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.rivals import BSGDClassifier
+from nolana.research.rivals import BSGDClassifier
 from streams import libsvm, print_setting, shuffled
 
 BUDGET = 100

@@ -35,8 +35,8 @@ from libraries import BLOCK, PEERS, Make, blocks_of
 from nolana.errors import DataError
 from nolana.evaluate import Progress, progressive
 from nolana.experts import Cells, Landmarks, Linear, Neighbours
-from nolana.paper.harness.machine import cpu_name, version_of
-from nolana.peers import Task
+from nolana.research.paper.harness.machine import cpu_name, version_of
+from nolana.research.peers import Task
 from streams import STREAMS, Rows, print_setting, shuffled
 
 NAMES = ("covtype", "ijcnn1", "usps", "usps_halves", "cpusmall", "elec2", "insects", "interchanging_rbf")

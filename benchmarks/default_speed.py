@@ -28,8 +28,8 @@ from nolana import NolanaClassifier
 from nolana.errors import DataError
 from nolana.evaluate import progressive
 from nolana.experts import Cells
-from nolana.paper.harness.machine import version_of
-from nolana.peers import Task
+from nolana.research.paper.harness.machine import version_of
+from nolana.research.peers import Task
 from speed import interleaved
 from streams import STREAMS, print_setting, shuffled
 

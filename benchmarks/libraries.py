@@ -1,4 +1,4 @@
-"""Learners of other libraries for the benchmarks: River and MOA from `nolana.peers`, and Vowpal Wabbit.
+"""Learners of other libraries for the benchmarks: River and MOA from `nolana.research.peers`, and Vowpal Wabbit.
 
 A learner has nolana's verb, `learn(rows, y)`, which returns the scores of rows before they are learned, and `convert`,
 which brings rows to the form that the library reads; `nolana.evaluate` does not count the time for that.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.peers import Peer, Task, peer
+from nolana.research.peers import Peer, Task, peer
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.generic]

@@ -1,8 +1,8 @@
 """Merging against one process: held-out accuracy of rounds of frozen parts, and the time of worker processes.
 
 Each learner learns the same shuffled rows, once in one process and once in rounds: a leader with its maps moving learns
-the first 2 % of a round, 8 frozen parts the others, and their merge leads the next round (`nolana.rounds`). The score
-is that of 20,000 rows that neither has seen.
+the first 2 % of a round, 8 frozen parts the others, and their merge leads the next round
+(`nolana.estimators.rounds`). The score is that of 20,000 rows that neither has seen.
 
 What is unfair. To merging: one process has its maps moving all the time, and each of its rows was scored after all rows
 before it. To one process: a merge of the landmark learner forgets less than its rows did one by one.
@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import nolana
-from nolana.rounds import RoundLearner
+from nolana.estimators.rounds import RoundLearner
 from streams import STREAMS, print_setting, shuffled
 
 HELD_OUT = 20_000

@@ -24,8 +24,9 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDClassifier
 
 from libraries import blocks_of
-from nolana import NolanaClassifier, peers
+from nolana import NolanaClassifier
 from nolana.evaluate import Result, progressive
+from nolana.research import peers
 from streams import STREAMS, print_setting, shuffled
 
 Array = NDArray[np.float64]

@@ -47,7 +47,7 @@ Read = Callable[[], Any]  # the whole (n, d) array, or None where it is not kept
 
 def by_blocks(path: Path, **options: Any) -> Read:
     def job() -> None:
-        with nolana.streams.open(path, **options) as stream:
+        with nolana.sources.open(path, **options) as stream:
             for _ in stream:
                 pass
 
@@ -88,9 +88,9 @@ def libsvm(repeats: int) -> None:
 
     jobs: dict[str, Read] = {
         "bzip2 alone": floor,
-        "nolana.streams.read, n_features=54": lambda: nolana.streams.read(path, n_features=FEATURES)[0],
-        "nolana.streams.read, width found first": lambda: nolana.streams.read(path)[0],
-        "nolana.streams.open, blocks of 1,000": by_blocks(path, n_features=FEATURES),
+        "nolana.sources.read, n_features=54": lambda: nolana.sources.read(path, n_features=FEATURES)[0],
+        "nolana.sources.read, width found first": lambda: nolana.sources.read(path)[0],
+        "nolana.sources.open, blocks of 1,000": by_blocks(path, n_features=FEATURES),
         "sklearn.datasets.load_svmlight_file": lambda: load_svmlight_file(path, n_features=FEATURES)[0].toarray(),
     }
     title = f"LIBSVM, bzip2: covtype, 581,012 rows of {FEATURES} features"
@@ -99,8 +99,8 @@ def libsvm(repeats: int) -> None:
 
 def csv(title: str, path: Path, repeats: int) -> None:
     jobs: dict[str, Read] = {
-        "nolana.streams.read": lambda: nolana.streams.read(path)[0],
-        "nolana.streams.open, blocks of 1,000": by_blocks(path),
+        "nolana.sources.read": lambda: nolana.sources.read(path)[0],
+        "nolana.sources.open, blocks of 1,000": by_blocks(path),
         "pandas.read_csv": lambda: pd.read_csv(path).to_numpy(np.float64)[:, :-1],
         "numpy.loadtxt": lambda: np.loadtxt(path, delimiter=",", skiprows=1)[:, :-1],
     }
@@ -110,7 +110,7 @@ def csv(title: str, path: Path, repeats: int) -> None:
 def beside_others(directory: Path, repeats: int) -> None:
     libsvm(repeats)
     csv("CSV, gzip: insects", STREAMS["insects"].paths()[0], repeats)
-    with nolana.streams.open(STREAMS["covtype"].paths()[0], n_features=FEATURES, block_rows=CSV_ROWS) as stream:
+    with nolana.sources.open(STREAMS["covtype"].paths()[0], n_features=FEATURES, block_rows=CSV_ROWS) as stream:
         first = next(iter(stream))
     path = directory / "covtype.csv"
     np.savetxt(

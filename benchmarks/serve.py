@@ -37,7 +37,7 @@ from pathlib import Path
 import numpy as np
 
 from nolana import StreamClassifier
-from nolana.paper.harness.machine import version_of
+from nolana.research.paper.harness.machine import version_of
 from streams import print_setting
 
 SEED = 0

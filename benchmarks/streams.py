@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import nolana
 from nolana import datasets
 from nolana.errors import DataError
-from nolana.paper.harness.machine import cpu_name, version_of
+from nolana.research.paper.harness.machine import cpu_name, version_of
 
 Array = NDArray[np.float64]
 Rows = tuple[Array, NDArray[np.generic]]  # X (n, d), y (n,)

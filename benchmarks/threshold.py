@@ -21,8 +21,8 @@ SHUFFLES = 3
 
 
 def stream(name, shuffle):
-    X, y = nolana.datasets.load(name)
-    if nolana.datasets.catalogue()[name].drifts:
+    X, y = nolana.research.datasets.load(name)
+    if nolana.research.datasets.catalogue()[name].drifts:
         return X[:LEARNER_ROWS], y[:LEARNER_ROWS]
     order = np.random.default_rng(shuffle).permutation(len(y))[:LEARNER_ROWS]
     return X[order], y[order]
@@ -36,7 +36,7 @@ def error(name, landmarks, threshold):
 
 
 def score(name, optimizer, threshold):
-    record, scores = nolana.datasets.catalogue()[name], []
+    record, scores = nolana.research.datasets.catalogue()[name], []
     kind, metric = nolana.NolanaClassifier, "accuracy"
     if record.task == "regression":
         kind, metric = nolana.NolanaRegressor, "rmse"

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 import nolana
 from nolana import NolanaClassifier
 from nolana.errors import DataError
-from nolana.paper.harness.machine import version_of
+from nolana.research.paper.harness.machine import version_of
 from streams import STREAMS, print_setting
 
 SEED = 0
@@ -126,7 +126,7 @@ def covtype() -> Rows:
     packed = path.read_bytes()
     lines = (bz2.decompress(packed) if path.suffix == ".bz2" else packed).splitlines()
     order = np.random.default_rng(SEED).permutation(len(lines))
-    X, y = nolana.streams.read(path, n_features=FEATURES)
+    X, y = nolana.sources.read(path, n_features=FEATURES)
     return Rows(X[order], y[order], [lines[i] for i in order])
 
 

@@ -45,7 +45,7 @@ plot.panels(
 )
 
 try:
-    X, y = nolana.datasets.load("elec2")
+    X, y = nolana.research.datasets.load("elec2")
 except DataError:
     print("elec2 is not installed")
 else:

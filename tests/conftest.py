@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from nolana import _backend
-from nolana.reference.state import pack
+from nolana import backend
+from nolana.engine.base.state import pack
 
 # make test is fast, make soak is thorough, make endurance has all night. Only the last one draws new examples each
 # time: what it finds must not fail somebody else's change.
@@ -59,7 +59,7 @@ POLICIES = ("kmeans", "fixed", "weighted", "expiring", "window")
 
 def core_builds() -> list[Any]:
     """Every installed build of the core that this machine can run, the best last; the suite fails if there is none."""
-    return [importlib.import_module(_backend.PREFIX + build) for build in reversed(_backend.core_builds())]
+    return [importlib.import_module(backend.PREFIX + build) for build in reversed(backend.core_builds())]
 
 
 def build_learner(

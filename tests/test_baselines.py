@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolana.baselines import LastLabel, LastTarget, MajorityClass, RunningMean
+from nolana.research.baselines import LastLabel, LastTarget, MajorityClass, RunningMean
 
 NUMBERS = (LastTarget, RunningMean)
 LEARNERS = (MajorityClass, LastLabel, *NUMBERS)
@@ -117,9 +117,7 @@ def test_bad_rows_change_nothing(kind):
     assert np.array_equal(learner.scores(np.zeros((1, 1))), before)
 
 
-def test_the_old_module_name_warns_and_has_the_same_classes():
-    code = "import nolana; print(nolana.trivial.RunningMean is nolana.baselines.RunningMean)"
-    done = subprocess.run([sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, check=True)
+def test_short_names_are_the_modules_of_research():
+    code = "import nolana; print(nolana.baselines.RunningMean is nolana.research.baselines.RunningMean)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
-    assert "DeprecationWarning: nolana.trivial is deprecated" in done.stderr
-    assert "import nolana.baselines instead" in done.stderr

@@ -143,11 +143,11 @@ def argument_names(compiled):
 
 
 def reference_names():
-    """Everything that is defined in nolana.reference, by name."""
-    from nolana import reference
+    """Everything that is defined in nolana.engine, by name."""
+    from nolana import engine as reference
 
     found = {name: getattr(reference, name) for name in reference.__all__}
-    for info in pkgutil.walk_packages(reference.__path__, "nolana.reference."):
+    for info in pkgutil.walk_packages(reference.__path__, "nolana.engine."):
         module = importlib.import_module(info.name)
         found |= {n: v for n, v in vars(module).items() if inspect.isclass(v) and v.__module__ == module.__name__}
     return found

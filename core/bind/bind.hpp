@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "landmarks.hpp"
+#include "experts/landmarks/landmarks.hpp"
 
 namespace nolana {
 

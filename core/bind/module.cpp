@@ -1,4 +1,4 @@
-// The Python face of the core: the same names as nolana.reference, one for one. Base classes and what serves every
+// The Python face of the core: the same names as nolana.engine, one for one. Base classes and what serves every
 // learner are bound here; each algorithm binds itself (bind.hpp).
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,11 +8,11 @@
 #include <string>
 
 #include "bind/bind.hpp"
-#include "combiner.hpp"
-#include "head.hpp"
-#include "kernel.hpp"
-#include "online.hpp"
-#include "policy.hpp"
+#include "learner/combiner.hpp"
+#include "experts/head.hpp"
+#include "experts/landmarks/kernel.hpp"
+#include "learner/online.hpp"
+#include "experts/landmarks/policy.hpp"
 #include "rivals/rival.hpp"
 
 namespace nolana {

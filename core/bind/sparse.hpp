@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bind/bind.hpp"
-#include "sparse_rows.hpp"
+#include "experts/sparse_linear/sparse_rows.hpp"
 
 namespace nolana {
 

@@ -3,7 +3,7 @@
 //     others by B/(B-1); add (x, -rate slope weight); if it was full, alpha *= min(1, rate cap / max|alpha|)
 // Several outputs: the loss of each one, on one support set; the last factor is each output's own.
 #include "bind/bind.hpp"
-#include "draw.hpp"
+#include "base/draw.hpp"
 #include "rivals/support_rival.hpp"
 
 namespace nolana {

@@ -7,9 +7,9 @@
 #include <numbers>
 
 #include "bind/bind.hpp"
-#include "draw.hpp"
+#include "base/draw.hpp"
 #include "rivals/rival.hpp"
-#include "sincos.hpp"
+#include "base/sincos.hpp"
 
 namespace nolana {
 

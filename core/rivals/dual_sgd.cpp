@@ -5,7 +5,7 @@
 //     are deleted; then x is added with -loss'/(lambda t)
 // Several classes: one coefficient for each output, |w_i| the sum over them, a row is added if any slope is not 0.
 #include "bind/bind.hpp"
-#include "fourier.hpp"
+#include "experts/fourier.hpp"
 #include "rivals/support_rival.hpp"
 
 namespace nolana {

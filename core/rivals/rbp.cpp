@@ -1,7 +1,7 @@
 // Randomized Budget Perceptron (Cavallanti, Cesa-Bianchi, Gentile 2007).
 //     on a mistake: if full, delete a uniformly random one of the old support vectors; add (x, direction)
 #include "bind/bind.hpp"
-#include "draw.hpp"
+#include "base/draw.hpp"
 #include "rivals/perceptron.hpp"
 
 namespace nolana {

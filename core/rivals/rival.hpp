@@ -1,9 +1,9 @@
 // What every rival shares: one row at a time is scored and learned.
 #pragma once
 
-#include "kernel.hpp"
-#include "loss.hpp"
-#include "online.hpp"
+#include "experts/landmarks/kernel.hpp"
+#include "learner/loss.hpp"
+#include "learner/online.hpp"
 
 namespace nolana {
 

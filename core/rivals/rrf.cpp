@@ -4,7 +4,7 @@
 //     w -= rate (decay w + loss' phi),   g -= width_rate loss' df/dg,   both from the old w and g
 // Several classes share g: s is that of the sum over outputs of loss'_o w_o.
 #include "bind/bind.hpp"
-#include "fourier.hpp"
+#include "experts/fourier.hpp"
 #include "rivals/rival.hpp"
 
 namespace nolana {

@@ -21,11 +21,11 @@ if not _IS_COMMAND:
     import numpy as _numpy  # noqa: F401
 
 if TYPE_CHECKING:
-    from nolana import baselines, datasets, errors, evaluate, experts, rivals, streams
-    from nolana._backend import backend_name, build_name
+    from nolana import baselines, datasets, errors, evaluate, experts, research, rivals, sources, streams
+    from nolana.backend import backend_name, build_name
     from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem, StreamClassifier, StreamRegressor
+    from nolana.estimators.loading import load
     from nolana.estimators.merging import merge
-    from nolana.loading import load
 
 __version__ = "0.2.0"
 
@@ -45,7 +45,9 @@ __all__ = [
     "experts",
     "load",
     "merge",
+    "research",
     "rivals",
+    "sources",
     "spark",
     "streams",
 ]
@@ -56,18 +58,17 @@ _HOMES = {
     "OnlineNystroem": "nolana.estimators",
     "StreamClassifier": "nolana.estimators",
     "StreamRegressor": "nolana.estimators",
-    "backend_name": "nolana._backend",
-    "build_name": "nolana._backend",
-    "load": "nolana.loading",
+    "backend_name": "nolana.backend",
+    "build_name": "nolana.backend",
+    "load": "nolana.estimators.loading",
     "merge": "nolana.estimators.merging",
 }
-_DEPRECATED = ("trivial",)  # modules whose import warns
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in __all__ or name in _DEPRECATED:
+    if name in __all__:
         return importlib.import_module(f"nolana.{name}")
     raise AttributeError(f"module 'nolana' has no attribute {name!r}")
 

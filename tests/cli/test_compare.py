@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from nolana import NolanaClassifier, rivals
 from nolana.cli.app import app
-from nolana.comparison import by_held_out, by_progress, one_pass, score, standardised
 from nolana.errors import StreamError
-from nolana.methods import TABLE, Task, at_budget, names
-from nolana.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
+from nolana.research.comparison import by_held_out, by_progress, one_pass, score, standardised
+from nolana.research.methods import TABLE, Task, at_budget, names
+from nolana.research.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
 
 
 def rings(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

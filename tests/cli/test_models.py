@@ -18,10 +18,10 @@ from conftest import effort
 from nolana import modelfile
 from nolana.cli.learner import LONG_NAMES, METHODS, METRICS, LearnerOptions
 from nolana.cli.summary import drift
-from nolana.methods import LEARNING_METHODS
+from nolana.estimators.methods import methods
 from nolana.metrics import NAMES, OF_NUMBERS
 from nolana.options import declared
-from nolana.streams import SourceOptions
+from nolana.sources import SourceOptions
 
 SMALL = ("--method", "nolana", "--landmarks", "5")
 MAIN = [sys.executable, "-c", "from nolana.cli import main; main()"]
@@ -56,7 +56,7 @@ def test_learn_predict_inspect(mail, tmp_path):
     assert model.read_bytes() == written
 
     expected = nolana.load(model)
-    X, y = nolana.streams.read(mail, target="kind")
+    X, y = nolana.sources.read(mail, target="kind")
     done = call("predict", mail, "--model", model, folder=tmp_path)
     assert done.out.splitlines() == ["prediction", *expected.predict(X)]
     unlabelled = tmp_path / "unlabelled.csv"  # other order, another column, no label
@@ -158,15 +158,15 @@ def test_a_rival_has_scaled_rows(tmp_path, method):
     assert scaled["experts"] is None
     estimator = nolana.load(model)
     assert estimator.scale
-    X, _ = nolana.streams.read(source, target="kind")
+    X, _ = nolana.sources.read(source, target="kind")
     assert call("predict", source, "--model", model, folder=tmp_path).out.split()[1:] == estimator.predict(X).tolist()
     plain = json.loads(call(*words, "--fresh", "--no-scale", folder=tmp_path).out)
     assert scaled["recent"]["accuracy"] > plain["recent"]["accuracy"] + 0.1
 
 
 def test_the_help_names_every_method():
-    assert [method.short_name for method in LEARNING_METHODS] == METHODS.split(", ")
-    long = [method.name.lower() for method in LEARNING_METHODS if method.name != method.short_name]
+    assert [method.short_name for method in methods()] == METHODS.split(", ")
+    long = [method.name.lower() for method in methods() if method.name != method.short_name]
     assert tuple(long) == LONG_NAMES
 
 

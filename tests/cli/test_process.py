@@ -227,7 +227,7 @@ def test_a_source_that_can_no_longer_be_read_is_named():
             return super().read1(12)
 
     with pytest.raises(StreamError, match=r"disk\.csv: it cannot be read after line \d: Input/output error"):
-        nolana.streams.read(Failing(b"a,y\n1,0\n2,1\n3,0\n"), chunk_bytes=8)
+        nolana.sources.read(Failing(b"a,y\n1,0\n2,1\n3,0\n"), chunk_bytes=8)
 
 
 def test_a_fifo_or_a_directory_is_no_model_file_and_nobody_waits_for_it(folder):
@@ -293,13 +293,13 @@ def test_a_file_of_an_old_mac_is_read(tmp_path, end):
     source = write(tmp_path / "s.csv", 500, end)
     plain = write(tmp_path / "plain.csv", 500)
     for options in ({}, {"chunk_bytes": 100, "block_rows": 30}):
-        (X, y), (X2, y2) = (nolana.streams.read(path, **options) for path in (source, plain))
+        (X, y), (X2, y2) = (nolana.sources.read(path, **options) for path in (source, plain))
         assert np.array_equal(X, X2)
         assert np.array_equal(y, y2)
-    with nolana.streams.open(source, block_rows=100) as stream:
+    with nolana.sources.open(source, block_rows=100) as stream:
         next(stream)
         state = stream.state()
-    with nolana.streams.open(source, resume=state) as stream:
+    with nolana.sources.open(source, resume=state) as stream:
         assert len(stream.gather()[0]) == 400
 
 
@@ -340,25 +340,25 @@ def test_an_endless_line_in_a_pipe_is_an_invalid_row(tmp_path):
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("name", ROWS)
 def test_an_endless_line_is_left_out_wherever_it_is(tmp_path, monkeypatch, name, first, length):
-    monkeypatch.setattr("nolana.streams.text.Text.longest", 1 << 16)
-    monkeypatch.setattr("nolana.streams.sources.LONGEST_ROW", 1 << 16)
+    monkeypatch.setattr("nolana.sources.text.Text.longest", 1 << 16)
+    monkeypatch.setattr("nolana.sources.sources.LONGEST_ROW", 1 << 16)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=feed, args=(pipe, with_endless_line(name, first, [b"x" * length])))
     writer.start()
-    with open(pipe, "rb") as file, nolana.streams.open(file, format=name, on_bad_row="skip", labels="int") as stream:
+    with open(pipe, "rb") as file, nolana.sources.open(file, format=name, on_bad_row="skip", labels="int") as stream:
         assert len(stream.gather()[0]) == (50 if first else 100)
         assert stream.bad_rows == 1
     writer.join(60)
 
 
 def test_an_endless_line_is_an_error_by_default(tmp_path, monkeypatch):
-    monkeypatch.setattr("nolana.streams.text.Text.longest", 1000)
+    monkeypatch.setattr("nolana.sources.text.Text.longest", 1000)
     source = tmp_path / "s.csv"
     source.write_text("a,y\n1,0\n" + "x" * 5000 + "\n2,1\n")
     with pytest.raises(StreamError, match=r"line 3: no row ends within 1,000 bytes"):
-        nolana.streams.read(source, chunk_bytes=64)
-    with nolana.streams.open(source, on_bad_row="skip", chunk_bytes=64) as stream:
+        nolana.sources.read(source, chunk_bytes=64)
+    with nolana.sources.open(source, on_bad_row="skip", chunk_bytes=64) as stream:
         assert stream.gather()[0].tolist() == [[1.0], [2.0]]
         assert stream.bad_rows == 1
 

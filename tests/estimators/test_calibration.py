@@ -71,12 +71,12 @@ def test_probabilities_are_calibrated(name, kind):
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_the_unit_of_the_scores_does_not_matter(factor):
-    from nolana._backend import engine
+    from nolana.backend import backend
 
     rng = np.random.default_rng(0)
     f = rng.normal(size=(3000, 1))
     y = np.where(rng.random((3000, 1)) < 1 / (1 + np.exp(-3 * f)), 1.0, -1.0)
-    plain, scaled = engine().Calibration(), engine().Calibration()
+    plain, scaled = backend().Calibration(), backend().Calibration()
     plain.observe(f, y)
     scaled.observe(factor * f, y)
     p = 1 / (1 + np.exp(-scaled.logits(factor * f)))

@@ -327,7 +327,7 @@ def test_own_kernel_and_own_policy(stream):
         """Every hundredth row takes the place of the least visited landmark."""
 
         def propose(self, x, distances, landmarks, counts, threshold):
-            from nolana.maps import Proposal
+            from nolana.experts.spectral import Proposal
 
             return Proposal(int(counts.argmin()), x, counts.max() + 1) if distances.min() > 4.0 else None
 

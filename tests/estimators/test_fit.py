@@ -9,7 +9,7 @@ import nolana
 from conftest import same_state
 from nolana import StreamClassifier, StreamRegressor
 from nolana.estimators import stream
-from nolana.learners.stream import JUDGEMENT
+from nolana.learner.stream import JUDGEMENT
 
 
 def noisy(n, seed=0):

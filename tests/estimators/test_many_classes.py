@@ -9,8 +9,8 @@ import scipy.sparse
 
 from conftest import same_state
 from nolana import StreamClassifier
-from nolana.learners.capacity import FEW_OUTPUTS, padded_outputs
-from nolana.learners.outputs import rearrange
+from nolana.learner.capacity import FEW_OUTPUTS, padded_outputs
+from nolana.learner.outputs import rearrange
 from stream_cases import KB, same
 
 CLASSES = 70

@@ -12,7 +12,7 @@ from conftest import same_state
 from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem
 from nolana.errors import DivergenceWarning
 from nolana.evaluate import progressive
-from nolana.maps import Proposal
+from nolana.experts.spectral import Proposal
 
 
 @pytest.mark.parametrize("units", [1e-3, 1.0, 1e3])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nolana import NolanaClassifier, NolanaRegressor, StreamClassifier, StreamRegressor
-from nolana._sklearn import NotFittedError
+from nolana.estimators._sklearn import NotFittedError
 
 CLASSIFIERS = [
     StreamClassifier(memory="32KB", random_state=0),

@@ -11,9 +11,9 @@ import pytest
 import nolana
 from conftest import same_state
 from nolana import NolanaClassifier, NolanaRegressor
+from nolana.engine.base.state import pack, unpack
 from nolana.errors import DivergenceWarning
-from nolana.maps.remap import reweight
-from nolana.reference.state import pack, unpack
+from nolana.experts.remap import reweight
 
 
 def r2(y, predicted):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import nolana
-from nolana import StreamRegressor, _backend, reference
+from nolana import StreamRegressor, backend
+from nolana import engine as reference
 
 
 def function(x):
@@ -59,7 +60,7 @@ def test_unit_of_targets_is_the_same_after_a_constant_stretch():
 def test_core_and_reference_set_the_same_anchors_of_shrinking_targets():
     rng = np.random.default_rng(0)
     y = 2.0 ** (-np.arange(9000) / 800)[:, None] * rng.normal(size=(9000, 1))
-    both = [module.RobustScaling(1, follows_level=False) for module in (reference, _backend.engine())]
+    both = [module.RobustScaling(1, follows_level=False) for module in (reference, backend.backend())]
     late = 0
     for i in range(0, len(y), 64):
         due = []

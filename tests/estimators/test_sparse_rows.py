@@ -17,7 +17,7 @@ import nolana
 from conftest import same_state
 from nolana import NolanaClassifier, NolanaRegressor, StreamClassifier, StreamRegressor, experts
 from nolana.errors import SketchWarning
-from nolana.learners.sketched import sketched
+from nolana.learner.sketched import sketched
 
 FEATURES = 50_000
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import nolana
-import nolana.reference as reference
+import nolana.engine as reference
 from concurrent_readers import models_between_blocks, read_while_learning
 from nolana import StreamClassifier, StreamRegressor, experts
-from nolana.learners.layout import maps_of
-from nolana.reference.maps.landmark_map import LandmarkMap
+from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
+from nolana.learner.layout import maps_of
 from stream_cases import ROWS, SETS, STREAMS, learn, same, stream, streams
 
 EVENTS = (0, 1, 2, 3, 4, 5, 8, 17, 40, 64, 101, 256, 257, 511, 512, 513, 1024, 2047, 2048, 2049, 2500, 2501, ROWS)
@@ -78,7 +78,7 @@ def test_numpy_is_close_to_the_core(name, monkeypatch):
         if j - i > 40 or len(getattr(model, "classes_", ())) > len(getattr(before, "classes_", ())):
             continue
         with monkeypatch.context() as patch:
-            patch.setattr("nolana.learners.driver.engine", lambda: reference)
+            patch.setattr("nolana.learner.driver.backend", lambda: reference)
             twin = copy.deepcopy(before)
             assert twin._learner._module is reference
             mine = learn(twin, x, y, weight, slice(i, j))
@@ -116,7 +116,7 @@ def test_an_interrupted_event_does_not_stop_the_model(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("nolana.learners.stream.StreamLearner._after", interrupt)
+        patch.setattr("nolana.learner.stream.StreamLearner._after", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(x[:1], y[:1]).learn(x[1:100], y[1:100])
     model.learn(x[:200], y[:200])

@@ -12,11 +12,11 @@ from scipy.sparse import csr_array
 from sklearn import metrics as oracle
 
 from nolana import NolanaClassifier, NolanaRegressor
-from nolana.baselines import LastLabel, MajorityClass, RunningMean
 from nolana.evaluate import Evaluation, progressive
 from nolana.evaluate.history import MOST_POINTS
 from nolana.metrics import Predictions, resolve
-from nolana.rivals import FOGDClassifier, RBPClassifier
+from nolana.research.baselines import LastLabel, MajorityClass, RunningMean
+from nolana.research.rivals import FOGDClassifier, RBPClassifier
 
 
 class Echo:

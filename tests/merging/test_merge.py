@@ -9,10 +9,10 @@ from scipy import sparse
 
 import nolana
 from nolana import modelfile
+from nolana.engine.experts.bins.bin_map import CellMap
 from nolana.errors import ModelFileError
-from nolana.learners.freezing import OF_POLICIES, OF_PROBES
-from nolana.learners.layout import maps_of, with_argument
-from nolana.reference.maps.cell_map import CellMap
+from nolana.learner.freezing import OF_POLICIES, OF_PROBES
+from nolana.learner.layout import maps_of, with_argument
 
 OF_MAPS = ("landmarks", "counts", "gamma", "ridge", "threshold", "inverse", "moves", "keys", "scales")
 OF_SCALING = ("center", "factor", "metric", "late", "moved")
@@ -356,7 +356,7 @@ def test_other_parameters_landmarks_widths_and_grids_are_refused():
         nolana.NolanaClassifier(optimizer="sgd"),
         nolana.NolanaClassifier.paper(10, 0.0),
         nolana.OnlineNystroem(n_landmarks=5),
-        nolana.rivals.FOGDClassifier(),
+        nolana.research.rivals.FOGDClassifier(),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -11,7 +11,7 @@ import nolana
 from commands import call, kill_after
 from conftest import effort
 from nolana import modelfile
-from nolana.rounds import PARTS, ROWS_PER_ROUND, RoundLearner, leader_rows, learn_here, rows_of_parts
+from nolana.estimators.rounds import PARTS, ROWS_PER_ROUND, RoundLearner, leader_rows, learn_here, rows_of_parts
 from nolana.runs import Recipe, Scoring, SourceOptions, Stop, start
 from nolana.runs.workers import Workers, parts_for
 

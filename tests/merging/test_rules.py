@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolana.learners.merging.information import forgotten
-from nolana.learners.merging.moments import merge_scaling, merge_v01_scaling
-from nolana.learners.merging.parts import Gain, Parts
-from nolana.learners.merging.stack import merge_stack
-from nolana.reference import RobustScaling
-from nolana.reference.combiners.stack import Stack
-from nolana.reference.losses import Squared
+from nolana.engine import RobustScaling
+from nolana.engine.learner.losses import Squared
+from nolana.engine.learner.stack import Stack
+from nolana.learner.merging.information import forgotten
+from nolana.learner.merging.moments import merge_scaling, merge_v01_scaling
+from nolana.learner.merging.parts import Gain, Parts
+from nolana.learner.merging.stack import merge_stack
 
 GAINS = [Gain(1 / 256), Gain(1 / 256, 3.0, 3.0), Gain(0.002, 1.0, 10.0), Gain(0.001, 1.0)]
 

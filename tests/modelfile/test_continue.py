@@ -23,7 +23,7 @@ from nolana import (
     rivals,
 )
 from nolana.errors import ModelFileError
-from nolana.maps import Proposal
+from nolana.experts.spectral import Proposal
 
 ROWS = 140
 
@@ -198,7 +198,7 @@ def test_every_learner_continues_bit_for_bit(kind, parameters, tmp_path_factory)
 
 
 def test_every_estimator_is_covered():
-    from nolana.loading import classes
+    from nolana.estimators.loading import classes
 
     assert {kind.__name__ for kind, _ in CASES} == set(classes())
 
@@ -287,7 +287,7 @@ BOTH = {
 REFERENCE = """
 import pathlib, sys, numpy as np, nolana
 from nolana import NolanaClassifier
-from nolana.rivals import *
+from nolana.research.rivals import *
 folder, (x, y) = pathlib.Path(sys.argv[1]), np.load(sys.argv[1] + "/rows.npz").values()
 for name in sys.argv[2:]:
     model = nolana.load(folder / f"{name}.core")

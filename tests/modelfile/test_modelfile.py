@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 import nolana
 from nolana import NolanaClassifier, NolanaRegressor, OnlineNystroem, modelfile, rivals
 from nolana.errors import ModelFileError
-from nolana.loading import load_with_extra
+from nolana.estimators.loading import load_with_extra
 from nolana.modelfile import container
 
 DTYPES = st.one_of(

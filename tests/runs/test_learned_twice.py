@@ -16,7 +16,7 @@ from nolana.errors import ConflictError, ModelFileError
 from nolana.runs import Checkpoints, Interval, Recipe, Scoring, SourceOptions, Stop, resume
 from nolana.runs import start as start_run
 from nolana.runs.checkpoints import MOST_SOURCES
-from nolana.streams import text
+from nolana.sources import text
 
 FAST = Recipe(method="FOGD")
 

@@ -1,12 +1,10 @@
 """Runs: stopped anywhere, also by kill -9, they end in the bytes of one that was never disturbed."""
 
 import gzip
-import importlib
 import json
 import random
 import shutil
 import signal
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -174,7 +172,7 @@ def test_tables_of_the_same_shape_are_distinguished(tmp_path):
         learned(source, model)
     assert nolana.load(model).n_rows_ == 1000
     with pytest.raises(OtherSourceError, match="is it another file"):
-        nolana.streams.open(tmp_path / "0.parquet", resume=modelfile.read(model)["run"]["stream"])
+        nolana.sources.open(tmp_path / "0.parquet", resume=modelfile.read(model)["run"]["stream"])
 
 
 @pytest.mark.parametrize(
@@ -431,11 +429,3 @@ def test_a_directory_that_may_not_be_written_is_refused_before_the_first_row():
 def test_every_what(text):
     with pytest.raises(ValueError, match="neither a number of rows"):
         Interval.of_text(text)
-
-
-def test_the_old_name_of_the_package_warns():
-    sys.modules.pop("nolana.running", None)
-    with pytest.warns(DeprecationWarning, match=r"import nolana\.runs"):
-        old = importlib.import_module("nolana.running")
-    assert (old.begin, old.Reading, old.Every, old.resume) == (start, SourceOptions, Interval, resume)
-    assert all(hasattr(old, name) for name in old.__all__)

@@ -1,4 +1,4 @@
-"""Rows of requests are read as `nolana.streams` reads JSON lines."""
+"""Rows of requests are read as `nolana.sources` reads JSON lines."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from nolana.errors import StreamError
 from nolana.serve.bodies import ARROW, read_body
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import RowReader, as_object, with_label
-from nolana.streams.plan import Plan
+from nolana.sources.plan import Plan
 
 FIRST = [
     {"n": 1.5, "flag": True, "word": "red", "when": "2024-01-31T12:30:00", "deep": {"x": 1}, "kind": "a"},
@@ -51,7 +51,7 @@ def lines(rows):
 
 def first_stream(missing):
     options = {"target": "kind", "categories": "onehot", "missing": missing, "format": "jsonl"}
-    with nolana.streams.open(io.BytesIO(lines(FIRST)), **options) as stream:
+    with nolana.sources.open(io.BytesIO(lines(FIRST)), **options) as stream:
         list(stream)
         return stream.state()
 
@@ -61,7 +61,7 @@ STATES = {missing: first_stream(missing) for missing in ("error", "mean", "indic
 
 def by_stream(state, text, target):
     arguments = {"format": "jsonl", "new_columns": "ignore", "plan": state["plan"], "encoder": state["encoder"]}
-    with nolana.streams.open(io.BytesIO(text), target=target, **arguments) as stream:
+    with nolana.sources.open(io.BytesIO(text), target=target, **arguments) as stream:
         return stream.gather()
 
 

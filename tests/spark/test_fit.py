@@ -5,8 +5,8 @@ import pytest
 
 import nolana
 from nolana.errors import StreamError
+from nolana.estimators.rounds import RoundLearner
 from nolana.evaluate import Evaluation
-from nolana.rounds import RoundLearner
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
 

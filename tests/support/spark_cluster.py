@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from pyspark import Broadcast, SparkContext
 
-import nolana.rounds
+import nolana.estimators.rounds
 from spark_sessions import session
 
 PAUSE, DEADLINE = 1.0, 30.0  # seconds
@@ -66,7 +66,7 @@ def main(folder):
     model = nolana.NolanaRegressor(n_landmarks=LANDMARKS, forgetting=1.0)
     result = nolana.spark.fit(df, model, features="x", label="y", rows_per_round=ROWS_PER_ROUND)
     sizes = {stage: size for stage, size in result_bytes(spark).items() if stage not in before}
-    one = nolana.rounds.RoundLearner(nolana.NolanaRegressor(n_landmarks=LANDMARKS, forgetting=1.0), parts=1)
+    one = nolana.estimators.rounds.RoundLearner(nolana.NolanaRegressor(n_landmarks=LANDMARKS, forgetting=1.0), parts=1)
     for i in range(0, ROWS, ROWS_PER_ROUND):
         one.learn(x[i : i + ROWS_PER_ROUND], y[i : i + ROWS_PER_ROUND])
     print(

@@ -14,7 +14,7 @@ from nolana.cli.options import Group, check_source, with_groups, words_of_comman
 from nolana.cli.process import INTERRUPTED, discard_output, output_error
 from nolana.cli.values import convert_plain_values
 from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
-from nolana.streams import SourceOptions
+from nolana.sources import SourceOptions
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 invalid data, an invalid or locked model file, or a file that cannot be written; 2 an "

@@ -14,25 +14,27 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from nolana import baselines, peers, plot, streams
-from nolana._threads import one_blas_thread
+from nolana import plot
+from nolana import sources as streams
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source, words_of_command_line
 from nolana.cli.progress import progress_bar
 from nolana.cli.summary import inferred_task
-from nolana.comparison import METRICS, SIGNS, PassResult, by_progress, one_pass, standardised
+from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import MissingExtraError
 from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen
-from nolana.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
-from nolana.metrics import IN_PER_CENT, NAMES, OF_NUMBERS
+from nolana.metrics import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS
 from nolana.options import memory_of
+from nolana.research import baselines, peers
+from nolana.research.comparison import SIGNS, PassResult, by_progress, one_pass, standardised
+from nolana.research.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
+from nolana.research.tuning import Facts, distance_of, tune
+from nolana.research.tuning import Point as Parameters
 from nolana.runs.source import open_labelled
-from nolana.streams.blocks import dense_rows
-from nolana.streams.plan import Plan
-from nolana.streams.task import InferredTask, infer_task
-from nolana.tuning import Facts, distance_of, tune
-from nolana.tuning import Point as Parameters
+from nolana.sources.blocks import dense_rows
+from nolana.sources.plan import Plan
+from nolana.sources.task import InferredTask, infer_task
 
 Array = NDArray[np.float64]
 Wanted = MethodAtBudget | peers.PeerMethod
@@ -136,7 +138,7 @@ def _metric(name: str | None, kind: str) -> str:
     choices = [each for each in NAMES if (each in OF_NUMBERS) == (kind == "regression")]
     if name is not None and name not in choices:
         raise typer.BadParameter(f"{name!r} is not one of: {', '.join(choices)}", param_hint="--metric")
-    return name or METRICS[kind]
+    return name or MAIN_METRICS[kind]
 
 
 def _bytes(memory: str) -> int:
@@ -188,7 +190,7 @@ def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Sourc
 def _task(task: str | None, y: NDArray[Any], name: object) -> InferredTask:
     if task is None:
         return infer_task(y, name)
-    if task not in METRICS:
+    if task not in MAIN_METRICS:
         raise typer.BadParameter(f"{task!r} is unknown; choose classification or regression", param_hint="--task")
     return InferredTask(task)
 

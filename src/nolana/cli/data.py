@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
-from nolana import datasets
 from nolana.cli.progress import progress_bar
-from nolana.datasets import DataSet
-from nolana.datasets.transfer import Progress as Report
 from nolana.errors import DataError
+from nolana.research import datasets
+from nolana.research.datasets import DataSet
+from nolana.research.datasets.transfer import Progress as Report
 
 __all__ = ["fetch", "show_all", "show_place"]
 

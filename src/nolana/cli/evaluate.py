@@ -6,10 +6,10 @@ from pathlib import Path
 import typer
 
 from nolana import plot
-from nolana._threads import one_blas_thread
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
+from nolana.engine.base.threads import one_blas_thread
 from nolana.runs import Recipe, Run, Scoring, SourceOptions, Stop, start
 
 

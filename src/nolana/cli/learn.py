@@ -11,10 +11,10 @@ from typing import Any
 import typer
 
 from nolana import modelfile
-from nolana._threads import one_blas_thread
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
+from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import StreamError
 from nolana.options import declared
 from nolana.runs import (

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from nolana._sklearn import use_stand_ins
 from nolana.cli.learner import METRICS, LearnerOptions
 from nolana.cli.options import Group, blame_option, check_model, check_source, with_groups
+from nolana.estimators._sklearn import use_stand_ins
 from nolana.serve.options import ServeOptions
-from nolana.streams import SourceOptions
-from nolana.streams.compression import COMPRESSIONS
-from nolana.streams.formats import FORMATS
+from nolana.sources import SourceOptions
+from nolana.sources.compression import COMPRESSIONS
+from nolana.sources.formats import FORMATS
 
 __all__ = ["READ", "models"]
 

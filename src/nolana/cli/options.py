@@ -17,8 +17,8 @@ from nolana.cli.learner import LearnerOptions
 from nolana.cli.process import discard_output
 from nolana.errors import NolanaError
 from nolana.options import Option, Options, declared
-from nolana.streams import SourceOptions
-from nolana.streams.options import column_of_text, columns_of_text
+from nolana.sources import SourceOptions
+from nolana.sources.options import column_of_text, columns_of_text
 
 __all__ = [
     "Group", "blame_option", "blame_source", "check_model", "check_source", "exit_when_unread", "with_groups",

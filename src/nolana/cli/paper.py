@@ -14,12 +14,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from nolana.cli.options import blame_option
 from nolana.cli.progress import progress_bar
-from nolana.paper.catalogue import EXPERIMENTS, experiments
-from nolana.paper.harness.data import Directory
-from nolana.paper.harness.experiment import FULL, QUICK, Experiment, Results, Source
-from nolana.paper.harness.machine import facts
-from nolana.paper.harness.runner import ResultStore, run
-from nolana.report import Grid, Lead, Section, page
+from nolana.research.paper.catalogue import EXPERIMENTS, experiments
+from nolana.research.paper.harness.data import Directory
+from nolana.research.paper.harness.experiment import FULL, QUICK, Experiment, Results, Source
+from nolana.research.paper.harness.machine import facts
+from nolana.research.paper.harness.runner import ResultStore, run
+from nolana.research.report import Grid, Lead, Section, page
 
 TITLE = "Nonlinear Online Learning with Adaptive Nyström Approximation, re-run"
 LEAD = (

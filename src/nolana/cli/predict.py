@@ -12,9 +12,9 @@ from typing import TextIO
 import numpy as np
 import typer
 
-from nolana._threads import one_blas_thread
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, bad_rows, new_categories, new_columns
+from nolana.engine.base.threads import one_blas_thread
 from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
 

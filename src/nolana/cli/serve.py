@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from nolana._threads import one_blas_thread
 from nolana.cli.options import blame_option, blame_source
+from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import ConflictError, MissingExtraError
 from nolana.runs import ModelLock, Recipe, Scoring, SourceOptions, Stop, exit_on_signals
 from nolana.runs.checkpoints import check_writable

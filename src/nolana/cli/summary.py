@@ -17,7 +17,7 @@ from nolana.estimators.stream import StreamModel
 from nolana.metrics import IN_PER_CENT
 from nolana.options import memory_of
 from nolana.runs import Run, Stop, resident_bytes
-from nolana.streams.task import InferredTask
+from nolana.sources.task import InferredTask
 
 __all__ = [
     "bad_rows", "columns", "drift", "experts", "inferred_task", "labels", "lines", "live_view", "memory",

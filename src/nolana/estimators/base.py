@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana import modelfile
-from nolana._sklearn import BaseEstimator, check_is_fitted, check_random_state
 from nolana.errors import ModelFileError
+from nolana.estimators._sklearn import BaseEstimator, check_is_fitted, check_random_state
 from nolana.estimators.edge import blocks_for, check_features, check_values, is_plain
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
-from nolana.learners.driver import Driver
+from nolana.learner.driver import Driver
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -162,7 +162,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """Write everything to one file, from which `nolana.load` continues bit for bit.
 
         The file is replaced as a whole: after a failure it is what it was before. ``extra`` are further sections of
-        plain data for the same file (see `nolana.modelfile`), which `nolana.loading.load_with_extra` gives back.
+        plain data for the same file (see `nolana.modelfile`), which `estimators.loading.load_with_extra` gives back.
         """
         if extra is not None and "estimator" in extra:
             raise ModelFileError("extra: the section 'estimator' is the estimator's own; choose another name")

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._backend import engine
-from nolana.learners.merging.stack import merge_calibration
+from nolana.backend import backend
+from nolana.learner.merging.stack import merge_calibration
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -32,10 +32,10 @@ def log_odds_of(logits: Array) -> Array:  # (n, c) -> (n, c)
 
 
 class OnlineCalibration:
-    """`nolana.reference.Calibration` of the engine in use; a copy has its own."""
+    """`nolana.engine.Calibration` of the engine in use; a copy has its own."""
 
     def __init__(self) -> None:
-        self._part: Any = engine().Calibration()
+        self._part: Any = backend().Calibration()
         self.observe = self._part.observe
 
     def log_odds(self, scores: Array) -> Array:  # (n, c) -> (n, c)

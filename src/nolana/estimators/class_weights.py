@@ -28,7 +28,7 @@ from nolana.estimators.base import parameters
 from nolana.estimators.classification import LearnedRows, OnlineClassifier
 from nolana.estimators.edge import LARGEST_WEIGHT
 from nolana.estimators.parameters import number
-from nolana.learners.rows import SparseRows
+from nolana.learner.rows import SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import ClassifierMixin, available_if
+from nolana.engine.learner.losses import Loss
 from nolana.errors import ModelFileError
+from nolana.estimators._sklearn import ClassifierMixin, available_if
 from nolana.estimators.base import OnlinePredictor, alternate_rows
 from nolana.estimators.calibration import OnlineCalibration, log_odds_of, softmax
 from nolana.estimators.edge import (
@@ -25,11 +26,10 @@ from nolana.estimators.edge import (
 )
 from nolana.estimators.labels import Labels, aligned, check_labels
 from nolana.estimators.uniform_start import from_uniform_start
-from nolana.learners.rows import SparseRows
+from nolana.learner.rows import SparseRows
 from nolana.modelfile.node import Node
+from nolana.modelfile.specs import labels
 from nolana.modelfile.tree import Tree
-from nolana.reference.losses import Loss
-from nolana.specs import labels
 
 Array = NDArray[np.float64]
 

@@ -1,9 +1,9 @@
 """NolanaClassifier: nonlinear classification of a stream in fixed memory."""
 
+from nolana.engine.learner.losses import CLASSIFICATION
 from nolana.estimators.base import parameters
 from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.model import NolanaModel
-from nolana.reference.losses import CLASSIFICATION
 
 
 @parameters

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._backend import engine
-from nolana._sklearn import check_array, validate_data
-from nolana.learners.landmark import ROWS_PER_LOCK
-from nolana.learners.rows import WIDE, SparseRows
+from nolana.backend import backend
+from nolana.estimators._sklearn import check_array, validate_data
+from nolana.learner.landmark import ROWS_PER_LOCK
+from nolana.learner.rows import WIDE, SparseRows
 
 Array = NDArray[np.float64]
 
@@ -103,14 +103,14 @@ def _other_columns(estimator: Any, x: Any) -> str:
 
 def check_values(x: Array, largest: float) -> None:
     """No NaN, no infinity, nothing that overflows in the kernel; names the first bad place."""
-    bad = engine().first_beyond(x, largest)
+    bad = backend().first_beyond(x, largest)
     if bad >= 0:
         refuse(float(x.flat[bad]), bad // x.shape[1], bad % x.shape[1], largest)
 
 
 def check_sparse_values(x: Any, largest: float) -> None:
     """The same for the stored values of a CSR matrix."""
-    bad = engine().first_beyond(x.data, largest)
+    bad = backend().first_beyond(x.data, largest)
     if bad >= 0:
         row = int(np.searchsorted(x.indptr, bad, side="right")) - 1
         refuse(float(x.data[bad]), row, int(x.indices[bad]), largest)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import check_classification_targets, column_or_1d
+from nolana.estimators._sklearn import check_classification_targets, column_or_1d
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 

@@ -12,19 +12,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nolana import modelfile
-from nolana._sklearn import NotFittedError
+from nolana.estimators._sklearn import NotFittedError
 from nolana.estimators.calibration import OnlineCalibration
 from nolana.estimators.class_weights import ClassCounts
 from nolana.estimators.labels import Labels
 from nolana.estimators.model import NolanaModel
 from nolana.estimators.parameters import integer
 from nolana.estimators.stream import StreamModel
-from nolana.learners import records
-from nolana.learners.alignment import Alignment
-from nolana.learners.driver import Origin
-from nolana.learners.freezing import frozen_copy, mergeable
-from nolana.learners.merge import merged_learner
-from nolana.learners.merging import can_merge
+from nolana.learner import records
+from nolana.learner.alignment import Alignment
+from nolana.learner.driver import Origin
+from nolana.learner.freezing import frozen_copy, mergeable
+from nolana.learner.merge import merged_learner
+from nolana.learner.merging import can_merge
 
 T = TypeVar("T")
 

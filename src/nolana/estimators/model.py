@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana import reference
+from nolana import engine as numpy_engine
 from nolana.errors import SketchWarning
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.parameters import initial_of, kernel_of, spec_of, width_of
-from nolana.learners.landmark import LandmarkLearner, LandmarkOptions
-from nolana.learners.sketched import SKETCH, SketchedLearner, sketched
-from nolana.specs import Spec
+from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
+from nolana.learner.sketched import SKETCH, SketchedLearner, sketched
+from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class LandmarkEstimator(OnlineEstimator):
     def _largest(self) -> float:
         if "_learner" in self.__dict__:
             return float(self._learner.largest)
-        return float(kernel_of(self.kernel, self.degree, self.coef0).build(reference).largest_value)
+        return float(kernel_of(self.kernel, self.degree, self.coef0).build(numpy_engine).largest_value)
 
     @property
     def n_moves_(self) -> int:

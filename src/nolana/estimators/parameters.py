@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nolana.engine.experts.landmarks.kernels import Kernel, Polynomial, UserKernel
+from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
+from nolana.engine.experts.landmarks.newton import Newton
+from nolana.engine.experts.landmarks.policies import Policy, UserPolicy
+from nolana.engine.experts.sgd import SGD
+from nolana.engine.learner.losses import REGRESSION, EpsilonInsensitive, Loss
+from nolana.engine.learner.residual_variance import NoiseLevel
+from nolana.estimators.schedules import POWERS
 from nolana.experts import DEFAULT, Cells, ExpertSet, Linear
-from nolana.learners.budget import has_linear
-from nolana.learners.driver import learner_spec
-from nolana.learners.landmark import LandmarkOptions
-from nolana.maps.refit import PaperLandmarkMap, PaperRefit, Refit
-from nolana.maps.spectral_map import SpectralMap
-from nolana.maps.spectrum import Randomized, Solver
-from nolana.reference.heads.newton import Newton
-from nolana.reference.heads.sgd import SGD
-from nolana.reference.kernels import Kernel, Polynomial, UserKernel
-from nolana.reference.losses import REGRESSION, EpsilonInsensitive, Loss
-from nolana.reference.maps.landmark_map import LandmarkMap
-from nolana.reference.policies import Policy, UserPolicy
-from nolana.reference.residual_variance import NoiseLevel
-from nolana.schedules import POWERS
-from nolana.specs import Spec, defaults_of, labels
+from nolana.experts.spectral.refit import PaperLandmarkMap, PaperRefit, Refit
+from nolana.experts.spectral.spectral_map import SpectralMap
+from nolana.experts.spectral.spectrum import Randomized, Solver
+from nolana.learner.budget import has_linear
+from nolana.learner.driver import learner_spec
+from nolana.learner.landmark import LandmarkOptions
+from nolana.modelfile.specs import Spec, defaults_of, labels
 
 OPTIMIZERS = ("newton", "sgd")
 SOLVERS = ("inverse", *labels(Solver))

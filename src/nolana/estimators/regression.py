@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import RegressorMixin, check_array, column_or_1d
 from nolana.errors import ModelFileError
+from nolana.estimators._sklearn import RegressorMixin, check_array, column_or_1d
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import (
     blocks_for,

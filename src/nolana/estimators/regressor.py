@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar
 
+from nolana.engine.learner.losses import REGRESSION
 from nolana.estimators.base import parameters
 from nolana.estimators.model import NolanaModel
 from nolana.estimators.parameters import width_of
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
-from nolana.reference.losses import REGRESSION
 
 
 @parameters

@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import check_random_state
+from nolana.estimators._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.edge import is_wide_and_sparse
 from nolana.estimators.parameters import number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
-from nolana.learners.driver import Driver
-from nolana.learners.stream import StreamLearner, StreamOptions, stream_learner
-from nolana.learners.targets import TargetsLearner, targets_learner
+from nolana.learner.driver import Driver
+from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
+from nolana.learner.targets import TargetsLearner, targets_learner
 from nolana.options import memory_of
 
 Array = NDArray[np.float64]

@@ -5,8 +5,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
+from nolana.engine.experts.sgd import SGD
+from nolana.engine.learner.losses import Squared
 from nolana.errors import ModelFileError
+from nolana.estimators._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from nolana.estimators.base import parameters
 from nolana.estimators.edge import blocks, check_features, dense
 from nolana.estimators.model import LandmarkEstimator
@@ -21,15 +23,13 @@ from nolana.estimators.parameters import (
     rank_of,
     ridge_of,
 )
-from nolana.learners.driver import learner_spec
-from nolana.learners.landmark import LandmarkOptions
-from nolana.maps.refit import inverse_roots
-from nolana.maps.spectrum import Spectrum
+from nolana.experts.spectral.refit import inverse_roots
+from nolana.experts.spectral.spectrum import Spectrum
+from nolana.learner.driver import learner_spec
+from nolana.learner.landmark import LandmarkOptions
 from nolana.modelfile.node import Node
+from nolana.modelfile.specs import Spec
 from nolana.modelfile.tree import Tree
-from nolana.reference.heads.sgd import SGD
-from nolana.reference.losses import Squared
-from nolana.specs import Spec
 
 Array = NDArray[np.float64]
 

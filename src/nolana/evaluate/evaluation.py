@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nolana.evaluate.delay import DelayedLabels, ScoredRows, WithProbabilities, learn_scores
 from nolana.evaluate.history import History, Point
 from nolana.evaluate.one_by_one import RowModel, as_learner
-from nolana.label_index import flat
 from nolana.metrics import Metric, Predictions, resolve
+from nolana.metrics.label_index import flat
 
 __all__ = ["Evaluation", "Learner", "Progress", "Result"]
 
@@ -63,7 +63,7 @@ class Evaluation:
     --------
     >>> import numpy as np
     >>> from nolana.evaluate import Evaluation
-    >>> from nolana.baselines import MajorityClass
+    >>> from nolana.research.baselines import MajorityClass
     >>> X, y, learner = np.zeros((6, 1)), np.array(list("abbabb")), MajorityClass()
     >>> first = Evaluation(metrics=["accuracy"])
     >>> first.run(learner, [(X[:3], y[:3])]).metrics

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.label_index import LabelIndex, flat
+from nolana.metrics.label_index import LabelIndex, flat
 
 __all__ = ["OneByOneClassifier", "OneByOneRegressor", "RowModel", "as_learner", "is_one_by_one"]
 

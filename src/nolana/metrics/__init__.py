@@ -36,11 +36,14 @@ from nolana.metrics.predictions import Predictions
 from nolana.metrics.r2 import R2
 from nolana.metrics.sums import running_sum
 
+MAIN_METRICS = {"classification": "accuracy", "regression": "rmse"}  # of each task
+
 __all__ = [
     "AUC",
     "F1",
     "IN_PER_CENT",
     "MAE",
+    "MAIN_METRICS",
     "NAMES",
     "OF_NUMBERS",
     "R2",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.label_index import LabelIndex
+from nolana.metrics.label_index import LabelIndex
 from nolana.metrics.predictions import Predictions
 
 __all__ = ["BalancedAccuracy"]

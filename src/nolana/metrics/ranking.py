@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.label_index import LabelIndex
+from nolana.metrics.label_index import LabelIndex
 from nolana.metrics.predictions import Predictions
 from nolana.metrics.sums import running_sum
 

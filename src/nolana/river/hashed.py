@@ -1,7 +1,7 @@
 """Dicts of very many features as sparse rows: each name has a column by its hash, and no name is stored.
 
 An absent feature is 0. The estimators give the most frequent columns a slot of their own
-(`nolana.reference.FeatureTable`).
+(`nolana.engine.FeatureTable`).
 """
 
 from collections.abc import Callable, Sequence

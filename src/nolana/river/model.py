@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from river import base
 
 from nolana.estimators.edge import check_weights
-from nolana.learners.rows import WIDE
+from nolana.learner.rows import WIDE
 from nolana.river.frames import frame_values, row_dict
 from nolana.river.hashed import COLUMNS, HashedFeatures
 from nolana.river.slots import Features, FeatureSlots, width_for

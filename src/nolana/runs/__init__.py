@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nolana.runs.run import Run, ScoredBlock
     from nolana.runs.score import Scoring
     from nolana.runs.signals import Stop, exit_on_signals
-    from nolana.streams import SourceOptions
+    from nolana.sources import SourceOptions
 
 __all__ = [
     "Checkpoints",

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nolana.errors import ModelFileError
-from nolana.loading import load_with_extra
+from nolana.estimators.loading import load_with_extra
 from nolana.modelfile import Node
 from nolana.modelfile.atomic import remove_leftovers
-from nolana.streams.plan import Plan
+from nolana.sources.plan import Plan
 
 if TYPE_CHECKING:
     from nolana.runs.run import Run

@@ -4,15 +4,15 @@ import os
 from typing import Any
 
 from nolana.errors import ModelFileError
+from nolana.estimators.methods import method_of
 from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation, Point
-from nolana.methods import method_of
 from nolana.options import memory_of
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.score import Scoring
-from nolana.streams.options import column_title
-from nolana.streams.plan import Plan
+from nolana.sources.options import column_title
+from nolana.sources.plan import Plan
 
 __all__ = ["Inspection"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nolana.errors import ConflictError, ModelFileError, NolanaError
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.source import changes, check_width, open_to_predict
-from nolana.streams import SourceOptions
-from nolana.streams.plan import Plan
+from nolana.sources import SourceOptions
+from nolana.sources.plan import Plan
 
 __all__ = ["PredictedBlock", "Predictor"]
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana._sklearn import is_classifier
-from nolana.comparison import METRICS
 from nolana.errors import ConflictError
-from nolana.methods import LEARNING_METHODS, STREAM, method_by_name, method_of
+from nolana.estimators._sklearn import is_classifier
+from nolana.estimators.methods import STREAM, Method, method_by_name, method_of, methods
+from nolana.metrics import MAIN_METRICS
 from nolana.options import memory_of
-from nolana.rivals import Method
-from nolana.streams.task import InferredTask, infer_task
+from nolana.sources.task import InferredTask, infer_task
 
 __all__ = ["Recipe", "task_of"]
 
@@ -45,10 +44,10 @@ class Recipe:
     method: str | None = None
 
     def __post_init__(self) -> None:
-        if self.task is not None and self.task not in METRICS:
-            raise ValueError(f"task={self.task!r} is not one of: {', '.join(METRICS)}")
+        if self.task is not None and self.task not in MAIN_METRICS:
+            raise ValueError(f"task={self.task!r} is not one of: {', '.join(MAIN_METRICS)}")
         method = self._method()
-        known = {name for each in LEARNING_METHODS for name in parameters_of(each)}
+        known = {name for each in methods() for name in parameters_of(each)}
         for name in self.parameters:
             if name not in known:
                 legal = ", ".join(sorted(parameters_of(method, self.task)))
@@ -67,7 +66,7 @@ class Recipe:
         for name, value in self.parameters.items():
             if name in parameters_of(method, self.task):
                 continue
-            others = [other.short_name for other in LEARNING_METHODS if name in parameters_of(other, self.task)]
+            others = [other.short_name for other in methods() if name in parameters_of(other, self.task)]
             if not others:
                 raise ValueError(f"{name}={value!r} is not a parameter for task={self.task!r}; leave it out")
             remedy = f"add method={others[0]!r}"
@@ -80,7 +79,7 @@ class Recipe:
         """The estimator, its parameters checked; `keep_growing`: the user has asked for columns that grow."""
         method = self._method()
         if not method.solves(task):
-            others = ", ".join(other.short_name for other in LEARNING_METHODS if other.solves(task))
+            others = ", ".join(other.short_name for other in methods() if other.solves(task))
             raise ValueError(f"method={method.short_name!r} has no form for {task}; choose from {others}")
         defaults = DEFAULTS | {"keep_growing": keep_growing}
         defaults = {name: value for name, value in defaults.items() if name in parameters_of(method, task)}
@@ -114,7 +113,7 @@ class Recipe:
 
 def parameters_of(method: Method, task: str | None = None) -> set[str]:
     """The parameters of a method's estimator for a task; None: for any task."""
-    classes = [method.class_for(each) for each in ((task,) if task else METRICS)]
+    classes = [method.class_for(each) for each in ((task,) if task else MAIN_METRICS)]
     return {name for cls in classes if cls is not None for name in inspect.signature(cls).parameters}
 
 

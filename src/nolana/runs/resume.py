@@ -22,8 +22,8 @@ from nolana.runs.source import (
     open_resumed,
     options_to_save,
 )  # fmt: skip
-from nolana.streams import SourceOptions, Stream
-from nolana.streams.plan import Plan
+from nolana.sources import SourceOptions, Stream
+from nolana.sources.plan import Plan
 
 if TYPE_CHECKING:
     from nolana.runs.recipe import Recipe

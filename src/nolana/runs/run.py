@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from nolana.errors import ModelFileError, StreamError
+from nolana.estimators.methods import method_of
+from nolana.estimators.rounds import ROWS_PER_ROUND, RoundLearner
 from nolana.evaluate import Evaluation, Progress
-from nolana.methods import method_of
 from nolana.metrics import Predictions
-from nolana.rounds import ROWS_PER_ROUND, RoundLearner
 from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, LogPosition, SavedRun
 from nolana.runs.recipe import task_of
 from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
 from nolana.runs.workers import Workers, parts_for
-from nolana.streams import Block, Stream
-from nolana.streams.blocks import joined
-from nolana.streams.task import InferredTask
+from nolana.sources import Block, Stream
+from nolana.sources.blocks import joined
+from nolana.sources.task import InferredTask
 
 __all__ = ["Run", "ScoredBlock"]
 
@@ -77,7 +77,7 @@ class Run:
         self._round_rows: int | None = None  # of a round
 
     def learn_in_rounds(self, workers: Workers) -> None:
-        """Let workers learn the parts of each round of 20,000 rows (`nolana.rounds`).
+        """Let workers learn the parts of each round of 20,000 rows (`nolana.estimators.rounds`).
 
         Rounds begin where the run is resumed, and checkpoints are written between them: the model does not depend on
         interruptions, nor on the number of workers up to 8.

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nolana._sklearn import is_classifier
 from nolana.errors import ConflictError
+from nolana.estimators._sklearn import is_classifier
 from nolana.evaluate import Evaluation
 from nolana.metrics import Predictions, resolve
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from nolana import streams
+from nolana import sources as streams
 from nolana.errors import ConflictError
 from nolana.options import declared
 from nolana.runs.checkpoints import SavedRun
-from nolana.streams import SourceOptions, Stream
-from nolana.streams.options import Growing
-from nolana.streams.plan import Plan
+from nolana.sources import SourceOptions, Stream
+from nolana.sources.options import Growing
+from nolana.sources.plan import Plan
 
 __all__ = [
     "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_width", "is_file",

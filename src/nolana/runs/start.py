@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from nolana.errors import StreamError
 from nolana.runs.source import open_labelled, options_to_save
-from nolana.streams import SourceOptions
+from nolana.sources import SourceOptions
 
 if TYPE_CHECKING:
     from nolana.runs.recipe import Recipe
@@ -15,7 +15,7 @@ __all__ = ["start"]
 
 
 def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring") -> "Run":
-    """A new run; the task is inferred from the first block if the recipe has none (`nolana.streams.task`).
+    """A new run; the task is inferred from the first block if the recipe has none (`nolana.sources.task`).
 
     Examples
     --------

@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Self
 
-from nolana.rounds import PARTS, Task, learn_here
+from nolana.estimators.rounds import PARTS, Task, learn_here
 
 __all__ = ["Workers", "main", "parts_for"]
 

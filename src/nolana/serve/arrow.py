@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from nolana.serve.refusal import Refusal
-from nolana.streams.tables import pyarrow
+from nolana.sources.tables import pyarrow
 
 __all__ = ["MOST_ROWS", "arrow_lines"]
 

@@ -28,9 +28,9 @@ from nolana.runs.recipe import task_of
 from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import TARGET, RowReader, Rows
-from nolana.streams.new_columns import NewColumn, NewColumnCounts
-from nolana.streams.options import LabelKind
-from nolana.streams.plan import Plan, PlannedColumn
+from nolana.sources.new_columns import NewColumn, NewColumnCounts
+from nolana.sources.options import LabelKind
+from nolana.sources.plan import Plan, PlannedColumn
 
 __all__ = ["INTERVAL", "NewModel", "Outcome", "ServedModel", "load"]
 

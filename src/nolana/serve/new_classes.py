@@ -16,7 +16,7 @@ from typing import Any
 from nolana.errors import ConflictError
 from nolana.serve.model import ServedModel
 from nolana.serve.quarantine import Quarantine, label_key
-from nolana.streams.options import LabelKind
+from nolana.sources.options import LabelKind
 
 __all__ = ["Admission", "NewClasses"]
 

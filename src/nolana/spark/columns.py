@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nolana._sklearn import is_classifier
 from nolana.errors import ConflictError
+from nolana.estimators._sklearn import is_classifier
+from nolana.sources.options import ColumnKind, LabelKind
 from nolana.spark.requirements import pyspark
-from nolana.streams.options import ColumnKind, LabelKind
 
 __all__ = ["Columns", "Features", "choose", "learned_columns"]
 

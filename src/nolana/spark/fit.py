@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from nolana._sklearn import is_classifier
 from nolana.errors import StreamError
+from nolana.estimators._sklearn import is_classifier
 from nolana.estimators.merging import check_mergeable, merge
 from nolana.estimators.parameters import integer
+from nolana.estimators.rounds import leader_rows
 from nolana.metrics import Metric, resolve
-from nolana.rounds import leader_rows
 from nolana.spark.columns import Features, choose
 from nolana.spark.packing import pack
 from nolana.spark.parts import add, collect_parts, score

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns
 from nolana.spark.requirements import pyspark
 from nolana.spark.rows import RowReader
-from nolana.streams.tables import pyarrow
 
 __all__ = ["pack", "unpack"]
 

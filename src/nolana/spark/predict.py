@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nolana.loading import load_with_extra
+from nolana.estimators.loading import load_with_extra
+from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns, Features, as_arrays, learned_columns
 from nolana.spark.requirements import check_frame, pyspark
 from nolana.spark.rows import RowReader, check_policy
-from nolana.streams.tables import pyarrow
 
 __all__ = ["PREDICTION", "PROBABILITY", "SECTION", "predict"]
 

@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import StreamError
+from nolana.sources.arrow import ArrowCells, convert
+from nolana.sources.bad_rows import BadRow
+from nolana.sources.cells import ABSENT
+from nolana.sources.encoder import FILL, Encoder
+from nolana.sources.labels import Labels
+from nolana.sources.options import Encoding
+from nolana.sources.plan import PlannedColumn
+from nolana.sources.sources import stream_error
+from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns
-from nolana.streams.arrow import ArrowCells, convert
-from nolana.streams.bad_rows import BadRow
-from nolana.streams.cells import ABSENT
-from nolana.streams.encoder import FILL, Encoder
-from nolana.streams.labels import Labels
-from nolana.streams.options import Encoding
-from nolana.streams.plan import PlannedColumn
-from nolana.streams.sources import stream_error
-from nolana.streams.tables import pyarrow
 
 __all__ = ["RowReader", "Rows", "check_policy"]
 

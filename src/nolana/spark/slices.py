@@ -1,8 +1,8 @@
 """The rows of a DataFrame in slices, in the order of the DataFrame: who learns which rows in which round.
 
 Round r has the rows from r R on, R of them. Its leader has the first rows, its parts the others, 64 at a time by turns
-(`nolana.rounds`). The slices of a round are r (k + 1) for the leader and the next k for the parts, so a shuffle with
-one partition for each slice brings every row to its place.
+(`nolana.estimators.rounds`). The slices of a round are r (k + 1) for the leader and the next k for the parts, so a
+shuffle with one partition for each slice brings every row to its place.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.rounds import part_of_rows
+from nolana.estimators.rounds import part_of_rows
 from nolana.spark.packing import XY, unpack
 from nolana.spark.requirements import pyspark
 

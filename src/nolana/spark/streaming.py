@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from nolana._sklearn import is_classifier
 from nolana.errors import ConflictError, ModelFileError, StreamError
-from nolana.loading import load_with_extra
+from nolana.estimators._sklearn import is_classifier
+from nolana.estimators.loading import load_with_extra
 from nolana.modelfile import Node
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.runs.checkpoints import SECTION as RUN

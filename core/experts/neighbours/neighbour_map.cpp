@@ -1,0 +1,226 @@
+// A ring buffer of the last W rows in fixed point: whole steps of 1/40, clipped to +-127, so distances (sums of absolute
+// differences) are whole numbers and exact. One pass of distances serves nested windows; of two equal distances the more
+// recent row comes first.
+//
+// More than 64 features are sketched to 64 (nolana/engine/experts/neighbours/neighbour_map.py).
+//
+// Rows lie in panels of 32, eight features at a time: one instruction adds up 32 differences.
+#include "experts/neighbours/neighbour_map.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "bind/bind.hpp"
+
+namespace nolana {
+
+class NeighbourMap final : public RecentRows {
+  public:
+    NeighbourMap(std::size_t features, const Vector& windows, std::size_t neighbours, std::uint64_t seed)
+        : RecentRows(features), width_(std::min(features, widest)), stride_(padded(width_, lump)), neighbours_(neighbours) {
+        double before = static_cast<double>(neighbours) - 1;
+        for (std::size_t i = 0; i < windows.shape(0); ++i) {
+            const double n = windows.data()[i];
+            expect(n > before && n == std::floor(n) && n < 0x1p31,
+                   "windows are whole numbers in ascending order, the first at least the number of neighbours");
+            windows_.push_back(static_cast<std::size_t>(n));
+            before = n;
+        }
+        expect(neighbours > 0 && !windows_.empty(), "a neighbour map needs a window and a neighbour");
+        capacity_ = windows_.back();
+        rows_ = BufferOf<std::uint8_t>(padded(capacity_, panel) * stride_);
+        found_ = BufferOf<Neighbour>(windows_.size() * neighbours);
+        counts_.resize(windows_.size());
+        steps_ = BufferOf<std::uint8_t>(group * stride_);
+        if (features <= widest) return;
+        places_ = BufferOf<std::uint8_t>(features);
+        factors_ = Buffer(features);
+        sums_ = Buffer(width_);
+        const nb::object drawn = nb::module_::import_("nolana.engine.experts.neighbours.neighbour_map").attr("sketch")(features, seed);
+        const Vector places = nb::cast<Vector>(drawn[0]), factors = nb::cast<Vector>(drawn[1]);
+        for (std::size_t j = 0; j < features; ++j) {
+            places_[j] = static_cast<std::uint8_t>(places.data()[j]);
+            factors_[j] = factors.data()[j];
+        }
+    }
+
+    std::size_t window_count() const override { return windows_.size(); }
+    std::size_t window(std::size_t i) const override { return windows_[i]; }
+
+    void evaluate(const double* x, std::size_t rows) override {
+        for (std::size_t r = 0; r < rows; ++r) {
+            const double* row = sketched(x + r * features());
+            for (std::size_t j = 0; j < width_; ++j) {
+                const double v = std::nearbyint(row[j] * steps_in_unit);
+                steps_[r * stride_ + j] = byte(std::min(largest, std::max(-largest, v)));
+            }
+        }
+        searched_ = none;
+    }
+    void after(std::size_t r, double) override {
+        store(next_, steps_.data() + r * stride_);
+        next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
+        stored_ = std::min(stored_ + 1, capacity_);
+        searched_ = none;
+    }
+
+    const Neighbour* nearest(std::size_t r, std::size_t i, std::size_t& count) override {
+        if (searched_ != r) search(r);
+        count = counts_[i];
+        return found_.data() + i * neighbours_;
+    }
+
+    void describe(Description& d) override {
+        const std::size_t n = stored_, width = width_;
+        Field recent{"recent", {Side("recent", n, capacity_), width}, {}, {}, -largest, largest, {}, true};
+        recent.get_single = [this, n, width](float* to) {
+            for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t j = 0; j < width; ++j) *to++ = static_cast<float>(element(slot_of(n - 1 - i), j) - zero);
+        };
+        recent.set_single = [this, n, width](const float* from) {
+            for (std::size_t i = 0; i < n; ++i, from += width) {
+                for (std::size_t j = 0; j < width; ++j) steps_[j] = byte(from[j]);
+                store(i, steps_.data());
+            }
+            next_ = n % capacity_;
+        };
+        d.add(std::move(recent));
+        d.scratch(rows_, found_, steps_, places_, factors_, sums_);
+        d.bytes += sizeof(*this) + (windows_.size() + counts_.size()) * sizeof(std::size_t);
+    }
+    void resize(const Sizes& sizes, const std::string& prefix) override {
+        const auto size = sizes.find(prefix + "recent");
+        stored_ = size == sizes.end() ? 0 : size->second;
+        next_ = stored_ % capacity_;
+        searched_ = none;
+    }
+
+  private:
+    static constexpr double steps_in_unit = 40, largest = 127;
+    static constexpr int zero = 128;  // the byte of 0
+    static constexpr std::size_t panel = 32, none = group, widest = 64;
+    static constexpr std::size_t lump = 8;     // features side by side
+    static constexpr std::size_t stretch = 4;  // lumps between two looks at the limit
+    static constexpr std::int32_t most_distance = std::numeric_limits<std::int32_t>::max();
+
+    const double* sketched(const double* x) {
+        if (features() <= widest) return x;
+        sums_.clear();
+        for (std::size_t j = 0; j < features(); ++j) sums_[places_[j]] += x[j] * factors_[j];
+        return sums_.data();
+    }
+
+    static std::uint8_t byte(double steps) { return static_cast<std::uint8_t>(static_cast<int>(steps) + zero); }
+    // Of eight rows 0, 1, 4, 5 come first: two vectors of sums are then packed in the order of the rows.
+    static std::size_t offset(std::size_t i, std::size_t j) {  // of feature j of the panel's row i
+        const std::size_t place = (i & ~std::size_t{7}) | (i & 2) << 1 | (i & 4) >> 1 | (i & 1);
+        return j / lump * lump * panel + place * lump + j % lump;
+    }
+    std::uint8_t& element(std::size_t slot, std::size_t j) {
+        return rows_[slot / panel * panel * stride_ + offset(slot % panel, j)];
+    }
+    void store(std::size_t slot, const std::uint8_t* row) {
+        for (std::size_t j = 0; j < stride_; j += lump) std::memcpy(&element(slot, j), row + j, lump);
+    }
+    // Where the row of this age is.
+    std::size_t slot_of(std::size_t age) const { return (next_ + capacity_ - 1 - age) % capacity_; }
+
+    // From the newest row to the oldest, a panel at a time. A panel of which no row can be among the nearest of a window
+    // is left as soon as that shows: distances only grow with the features.
+    void search(std::size_t r) {
+        searched_ = r;
+        std::fill(counts_.begin(), counts_.end(), 0);
+        const std::uint8_t* q = steps_.data() + r * stride_;
+        Neighbour* best = found_.data();
+        std::size_t window = 0, count = 0;
+        std::size_t top = next_ > 0 ? next_ - 1 : capacity_ - 1;  // the slot of the newest row that is left
+        for (std::size_t age = 0, run = 0; age < stored_; age += run, top = top >= run ? top - run : capacity_ - 1) {
+            const std::size_t last = top % panel;
+            run = std::min(stored_ - age, last + 1);
+            const std::int32_t limit = count == neighbours_ ? best[count - 1].distance : most_distance;
+            std::uint32_t near = measure(rows_.data() + top / panel * panel * stride_, q, limit);
+            near &= (~std::uint32_t{0} >> (panel - 1 - last)) & (~std::uint32_t{0} << (last + 1 - run));
+            while (near) {  // the newest of them first
+                const auto i = static_cast<std::size_t>(std::bit_width(near) - 1);
+                near ^= std::uint32_t{1} << i;
+                while (age + last - i >= windows_[window]) next_window(window, best, count);
+                insert(distances_[i], age + last - i, best, count);
+            }
+            while (age + run > windows_[window]) next_window(window, best, count);
+        }
+        while (window + 1 < windows_.size()) next_window(window, best, count);
+        counts_[window] = count;
+    }
+    // What was found in a window is also found in the next one.
+    void next_window(std::size_t& window, Neighbour*& best, std::size_t count) {
+        counts_[window++] = count;
+        std::copy_n(best, count, best + neighbours_);
+        best += neighbours_;
+    }
+    void insert(std::int32_t distance, std::size_t age, Neighbour* best, std::size_t& count) const {
+        if (count == neighbours_ && distance >= best[count - 1].distance) return;
+        std::size_t at = count < neighbours_ ? count++ : count - 1;
+        for (; at > 0 && best[at - 1].distance > distance; --at) best[at] = best[at - 1];
+        best[at] = {static_cast<std::uint32_t>(age), distance};
+    }
+
+    // Distances of a panel's rows, and a bit for each that is below the limit; where there is none, distances by the first
+    // features only.
+    std::uint32_t measure(const std::uint8_t* rows, const std::uint8_t* q, std::int32_t limit) {
+        std::uint32_t near = 0;
+#ifdef NOLANA_AVX2
+        const __m256i most = _mm256_set1_epi32(limit);
+        __m256i sum[8], packed[4];
+        for (__m256i& each : sum) each = _mm256_setzero_si256();
+        for (__m256i& each : packed) each = _mm256_setzero_si256();
+        for (std::size_t j = 0; j < stride_;) {
+            for (const std::size_t end = std::min(stride_, j + stretch * lump); j < end; j += lump, rows += lump * panel) {
+                long long lumped;
+                std::memcpy(&lumped, q + j, sizeof(lumped));
+                const __m256i own = _mm256_set1_epi64x(lumped);
+                for (std::size_t k = 0; k < 8; ++k) {
+                    const __m256i other = _mm256_load_si256(reinterpret_cast<const __m256i*>(rows) + k);
+                    sum[k] = _mm256_add_epi64(sum[k], _mm256_sad_epu8(other, own));
+                }
+            }
+            near = 0;
+            for (std::size_t k = 0; k < 4; ++k) {
+                packed[k] = _mm256_castps_si256(
+                    _mm256_shuffle_ps(_mm256_castsi256_ps(sum[2 * k]), _mm256_castsi256_ps(sum[2 * k + 1]), 0x88));
+                const auto below = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(most, packed[k])));
+                near |= static_cast<std::uint32_t>(below) << (8 * k);
+            }
+            if (near == 0) return 0;
+        }
+        for (std::size_t k = 0; k < 4; ++k) _mm256_store_si256(reinterpret_cast<__m256i*>(distances_) + k, packed[k]);
+#else
+        std::fill_n(distances_, panel, 0);
+        for (std::size_t j = 0; j < stride_;) {
+            for (const std::size_t end = std::min(stride_, j + stretch * lump); j < end; j += lump)
+                for (std::size_t i = 0; i < panel; ++i)
+                    for (std::size_t l = 0; l < lump; ++l) distances_[i] += std::abs(rows[offset(i, j + l)] - q[j + l]);
+            if (*std::min_element(distances_, distances_ + panel) >= limit) return 0;
+        }
+        for (std::size_t i = 0; i < panel; ++i) near |= static_cast<std::uint32_t>(distances_[i] < limit) << i;
+#endif
+        return near;
+    }
+
+    std::size_t width_, stride_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
+    std::vector<std::size_t> windows_, counts_;
+    BufferOf<std::uint8_t> rows_{0};
+    alignas(32) std::int32_t distances_[panel] = {};
+    BufferOf<Neighbour> found_{0};       // (windows, neighbours)
+    BufferOf<std::uint8_t> steps_{0};    // the rows of the group
+    BufferOf<std::uint8_t> places_{0};   // of features in a sketch, with their factors
+    Buffer factors_{0}, sums_{0};
+};
+
+NOLANA_BINDING(neighbour_map) {
+    nb::class_<NeighbourMap, Map>(m, "NeighbourMap")
+        .def(nb::init<std::size_t, const Vector&, std::size_t, std::uint64_t>(), "features"_a, "windows"_a, "neighbours"_a,
+             "seed"_a = 0);
+}
+
+}  // namespace nolana

@@ -1,0 +1,29 @@
+// How the scores of several experts become one.
+#pragma once
+
+#include "base/state.hpp"
+
+namespace nolana {
+
+class Combiner {
+  public:
+    virtual ~Combiner() = default;
+    virtual void clear(std::size_t experts, std::size_t outputs) = 0;
+    // This many outputs from now on; what was learned holds for all of them.
+    virtual void set_outputs(std::size_t outputs) = 0;
+    // scores (experts, outputs) -> f (outputs)
+    virtual void combine(const double* scores, double* f) const = 0;
+    // The row whose scores were combined last.
+    virtual void learn(const double* scores, const double* y, const double* f, double weight) = 0;
+    // The variance of a target that is a number, as far as it is known.
+    virtual double noise() const { return 1; }
+    // What the experts learn from the row that the combiner has just learned.
+    virtual const double* target(const double* y) const { return y; }
+    // Rows (from 1) at which the experts' error rose suddenly, the last ones.
+    virtual std::vector<double> alarms() const { return {}; }
+    virtual void describe(Description& d) = 0;
+    // Room for a state of these sizes.
+    virtual void resize(const Sizes& sizes) { (void)sizes; }
+};
+
+}  // namespace nolana

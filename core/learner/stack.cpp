@@ -1,0 +1,363 @@
+// The stack: second-order regression on the experts' scores, with forgetting. Formulas and reasons stand in
+// nolana/engine/learner/stack.py.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "bind/bind.hpp"
+#include "learner/combiner.hpp"
+#include "learner/drift_alarm.hpp"
+#include "base/exponentials.hpp"
+#include "learner/loss.hpp"
+#include "learner/residual_variance.hpp"
+#include "learner/target_level.hpp"
+
+namespace nolana {
+
+class Stack final : public Combiner {
+  public:
+    Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
+          double forgetting, double prior, bool follows)
+        : number_(loss->linear()), follows_(number_ && follows), experts_(factors.shape(0)),
+          size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0)), factors_(experts_),
+          limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), weights_(size_),
+          information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_) {
+        expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
+               "factors, limits and start have one entry for each expert");
+        std::copy_n(factors.data(), experts_, factors_.data());
+        std::copy_n(limits.data(), experts_, limits_.data());
+        std::copy_n(start.data(), experts_, start_.data());
+        if (number_) track_ = std::make_unique<Track>();
+    }
+
+    void clear(std::size_t experts, std::size_t outputs) override {
+        if (experts != experts_)
+            throw std::invalid_argument("the stack is made for " + std::to_string(experts_) + " experts, not " +
+                                        std::to_string(experts));
+        set_outputs(outputs);
+        std::copy_n(start_.data(), size_, weights_.data());
+        information_.clear();
+        for (std::size_t i = 0; i < size_; ++i) information_[i * size_ + i] = prior_;
+        errors_.clear();
+        alarm_.clear();
+        alarm_count_ = 0;
+        stacked_ = lowest_ = highest_ = 0;
+        variance_.clear();
+        if (number_) *track_ = Track();
+        calibration_.clear();
+        std::fill_n(calibration_information_.data(), knots, knot_prior);
+    }
+    void set_outputs(std::size_t outputs) override {
+        outputs_ = outputs;
+        columns_ = number_ ? 1 : std::max<std::size_t>(2, outputs);
+        seen_ = Buffer(size_ * columns_);
+        p_ = Buffer(number_ ? 0 : 2 * padded(columns_, lanes));  // and room for their exponentials
+        if (!number_) std::fill_n(p_.data(), padded(columns_, lanes), absent);
+    }
+    double noise() const override { return number_ ? variance_.noise() : 1; }
+    const double* target(const double* y) const override { return number_ ? &track_->own : y; }
+
+    std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
+
+    void combine(const double* scores, double* f) const override {
+        see(scores);
+        if (number_) {
+            double sum = 0;
+            for (std::size_t e = 0; e < size_; ++e) sum += weights_[e] * seen_[e];
+            track_->said = sum;
+            f[0] = track_->level.bounded(track_->level.value() + std::min(highest_, std::max(lowest_, sum + track_->bias)));
+            return;
+        }
+        add_up(weights_.data(), p_.data());
+        now_ = standing();
+        const double change = now_.gap > 0 ? correction(place(now_.odds)) : 0;
+        p_[now_.best] += std::max(change, (least_gap - 1) * now_.gap);
+        if (outputs_ == 1)
+            f[0] = (p_[1] - p_[0]) / 2;
+        else
+            std::copy_n(p_.data(), columns_, f);
+    }
+
+    // The row's inputs and scores are those that `combine` left.
+    void learn(const double*, const double* y, const double* f, double weight) override {
+        stacked_ += 1;
+        for (double* h = information_.data(); h < information_.data() + size_ * size_; ++h) *h *= forgetting_;
+        if (number_)
+            learn_number(y[0], f[0], weight);
+        else
+            learn_class(y, weight);
+        const double back = (1 - forgetting_) * prior_;
+        for (std::size_t i = 0; i < size_; ++i) {
+            information_[i * size_ + i] += back;
+            gradient_[i] -= back * (weights_[i] - start_[i]);
+        }
+        solve();
+        for (std::size_t i = 0; i < size_; ++i) weights_[i] += gradient_[i];
+    }
+
+    void describe(Description& d) override {
+        d.vector("stack_weights", weights_, size_);
+        d.matrix("information", information_, size_, size_, size_);
+        d.vector("errors", errors_, experts_);
+        d.fields.back().low = 0;
+        d.count("stacked", stacked_);
+        alarm_.describe(d, "alarm_");
+        Field alarms{"alarms", {Side("alarms", alarm_count_, most_alarms)},
+                     [this, n = alarm_count_](double* to) { std::copy_n(alarms_, n, to); },
+                     [this, n = alarm_count_](const double* from) { std::copy_n(from, n, alarms_); }};
+        alarms.low = 0;
+        alarms.high = 0x1p53;
+        alarms.whole = true;
+        d.add(std::move(alarms));
+        if (number_) {
+            variance_.describe(d);
+            d.number("lowest", lowest_, -std::numeric_limits<double>::infinity());
+            d.number("highest", highest_, -std::numeric_limits<double>::infinity());
+            track_->level.describe(d);
+            d.bytes += sizeof(Track);
+            if (follows_) d.number("last_residual", track_->last, -std::numeric_limits<double>::infinity());
+            d.number("bias", track_->bias, -std::numeric_limits<double>::infinity());
+            d.number("agreement", track_->agreement, -1);
+            d.number("relative_step", track_->relative_step, 0);
+            d.number("last_score", track_->last_score, -std::numeric_limits<double>::infinity());
+            d.number("last_target", track_->last_target, -std::numeric_limits<double>::infinity());
+        }
+        if (!number_) {
+            d.vector("calibration", calibration_, knots);
+            d.vector("calibration_information", calibration_information_, knots);
+            d.fields.back().low = 0;
+        }
+        d.scratch(factors_, limits_, start_, factor_, gradient_, seen_, p_);
+        d.bytes += sizeof(*this);
+    }
+
+    void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
+
+  private:
+    static constexpr std::size_t most_alarms = 100;
+    static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1;
+    static constexpr double agreement_rows = 32, relative_rows = 8, bias_clip = 20, bias_rows = 1000;
+    static constexpr double recent = 1000, clip = 3, unusual = 2;
+    static constexpr std::size_t knots = 8;
+    static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
+
+    // What follows the targets where they are numbers.
+    struct Track {
+        TargetLevel level;
+        double bias = 0;
+        double own = 0, last = 0;  // the target of the experts; the last residual of their first weights
+        double agreement = 0, relative_step = 0, last_score = 0, last_target = 0;  // of the signs and sizes of steps
+        double said = 0;  // the sum of the row that was combined last, before it is bounded
+    };
+
+    // The best class, its score, its distance to the second best, and its log-odds.
+    struct Standing {
+        std::size_t best;
+        double score, gap, odds;
+    };
+    Standing standing() const {  // of the scores in p_
+        const std::size_t best = largest_of(p_.data(), columns_);
+        const double score = p_[best];
+        p_[best] = absent;
+        const double second = p_[largest_of(p_.data(), columns_)];
+        const double others = columns_ == 2 ? 0 : std::log(exponentials_of(second));
+        p_[best] = score;
+        return {best, score, score - second, score - second - others};
+    }
+    // The knot below, and the share of the next one.
+    struct Place {
+        std::size_t below;
+        double share;
+    };
+    static Place place(double odds) {
+        std::size_t k = 0;
+        while (k + 2 < knots && knot[k + 1] <= odds) ++k;
+        return {k, std::min(1.0, std::max(0.0, (odds - knot[k]) / (knot[k + 1] - knot[k])))};
+    }
+    double correction(const Place& at) const {
+        return (1 - at.share) * calibration_[at.below] + at.share * calibration_[at.below + 1];
+    }
+    // One step of the calibration at the two knots beside the log-odds.
+    void calibrate(std::size_t own, double weight) {
+        if (!(now_.gap > 0)) return;
+        const Place at = place(now_.odds);
+        const double q = 1 / (1 + std::exp(-(now_.odds + correction(at)))), back = (1 - forgetting_) * knot_prior;
+        for (std::size_t i = 0; i < 2; ++i) {
+            const double share = i == 0 ? 1 - at.share : at.share;
+            double &information = calibration_information_[at.below + i], &value = calibration_[at.below + i];
+            information = forgetting_ * information + back + weight * share * q * (1 - q);
+            value += (weight * share * ((now_.best == own ? 1 : 0) - q) - back * value) / information;
+        }
+    }
+
+    // The inputs (size, columns) of these scores.
+    void see(const double* scores) const {
+        double* to = seen_.data();
+        if (number_) {
+            for (std::size_t e = 0; e < experts_; ++e) to[e] = std::min(highest_, std::max(lowest_, scores[e]));
+            to[experts_] = 1;
+            if (follows_) to[experts_ + 1] = track_->last;
+            return;
+        }
+        for (std::size_t e = 0; e < experts_; ++e) {
+            const double limit = limits_[e], factor = factors_[e];
+            const auto input = [=](double score) { return std::min(limit, std::max(-limit, score * factor)); };
+            if (outputs_ == 1) {
+                to[2 * e + 1] = input(scores[e]);
+                to[2 * e] = -to[2 * e + 1];
+            } else {
+                for (std::size_t o = 0; o < outputs_; ++o) to[e * columns_ + o] = input(scores[e * outputs_ + o]);
+            }
+        }
+    }
+    // The inputs of each column times these weights.
+    void add_up(const double* weights, double* sums) const {
+        const double* seen = seen_.data();
+        std::fill_n(sums, columns_, 0.0);
+        for (std::size_t e = 0; e < experts_; ++e, seen += columns_) {
+            const double own = weights[e];
+            for (std::size_t k = 0; k < columns_; ++k) sums[k] += own * seen[k];
+        }
+    }
+    // exp(p_k - top) into the second half of p_; returns the sum.
+    double exponentials_of(double top) const {
+        const std::size_t n = padded(columns_, lanes);
+        return exponentials(p_.data(), top, n, p_.data() + n);
+    }
+
+    // The gradient, and the curvature into H.
+    void learn_class(const double* y, double weight) {
+        const std::size_t k = columns_;
+        const std::size_t own = outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : largest_of(y, k);
+        calibrate(own, weight);
+        p_[now_.best] = now_.score;
+        const double sum = exponentials_of(now_.score), *exponential = p_.data() + padded(k, lanes);
+        for (std::size_t c = 0; c < k; ++c) p_[c] = exponential[c] / sum;
+        // Among the rows that are remembered one may contradict: the second best class has at least that probability in H,
+        // or a single row outweighs all rows that were certain.
+        const double least = 1 - forgetting_;
+        const std::size_t best = largest_of(p_.data(), k);
+        const double likeliest = p_[best];
+        p_[best] = -1;
+        const std::size_t second = largest_of(p_.data(), k);
+        p_[best] = likeliest;
+        watch(own);
+        subtract_means();
+        for (std::size_t e = 0; e < experts_; ++e) gradient_[e] = weight * seen_[e * k + own];
+        for (std::size_t c = 0; c < k; ++c) {
+            const double likely = c == second ? std::max(p_[c], least) : p_[c];
+            if (!(likely > rare)) continue;
+            for (std::size_t a = 0; a < experts_; ++a) {
+                const double scaled = weight * likely * seen_[a * k + c];
+                for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += scaled * seen_[b * k + c];
+            }
+        }
+        mirror();
+    }
+    // The alarm watches the experts with the weights they began with: the stack itself may turn around at once.
+    void watch(std::size_t own) {
+        double* sums = p_.data() + padded(columns_, lanes);
+        add_up(start_.data(), sums);
+        raise(alarm_.observe(largest_of(sums, columns_) == own ? 0 : 1));
+        for (std::size_t e = 0; e < experts_; ++e)
+            count_error(e, largest_of(seen_.data() + e * columns_, columns_) == own ? 0 : 1);
+    }
+    // E_c - Ebar in the place of E_c. The sums of four experts do not wait for each other.
+    void subtract_means() {
+        const std::size_t k = columns_;
+        const double* p = p_.data();
+        constexpr std::size_t many = 4;
+        for (std::size_t e = 0; e < experts_; e += many) {
+            const std::size_t count = std::min(many, experts_ - e);
+            double *seen = seen_.data() + e * k, middle[many] = {};
+            if (count == many)
+                for (std::size_t c = 0; c < k; ++c)
+                    for (std::size_t i = 0; i < many; ++i) middle[i] += p[c] * seen[i * k + c];
+            else
+                for (std::size_t c = 0; c < k; ++c)
+                    for (std::size_t i = 0; i < count; ++i) middle[i] += p[c] * seen[i * k + c];
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t c = 0; c < k; ++c) seen[i * k + c] -= middle[i];
+        }
+    }
+    void raise(bool alarm) {
+        if (!alarm) return;
+        if (alarm_count_ == most_alarms) std::copy(alarms_ + 1, alarms_ + most_alarms, alarms_), --alarm_count_;
+        alarms_[alarm_count_++] = stacked_;
+    }
+    void learn_number(double y, double f, double weight) {
+        const double nu = noise(), residual = y - f, limit = clip * std::sqrt(nu), reach = bias_clip * std::sqrt(nu);
+        const double above = y - track_->level.value(), own = above - track_->said;
+        const double pull = weight * std::min(limit, std::max(-limit, own)) / nu;
+        for (std::size_t e = 0; e < experts_; ++e) count_error(e, (above - seen_[e]) * (above - seen_[e]));
+        for (std::size_t a = 0; a < size_; ++a) {
+            gradient_[a] = pull * seen_[a];
+            for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += weight / nu * seen_[a] * seen_[b];
+        }
+        mirror();
+        raise(alarm_.observe(std::fabs(residual) > unusual * std::sqrt(nu) ? 1 : 0));
+        const double df = f - track_->last_score, dy = y - track_->last_target, turn = df * dy;
+        const double relative = std::fabs(df) < std::fabs(dy) ? std::fabs(df / dy) : 1.0;
+        track_->agreement += ((turn > 0 ? 1.0 : turn < 0 ? -1.0 : 0.0) - track_->agreement) / agreement_rows;
+        track_->relative_step += (relative - track_->relative_step) / relative_rows;
+        track_->last_score = f;
+        track_->last_target = y;
+        highest_ = std::max(highest_, std::min(above + margin, std::max(usual, growth * highest_)));
+        lowest_ = std::min(lowest_, std::max(above - margin, std::min(-usual, growth * lowest_)));
+        track_->own = std::min(highest_, std::max(lowest_, above));
+        track_->bias += weight * (std::min(reach, std::max(-reach, own)) - track_->bias) / bias_rows;
+        variance_.observe(residual * residual, stacked_);
+        track_->last = track_->own - track_->level.observe(y, residual, residual - std::min(limit, std::max(-limit, residual)));
+        for (std::size_t e = 0; e < experts_; ++e) track_->last -= start_[e] * seen_[e];
+    }
+    void mirror() {
+        for (std::size_t a = 0; a < size_; ++a)
+            for (std::size_t b = 0; b < a; ++b) information_[b * size_ + a] = information_[a * size_ + b];
+    }
+    void count_error(std::size_t e, double error) { errors_[e] += (error - errors_[e]) / std::min(stacked_, recent); }
+
+    // gradient <- H^-1 gradient, by elimination: H is positive definite. Row by row, so that few steps wait for others.
+    void solve() {
+        const std::size_t n = size_, stride = padded(n, lanes);
+        double *rows = factor_.data(), *g = gradient_.data();
+        for (std::size_t i = 0; i < n; ++i) std::copy_n(information_.data() + i * n, n, rows + i * stride);
+        for (std::size_t k = 0; k < n; ++k) {
+            const double *pivot = rows + k * stride, inverse = 1 / std::max(pivot[k], 1e-12);
+            for (std::size_t i = k + 1; i < n; ++i) {
+                const double factor = -rows[i * stride + k] * inverse;
+                const std::size_t first = (k + 1) / lanes * lanes;
+                add_scaled(factor, pivot + first, rows + i * stride + first, stride - first);
+                g[i] = fma(factor, g[k], g[i]);
+            }
+            rows[k * stride + k] = inverse;
+        }
+        for (std::size_t i = n; i-- > 0;) {
+            g[i] *= rows[i * stride + i];
+            for (std::size_t k = 0; k < i; ++k) g[k] = fma(-rows[k * stride + i], g[i], g[k]);
+        }
+    }
+
+    bool number_, follows_;
+    std::size_t experts_, size_, outputs_ = 1, columns_ = 2;
+    Buffer factors_, limits_, start_;
+    double forgetting_, prior_;
+    Buffer weights_, information_, errors_;
+    double stacked_ = 0, lowest_ = 0, highest_ = 0;
+    ResidualVariance variance_{start_noise};
+    std::unique_ptr<Track> track_;  // of numbers
+    DriftAlarm alarm_;
+    std::size_t alarm_count_ = 0;
+    double alarms_[most_alarms] = {};
+    Buffer calibration_{knots}, calibration_information_{knots};
+    Buffer factor_, gradient_;
+    mutable Buffer seen_{0}, p_{0};
+    mutable Standing now_ = {};  // of the row that was combined last
+};
+
+NOLANA_BINDING(stack) {
+    nb::class_<Stack, Combiner>(m, "Stack")
+        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool>(), "loss"_a,
+             "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false);
+}
+
+}  // namespace nolana

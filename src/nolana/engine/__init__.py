@@ -1,0 +1,105 @@
+"""The engine in NumPy: every algorithm as its formula, and the oracle of the compiled core.
+
+The names here, in `nolana.engine.rivals` and in ``nolana._core_*`` are the same, one for one, and so are the states
+that their learners export. Letters: n rows, d features, m landmarks, r rank, c outputs.
+"""
+
+from nolana.engine.base.checks import add_moments, first_beyond
+from nolana.engine.base.state import Stateful
+from nolana.engine.experts.bins.bin_map import CellMap
+from nolana.engine.experts.bins.heads import ConstantCells, DiagonalCells
+from nolana.engine.experts.fourier_map import FourierMap
+from nolana.engine.experts.head import Head
+from nolana.engine.experts.landmarks.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
+from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
+from nolana.engine.experts.landmarks.lms import LMS
+from nolana.engine.experts.landmarks.newton import Newton
+from nolana.engine.experts.landmarks.policies import Expiring, Fixed, KMeans, Policy, Weighted, Window
+from nolana.engine.experts.linear.full_linear import FullLinear
+from nolana.engine.experts.linear.identity_map import IdentityMap
+from nolana.engine.experts.map import Map
+from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
+from nolana.engine.experts.neighbours.vote import Vote
+from nolana.engine.experts.sgd import SGD
+from nolana.engine.experts.sparse_linear.diagonal_linear import DiagonalLinear
+from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
+from nolana.engine.experts.sparse_linear.linear_map import LinearMap
+from nolana.engine.experts.sparse_linear.sketch import sketch_rows
+from nolana.engine.learner.calibration import Calibration
+from nolana.engine.learner.combiner import Combiner
+from nolana.engine.learner.drift_alarm import DriftAlarm
+from nolana.engine.learner.growth import GrowthWatch
+from nolana.engine.learner.interval_width import IntervalWidth
+from nolana.engine.learner.learner import Expert, Learner
+from nolana.engine.learner.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Squared, SquaredHinge
+from nolana.engine.learner.mean import Mean
+from nolana.engine.learner.online import Online
+from nolana.engine.learner.residual_variance import NoiseLevel
+from nolana.engine.learner.robust_scaling import RobustScaling
+from nolana.engine.learner.stack import Stack
+from nolana.engine.rivals.rival import Rival
+from nolana.engine.text.csv import csv_cells, csv_fields
+from nolana.engine.text.json import json_cells
+from nolana.engine.text.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
+
+__all__ = [
+    "LMS",
+    "RBF",
+    "SGD",
+    "Calibration",
+    "CellMap",
+    "Combiner",
+    "ConstantCells",
+    "Cosine",
+    "DiagonalCells",
+    "DiagonalLinear",
+    "DriftAlarm",
+    "EpsilonInsensitive",
+    "Expert",
+    "Expiring",
+    "FeatureTable",
+    "Fixed",
+    "FourierMap",
+    "FullLinear",
+    "GrowthWatch",
+    "Head",
+    "Hinge",
+    "IdentityMap",
+    "IntervalWidth",
+    "KMeans",
+    "Kernel",
+    "LandmarkMap",
+    "Laplacian",
+    "Learner",
+    "Linear",
+    "LinearMap",
+    "Logistic",
+    "Loss",
+    "Map",
+    "Mean",
+    "NeighbourMap",
+    "Newton",
+    "NoiseLevel",
+    "Online",
+    "Policy",
+    "Polynomial",
+    "Rival",
+    "RobustScaling",
+    "Squared",
+    "SquaredHinge",
+    "Stack",
+    "Stateful",
+    "Vote",
+    "Weighted",
+    "Window",
+    "add_moments",
+    "csv_cells",
+    "csv_fields",
+    "first_beyond",
+    "integer_fields",
+    "json_cells",
+    "libsvm_extent",
+    "libsvm_rows",
+    "number_fields",
+    "sketch_rows",
+]

@@ -1,0 +1,1 @@
+"""What every part of the engine stands on: state as data, bounds of arguments, random draws."""

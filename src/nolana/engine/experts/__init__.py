@@ -1,0 +1,1 @@
+"""Maps and heads, one folder or file for each expert."""

@@ -1,0 +1,1 @@
+"""Random binning features: grids hashed into a table."""

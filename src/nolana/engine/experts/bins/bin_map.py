@@ -1,0 +1,87 @@
+"""Cells: random grids whose bins are hashed into one table; a row has one active cell in each grid.
+
+The kernel that the cells of many grids stand for is Laplacian-like; the cost of a row is one table look-up for each
+grid, whatever the size of the table. For grid g over its features:
+
+    bin_j = floor(z_j/pitch_gj + offset_gj),   key = (sum_j bin_j r_j, sum_j bin_j s_j) mod 2^16 each, as 32 bits
+    slot = mixed(key + salt_g) N >> 32
+
+The grids are drawn in `nolana.engine.experts.bins.grids`. Everything is in whole numbers: z in steps of 1/2048.
+
+Rahimi, Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007 (random binning); Wu, Yen, Chen, Yan,
+"Revisiting Random Binning Features", KDD 2016.
+"""
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.engine.base.bounds import Count, Numbers, Seed
+from nolana.engine.experts.bins.grids import FRACTION, LARGEST, SCALE, draw
+from nolana.engine.experts.map import Array, Map
+
+MOST_SLOTS = 2**31
+
+
+class SparseMap(Map):
+    """A short list of active places in a table, and the row itself for a linear part."""
+
+    slots: NDArray[np.intp]  # (grids,) of the row at hand
+    dense: Array  # (d + 1,), in single precision; the last one is 1
+    grids: int
+    table: int  # N
+
+    @abstractmethod
+    def slots_of(self, z: Array) -> NDArray[np.intp]:
+        """The active places of a row."""
+
+
+class CellMap(SparseMap):
+    """`grids` random grids, drawn from a seed; `table` slots."""
+
+    def __init__(
+        self, features: Count, table: Count, grids: Count, seed: Seed, relevance: Numbers | None = None
+    ) -> None:
+        super().__init__(features)
+        if features < 1 or grids < 1:
+            raise ValueError("a cell map needs features and grids")
+        if not 1 <= table <= MOST_SLOTS:
+            raise ValueError("the table needs 1 to 2^31 slots")
+        if relevance is not None and (len(relevance) != features or not (relevance > 0).all()):
+            raise ValueError("relevance has one positive number for each feature")
+        drawn = draw(features, grids, seed, relevance)
+        self.drawn = drawn
+        self.used = [(b, lane) for b, n in enumerate(drawn.used) for lane in range(int(n))]  # in the order of the slots
+        self.grids, self.table = grids, table
+        self.self_value = 1.0
+
+    @property
+    def side(self) -> int:
+        return self.table
+
+    def evaluate(self, x: Array) -> None:
+        self.dense = np.append(x.astype(np.float32), np.float32(1)).astype(np.float64)
+        self.slots = self.slots_of(x)
+
+    def slots_of(self, z: Array) -> NDArray[np.intp]:
+        steps = np.clip(np.rint(z.astype(np.float32).astype(np.float64) * SCALE), -LARGEST, LARGEST).astype(np.int64)
+        keys = [self.keys(b, steps) for b in range(len(self.drawn.size))]
+        return np.array(
+            [self.slot(int(keys[b][lane]), int(self.drawn.salt[b, lane])) for b, lane in self.used], np.intp
+        )
+
+    def keys(self, b: int, steps: NDArray[np.int64]) -> NDArray[np.int64]:  # (d,) -> (16,)
+        """The keys of a bundle."""
+        n = int(self.drawn.size[b])
+        pitch, offset = (a[b, :n].astype(np.int64) for a in (self.drawn.inverse_pitch, self.drawn.offset))
+        row = steps[self.drawn.index[b, :n].astype(np.intp)] if self.drawn.indexed[b] else steps[:n, None]
+        bins = ((row * pitch >> 16) + offset) // FRACTION
+        low, high = ((bins * r[:n, None].astype(np.int64)).sum(axis=0) & 0xFFFF for r in self.drawn.multipliers)
+        return np.asarray(low | high << 16)
+
+    def slot(self, key: int, salt: int) -> int:
+        key = ((key + salt) * 0x85EBCA6B) & 0xFFFFFFFF
+        key = ((key ^ (key >> 15)) * 0xC2B2AE35) & 0xFFFFFFFF
+        key ^= key >> 13
+        return key * self.table >> 32

@@ -1,0 +1,39 @@
+"""Normalised least mean squares: w += min(1, rate weight) (y - f) P phi / (phi.P phi + epsilon).
+
+A constant gain that follows change, on the features of any map; it shares P phi with the test whether a row is new.
+Only outputs that the loss asks for learn. Where targets are numbers, a residual is clipped at 3 deviations of its
+prediction, whose variance is taken as noise + 0.1.
+"""
+
+import math
+
+import numpy as np
+
+from nolana.engine.base.bounds import Positive
+from nolana.engine.experts.head import Head
+from nolana.engine.experts.map import Array
+from nolana.engine.learner.losses import Loss
+
+CLIP = 3.0  # deviations of a residual
+VARIANCE = 0.1  # of a prediction, in units of standardised targets
+
+
+class LMS(Head):
+    """Least mean squares, normalised."""
+
+    def __init__(self, loss: Loss, rate: Positive, epsilon: Positive) -> None:
+        super().__init__(loss)
+        self.rate, self.epsilon = rate, epsilon
+
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+        residual = y - f
+        if self.loss.linear:
+            limit = CLIP * math.sqrt(noise + VARIANCE)
+            residual = np.clip(residual, -limit, limit)
+        else:
+            residual = residual * [self.loss.active(*pair) for pair in zip(y, f, strict=True)]
+        if not residual.any():
+            return
+        direction = self.map.prior_product()
+        gain = min(1.0, self.rate * weight) / (float(self.map.phi @ direction) + self.epsilon)
+        self.weights = self.weights + np.outer(gain * residual, direction)

@@ -1,0 +1,1 @@
+"""A linear model with the full covariance of its weights."""

@@ -1,0 +1,1 @@
+"""The most recent rows; the nearest of them vote."""

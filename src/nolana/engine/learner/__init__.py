@@ -1,0 +1,1 @@
+"""The learner around its experts: scaling, losses, combiners, calibration, intervals and the drift alarm."""

@@ -1,0 +1,41 @@
+"""How the scores of several experts become one."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.engine.base.state import Field
+
+Array = NDArray[np.float64]
+
+
+class Combiner(ABC):
+    """Scores (experts, c) to f (c,)."""
+
+    def clear(self, experts: int, outputs: int) -> None:
+        """Forget what was learned."""
+
+    @abstractmethod
+    def combine(self, scores: Array) -> Array: ...
+
+    def learn(self, scores: Array, y: Array, f: Array, weight: float) -> None:
+        """The row whose scores were combined last."""
+
+    @property
+    def noise(self) -> float:
+        """The variance of a target that is a number, as far as it is known."""
+        return 1.0
+
+    def target(self, y: Array) -> Array:  # (c,) -> (c,)
+        """What the experts learn from the row that the combiner has just learned."""
+        return y
+
+    @property
+    def alarms(self) -> list[float]:
+        """Rows (from 1) at which the experts' error rose suddenly, the last ones."""
+        return []
+
+    def fields(self) -> list[Field]:
+        """The state."""
+        return []

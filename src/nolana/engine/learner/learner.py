@@ -1,0 +1,165 @@
+"""A learner: maps, experts on them (a map and a head each), and a combiner where there is more than one expert.
+
+For each row: every map gives its features, every expert its scores, the combiner the score of the row. Then the maps
+may grow, the experts learn, and the maps may move. Experts on one map share its features. Where targets are numbers,
+experts learn with the variance of the residuals: of the combiner, or `noise` where there is none.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.engine.base.bounds import Index
+from nolana.engine.base.state import Array, Field, part
+from nolana.engine.experts.head import Head
+from nolana.engine.experts.map import Map
+from nolana.engine.learner.combiner import Combiner
+from nolana.engine.learner.online import Online
+from nolana.engine.learner.residual_variance import NoiseLevel
+
+
+class Expert:
+    """A head on the map of this index."""
+
+    def __init__(self, map: Index, head: Head) -> None:
+        self.map, self.head = map, head
+
+
+class SparseRow(NamedTuple):
+    """A row of which some maps read the non-zeros, others the dense part (d,)."""
+
+    dense: Array
+    places: NDArray[np.int32]
+    values: Array
+
+
+class Learner(Online):
+    """The NumPy twin of the compiled learner: same constructor, same verbs, same state."""
+
+    def __init__(
+        self,
+        maps: list[Map],
+        experts: list[Expert],
+        combiner: Combiner | None = None,
+        noise: NoiseLevel | None = None,
+    ) -> None:
+        if not maps or not experts:
+            raise ValueError("a learner needs a map and an expert")
+        if len(experts) > 1 and combiner is None:
+            raise ValueError("several experts need a combiner")
+        if combiner is not None and noise is not None:
+            raise ValueError("a combiner estimates the noise itself")
+        widths = [{m.features for m in maps if m.takes_sparse_rows == sparse} for sparse in (False, True)]
+        if max(map(len, widths)) > 1:
+            raise ValueError("the maps differ in their number of features")
+        dense, self.sparse_features = (min(width, default=0) for width in widths)
+        super().__init__(dense)
+        self.reserved = 0
+        self.maps, self.experts, self.combiner, self.noise = maps, experts, combiner, noise
+        for expert in experts:
+            if expert.map >= len(maps):
+                raise ValueError("an expert names a map that does not exist")
+            expert.head.attach(maps[expert.map])
+        for expert in experts:
+            expert.head.connect([each.head for each in experts])
+        self.clear(1)
+
+    @property
+    def alarms(self) -> list[float]:
+        """Rows (from 1) at which the experts' error rose suddenly, the last ones."""
+        return [] if self.combiner is None else self.combiner.alarms
+
+    def reserve(self, outputs: int) -> None:
+        """Back to before the first row; from now on there is room for so many outputs, where there are two or more."""
+        self.reserved = outputs
+        self.clear(self.outputs)
+
+    @property
+    def room(self) -> int:
+        """Outputs that there is room for."""
+        return max(self.outputs, self.reserved) if self.outputs > 1 else self.outputs
+
+    def append_output(self) -> None:
+        """One output more: a class that no row had so far."""
+        if self.outputs >= self.room:
+            raise ValueError("there is no room for another output")
+        self.outputs += 1
+        for expert in self.experts:
+            expert.head.append_output(self.rows)
+
+    def reset(self) -> None:
+        for map in self.maps:
+            map.clear()
+        for expert in self.experts:
+            expert.head.clear(self.outputs)
+        if self.combiner is not None:
+            self.combiner.clear(len(self.experts), self.outputs)
+        if self.noise is not None:
+            self.noise.clear()
+
+    def learn_sparse(
+        self,
+        x: Array,
+        starts: NDArray[np.int64],
+        places: NDArray[np.int32],
+        values: Array,
+        y: Array,
+        weight: Array | None = None,
+    ) -> Array:
+        """`learn` for rows whose non-zeros are places and values from starts[i] up to starts[i + 1]."""
+        return self.learn(sparse_rows(x, starts, places, values), y, weight)  # type: ignore[arg-type]
+
+    def scores_sparse(self, x: Array, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array) -> Array:
+        """The scores of such rows that are not learned."""
+        return self.scores(sparse_rows(x, starts, places, values))  # type: ignore[arg-type]
+
+    def score(self, x: Array | SparseRow) -> Array:
+        for map in self.maps:
+            if isinstance(x, SparseRow) and map.takes_sparse_rows:
+                map.evaluate_sparse(x.places, x.values)
+            else:
+                map.evaluate(x.dense if isinstance(x, SparseRow) else x)
+        self.expert_scores = np.array([expert.head.scores() for expert in self.experts])
+        return self.expert_scores[0] if self.combiner is None else self.combiner.combine(self.expert_scores)
+
+    def update(self, x: Array | SparseRow, y: Array, weight: float, f: Array) -> None:
+        for map in self.maps:
+            map.before(self.rows)
+        noise = 1.0 if self.noise is None else self.noise.noise
+        if self.combiner is not None:
+            noise = self.combiner.noise
+            self.combiner.learn(self.expert_scores, y, f, weight)
+        target = y if self.combiner is None else self.combiner.target(y)
+        for expert, own in zip(self.experts, self.expert_scores, strict=True):
+            expert.head.learn(target, own, weight, self.rows, noise)
+        if self.noise is not None:
+            self.noise.observe_row(float(np.mean((y - f) ** 2)) if len(y) else 0.0, self.rows)
+        for map in self.maps:
+            map.after(self.rows)
+
+    def fields(self) -> list[Field]:
+        """One map and one expert without a combiner: their fields have no prefix."""
+        single = len(self.maps) == len(self.experts) == 1 and self.combiner is None
+        own = super().fields()
+        for i, map in enumerate(self.maps):
+            prefix = "" if single else f"map{i}/"
+            own += part(map.fields(), prefix, prefix)
+        for i, expert in enumerate(self.experts):
+            prefixes = ("", "") if single else (f"expert{i}/", f"map{expert.map}/")
+            own += part(expert.head.fields(), *prefixes)
+        own += self.combiner.fields() if self.combiner is not None else []
+        return own + (self.noise.fields() if self.noise is not None else [])
+
+    def restored(self) -> None:
+        for map in self.maps:
+            map.restored()
+        for expert in self.experts:
+            expert.head.restored()
+
+
+def sparse_rows(x: Array, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array) -> list[SparseRow]:
+    """The rows of a block."""
+    own = [slice(int(a), int(b)) for a, b in pairwise(starts)]
+    return [SparseRow(dense, places[at], values[at]) for dense, at in zip(x, own, strict=True)]

@@ -1,0 +1,255 @@
+"""The stack: second-order regression on the experts' scores, with forgetting.
+
+Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits`; one output has the columns -F, F.
+
+    classes    z_c = theta.E_c,  p = softmax(z),  Ebar = sum_c p_c E_c
+               H <- lambda H + (1 - lambda) rho I + w sum_c p_c (E_c - Ebar)(E_c - Ebar)'
+               theta += H^-1 [w (E_y - Ebar) - (1 - lambda) rho (theta - theta0)]
+
+    a number   z = y - level, the level of the targets now (`target_level`), which learns from what is cut off below
+               inputs e: scores clipped to the range of z, 1, and last, z - theta0.e of the row before
+               s = theta.e,  f = level + s + b, within the range of z, and near the last 1,000 targets
+               H <- lambda H + (1 - lambda) rho I + w e e'/nu
+               theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta0)],  r = z - s clipped at 3 sqrt(nu)
+               b += w (r' - b)/1000,  r' = z - s clipped at 20 sqrt(nu)
+               nu: running variance of the residuals y - f
+
+What the experts learn is z within its range, which is free up to 8.1 and then grows by 5 % a row at most: targets that
+are truly larger are reached soon, and one wild target is harmless. `last` is what makes a target that goes its own way
+(a random walk, an hour like the one before) no worse than the last target: its weight is 0 where residuals are
+independent. b is what clipping at 3 deviations does to the mean of skewed targets, many zeros for example.
+
+Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
+|f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: where targets have another unit, they say whether predictions are the same
+function, and whether they have the new unit already (`nolana.learner.rescaling`).
+
+Calibration: log-odds are linear in the inputs, probabilities need not be (random labels bound them: 10 % of them leave
+nobody more than 95 % sure). The log-odds u of the best class become u + c(u), c linear between KNOTS, by a logistic
+regression on whether the best class was right, with the same forgetting:
+
+               h_k <- lambda h_k + (1 - lambda) 5 + w a_k q (1 - q),  q = sigmoid(u + c(u)),  a_k shares of the 2 knots
+               c_k += [w a_k (right - q) - (1 - lambda) 5 c_k]/h_k
+
+The best class stays the best; the odds between the others stay.
+
+A drift alarm watches the experts with the weights theta0 they began with (the stack itself may turn around after a
+few rows), for numbers the residuals y - f beyond 2 sqrt(nu): those of theta0 have another variance than nu, and are
+autocorrelated where `last` has a weight. A level that is tracked at once may raise no alarm.
+
+theta is shared by all classes, so a new class needs nothing. Scores are log-odds: softmax of -f, f for one output.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from nolana.engine.base.bounds import Memory, Numbers, Positive
+from nolana.engine.base.state import Field, Size, count
+from nolana.engine.experts.implicit import CLIP, softmax
+from nolana.engine.learner.combiner import Array, Combiner
+from nolana.engine.learner.drift_alarm import DriftAlarm
+from nolana.engine.learner.losses import Loss, sigmoid
+from nolana.engine.learner.residual_variance import ResidualVariance
+from nolana.engine.learner.target_level import TargetLevel
+
+RARE = 1e-4  # a class below this probability adds nothing to H
+START_NOISE = 1.0  # of standardised targets: nothing is explained at first
+USUAL_RANGE, GROWTH, MARGIN = 8.1, 1.05, 0.1  # of the range of targets: free, of a row beyond, beside a target
+BIAS_CLIP, BIAS_ROWS = 20.0, 1000  # deviations: many zeros are within, wild targets add a fifth of one at 1 %
+AGREEMENT_ROWS, RELATIVE_ROWS = 32, 8  # nothing is left of rows before a change 64 rows ago
+RECENT = 1000  # rows that the errors of the experts stand for
+KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
+KNOT_PRIOR = 5.0  # about 20 undecided rows
+LEAST_GAP = 0.01  # of the distance between the two best classes that calibration leaves
+UNUSUAL = 2.0  # deviations of a residual, for the alarm
+MOST_ALARMS = 100
+
+
+class Stack(Combiner):
+    """theta and H as `stack_weights` (k,), `information` (k, k); factors, limits and start (experts,) as above.
+
+    follows: whether `last` is an input.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        factors: Numbers,
+        limits: Numbers,
+        start: Numbers,
+        forgetting: Memory,
+        prior: Positive,
+        follows: bool = False,
+    ) -> None:
+        if not len(factors) == len(limits) == len(start):
+            raise ValueError("factors, limits and start have one entry for each expert")
+        self.loss, self.factors, self.limits = loss, np.asarray(factors), np.asarray(limits)
+        self.follows = follows and loss.linear
+        more = np.zeros(0 if not loss.linear else 2 if self.follows else 1)
+        self.start = np.append(start, more)
+        self.forgetting, self.prior = forgetting, prior
+
+    def clear(self, experts: int, outputs: int) -> None:
+        if experts != len(self.factors):
+            raise ValueError(f"the stack is made for {len(self.factors)} experts, not {experts}")
+        self.stack_weights: Array = self.start.copy()
+        self.information: Array = self.prior * np.eye(len(self.start))
+        self.errors: Array = np.zeros(experts)
+        self.stacked = 0
+        self.alarm = DriftAlarm()
+        self.alarm_rows: Array = np.zeros(0)
+        self.variance = ResidualVariance(START_NOISE)
+        self.lowest = self.highest = 0.0
+        self.tracked = TargetLevel()
+        self.bias = self.own = self.last_residual = 0.0
+        self.agreement = self.relative_step = self.last_score = self.last_target = 0.0
+        self.calibration: Array = np.zeros(len(KNOTS))
+        self.calibration_information: Array = np.full(len(KNOTS), KNOT_PRIOR)
+
+    @property
+    def alarms(self) -> list[float]:
+        return [float(row) for row in self.alarm_rows]
+
+    def watch(self, error: bool) -> None:
+        """Tell the alarm of a row."""
+        if self.alarm.observe_row(float(error)):
+            self.alarm_rows = np.append(self.alarm_rows, self.stacked)[-MOST_ALARMS:]
+
+    @property
+    def noise(self) -> float:
+        return self.variance.noise if self.loss.linear else 1.0
+
+    def inputs(self, scores: Array) -> Array:  # (experts, c) -> (experts, columns)
+        """What the stack sees."""
+        if self.loss.linear:
+            more = [1.0, self.last_residual] if self.follows else [1.0]
+            return np.append(np.clip(scores[:, 0], self.lowest, self.highest), more)[:, None]
+        seen = np.clip(scores * self.factors[:, None], -self.limits[:, None], self.limits[:, None])
+        return np.hstack([-seen, seen]) if seen.shape[1] == 1 else seen
+
+    def combine(self, scores: Array) -> Array:
+        z = self.stack_weights @ self.inputs(scores)
+        if self.loss.linear:
+            f = min(self.highest, max(self.lowest, float(z[0]) + self.bias))
+            return np.array([self.tracked.bounded(self.tracked.level + f)])
+        best, gap, u = standing(z)
+        change = self.correction(u) if gap > 0 else 0.0
+        z[best] += max(change, (LEAST_GAP - 1) * gap)
+        return np.asarray((z[1:] - z[:1]) / 2 if scores.shape[1] == 1 else z)
+
+    def target(self, y: Array) -> Array:
+        return np.array([self.own]) if self.loss.linear else y
+
+    def correction(self, u: float) -> float:
+        k, a = place(u)
+        return float((1 - a) * self.calibration[k] + a * self.calibration[k + 1])
+
+    def learn(self, scores: Array, y: Array, f: Array, weight: float) -> None:
+        self.stacked += 1
+        seen = self.inputs(scores)
+        if self.loss.linear:
+            self.learn_number(seen[:, 0], float(y[0]), float(f[0]), weight)
+        else:
+            self.learn_class(seen, y, weight)
+
+    def learn_class(self, seen: Array, y: Array, weight: float) -> None:
+        own = int(np.argmax(y)) if len(y) > 1 else int(y[0] > 0)
+        self.watch(int(np.argmax(self.start @ seen)) != own)
+        self.count_errors((seen.argmax(axis=1) != own).astype(np.float64))
+        z = self.stack_weights @ seen
+        self.calibrate(z, own, weight)
+        p = softmax(z)
+        middle = seen @ p
+        away = seen - middle[:, None]
+        # Among the rows that are remembered one may contradict: the second best class has at least that probability in
+        # H, or a single row outweighs all rows that were certain.
+        second = int(np.argmax(np.where(np.arange(len(p)) == np.argmax(p), -1.0, p)))
+        p[second] = max(p[second], 1 - self.forgetting)
+        common = p > RARE
+        self.step(weight * away[:, own], (weight * p[common] * away[:, common]) @ away[:, common].T)
+
+    def calibrate(self, z: Array, own: int, weight: float) -> None:
+        """One step of the calibration at the two knots beside the log-odds."""
+        best, gap, u = standing(z)
+        if not gap > 0:
+            return
+        (k, a), back = place(u), (1 - self.forgetting) * KNOT_PRIOR
+        q = sigmoid(u + self.correction(u))
+        for knot, share in ((k, 1 - a), (k + 1, a)):
+            information = self.forgetting * self.calibration_information[knot] + back + weight * share * q * (1 - q)
+            self.calibration_information[knot] = information
+            pull = weight * share * ((best == own) - q) - back * self.calibration[knot]
+            self.calibration[knot] += pull / information
+
+    def learn_number(self, seen: Array, y: float, f: float, weight: float) -> None:
+        nu, residual, experts = self.noise, y - f, len(self.factors)
+        z = y - self.tracked.level
+        own = z - float(self.stack_weights @ seen)
+        self.count_errors((z - seen[:experts]) ** 2)
+        limit = CLIP * math.sqrt(nu)
+        self.step(weight * clip(own, limit) / nu * seen, weight / nu * np.outer(seen, seen))
+        self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
+        df, dy = f - self.last_score, y - self.last_target
+        relative = abs(df / dy) if abs(df) < abs(dy) else 1.0
+        self.agreement += (float(np.sign(df * dy)) - self.agreement) / AGREEMENT_ROWS
+        self.relative_step += (relative - self.relative_step) / RELATIVE_ROWS
+        self.last_score, self.last_target = f, y
+        self.highest = max(self.highest, min(z + MARGIN, max(USUAL_RANGE, GROWTH * self.highest)))
+        self.lowest = min(self.lowest, max(z - MARGIN, min(-USUAL_RANGE, GROWTH * self.lowest)))
+        self.own = min(self.highest, max(self.lowest, z))
+        self.bias += weight * (clip(own, BIAS_CLIP * math.sqrt(nu)) - self.bias) / BIAS_ROWS
+        self.variance.observe_row(residual**2, self.stacked)
+        self.last_residual = self.own - self.tracked.observe_row(y, residual, residual - clip(residual, limit))
+        self.last_residual -= float(self.start[:experts] @ seen[:experts])
+
+    def step(self, gradient: Array, curvature: Array) -> None:
+        """One Newton step with forgetting."""
+        k, back = len(self.start), (1 - self.forgetting) * self.prior
+        self.information = self.forgetting * self.information + back * np.eye(k) + curvature
+        pull = gradient - back * (self.stack_weights - self.start)
+        self.stack_weights = self.stack_weights + np.linalg.solve(self.information, pull)
+
+    def count_errors(self, errors: Array) -> None:
+        """Running means over the last rows."""
+        self.errors = self.errors + (errors - self.errors) / min(self.stacked, RECENT)
+
+    def fields(self) -> list[Field]:
+        k, experts = len(self.start), len(self.factors)
+        own = [
+            Field(self, "stack_weights", (k,)),
+            Field(self, "information", (k, k)),
+            Field(self, "errors", (experts,), low=0.0),
+            count(self, "stacked"),
+            *(replace(field, name=f"alarm_{field.key}") for field in self.alarm.fields()),
+            Field(self, "alarm_rows", (Size("alarms", MOST_ALARMS),), name="alarms", whole=True, low=0.0),
+        ]
+        numbers = [Field(self, name) for name in ("lowest", "highest")]
+        if self.loss.linear:
+            followed = [Field(self, "last_residual")] if self.follows else []
+            steps = [Field(self, "agreement", low=-1.0), Field(self, "relative_step", low=0.0)]
+            agreed = [*steps, Field(self, "last_score"), Field(self, "last_target")]
+            level = [*self.tracked.fields(), *followed, Field(self, "bias"), *agreed]
+            return [*own, *self.variance.fields(), *numbers, *level]
+        knots = (len(KNOTS),)
+        information = Field(self, "calibration_information", knots, low=0.0)
+        return [*own, Field(self, "calibration", knots), information]
+
+
+def clip(x: float, limit: float) -> float:
+    """x within +-limit."""
+    return min(limit, max(-limit, x))
+
+
+def standing(z: Array) -> tuple[int, float, float]:
+    """The best class of scores (c,), its distance to the second best, and its log-odds."""
+    best = int(np.argmax(z))
+    others = np.delete(z, best)
+    second = float(others.max())
+    return best, float(z[best]) - second, float(z[best]) - second - math.log(np.exp(others - second).sum())
+
+
+def place(u: float) -> tuple[int, float]:
+    """The knot below u, and the share of the next one."""
+    k = int(np.clip(np.searchsorted(KNOTS, u, side="right") - 1, 0, len(KNOTS) - 2))
+    return k, min(1.0, max(0.0, (u - float(KNOTS[k])) / float(KNOTS[k + 1] - KNOTS[k])))

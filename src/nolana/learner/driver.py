@@ -1,0 +1,200 @@
+"""What surrounds an engine's learner: the engine that runs it, the lock, copies, divergence, changes of its outputs."""
+
+import sys
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana import engine as numpy_engine
+from nolana.backend import backend
+from nolana.engine.experts.landmarks.kernels import LARGEST_VALUE
+from nolana.engine.learner.learner import Expert, Learner
+from nolana.errors import DivergenceWarning
+from nolana.learner.lock import FairLock
+from nolana.modelfile.specs import Spec
+
+Array = NDArray[np.float64]
+State = dict[str, Any]
+
+OUTPUT_WEIGHTS = ("weights", "fourier_weights")  # fields with one row for each output
+LARGEST_FLOAT = sys.float_info.max
+# How to take shorter steps, by the argument of an engine object. The text names parameters of the estimators.
+SHORTER_STEPS = {
+    "rate": "choose a smaller learning_rate",
+    "width_rate": "choose a smaller width_rate",
+    "decay": "choose a smaller regularization",
+    "regularization": "choose a larger regularization",
+    "noise": "choose a larger regularization",
+    "c": "choose a smaller C",
+}
+
+
+def learner_spec(map: Spec, head: Spec, noise: Spec | None = None) -> Spec:
+    """A learner with one expert; `noise` estimates the variance of targets that are numbers."""
+    own = {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None}
+    return Spec(Learner, own | ({} if noise is None else {"noise": noise}))
+
+
+def part_of(state: State, prefix: str) -> State:
+    """The entries of a state whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
+def rearrange_weights(state: State, sources: list[int], signs: list[float]) -> None:
+    """Output o of an exported state becomes signs[o] times the old output sources[o]."""
+    for name in OUTPUT_WEIGHTS:
+        if name in state:
+            state[name] = np.ascontiguousarray(np.array(signs)[:, None] * state[name][sources])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a part of a merge comes from: the fingerprint and the rows of its base.
+
+    A part is frozen: its maps do not change. A merge of parts has the same origin until it learns again. `base` is
+    there as long as nobody saves or copies the part.
+    """
+
+    fingerprint: str
+    rows: int
+    frozen: bool = True
+    base: Any = field(default=None, compare=False, repr=False)
+
+
+class Driver:
+    """A learner of c outputs: ``learn(X, Y) -> scores``; the caller holds the lock.
+
+    `options` say what the engine does not decide; each driver has a class of its own for them.
+    """
+
+    options_class: ClassVar[type]
+    largest = LARGEST_VALUE  # features beyond this overflow
+    sparse = False  # whether rows are `SparseRows`
+    repeats = False  # whether rows were learned before, in an earlier pass of `fit`: their scores say nothing
+    origin: Origin | None = None  # of a part, and of a merge of parts that has learned nothing since
+
+    def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
+        self.check(spec, options)
+        self.spec, self.options, self.n_features = spec, options, features
+        self.lock = FairLock()
+        self.runs_user_code = spec.runs_user_code
+        self._module: Any = backend() if spec.is_compiled(backend()) else numpy_engine
+        self._engine = spec.build(self._module)
+        self._engine.clear(outputs)
+        self.diverged = False  # whether a score was not finite
+
+    @classmethod
+    def engine_features(cls, options: Any, features: int) -> int:
+        """Features of the dense rows that the engine takes, for rows of so many features."""
+        return features
+
+    @classmethod
+    def check(cls, spec: Spec, options: Any) -> None:
+        """ValueError for a spec that this driver cannot run, before anything is built."""
+        if spec.kind is Learner and not len(spec.arguments["maps"]) == len(spec.arguments["experts"]) == 1:
+            raise ValueError("this driver runs a learner with one map and one expert")
+
+    @property
+    def rows(self) -> int:
+        return int(self._engine.rows)
+
+    @property
+    def outputs(self) -> int:
+        return int(self._engine.outputs)
+
+    @property
+    def memory_bytes(self) -> int:
+        """State and scratch."""
+        return int(self._engine.memory_bytes)
+
+    def centre(self) -> Array:  # (d,)
+        """What the features of dense rows are scaled around; it changes at anchors only. 0 without scaling."""
+        return np.zeros(self.n_features)
+
+    def learn(self, x: Any, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
+        """What each row scored before it was learned."""
+        if self.origin is not None and not self.origin.frozen:
+            self.thaw()
+        return self._warn_if_diverged(self._learn(x, y, weight))
+
+    def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
+        """Scores of rows that are not learned."""
+        return self._warn_if_diverged(np.asarray(self._engine.scores(x)))
+
+    def _learn(self, x: Any, y: Array, weight: Array | None) -> Array:
+        raise NotImplementedError
+
+    @property
+    def frozen(self) -> bool:
+        """Whether its maps do not change: it is a part of a merge."""
+        return self.origin is not None and self.origin.frozen
+
+    def thaw(self) -> None:
+        """A merge of parts learns again: make up for what its parts left out."""
+        self.origin = None
+
+    def _warn_if_diverged(self, scores: Array) -> Array:
+        """The scores; the first one of this learner that is not finite is reported."""
+        if not self.diverged and self._module.first_beyond(scores, LARGEST_FLOAT) >= 0:
+            self.diverged = True
+            text = f"the model has diverged: its scores are no longer finite. Remedies: {'; '.join(self.remedies())}"
+            warnings.warn(text, DivergenceWarning, stacklevel=user_stacklevel())
+        return scores
+
+    def remedies(self) -> list[str]:
+        """What a user can do about divergence, with the parameters of this method that are in use."""
+        steps = [
+            SHORTER_STEPS[name]
+            for part in self.spec.parts()
+            for name, value in part.arguments.items()
+            if name in SHORTER_STEPS and isinstance(value, float) and value > 0
+        ]
+        return [*dict.fromkeys(steps), "remove outliers from X and y", "scale the features"]
+
+    def take_any_order(self) -> None:
+        """The order of the rows says nothing: `fit` calls this before the first row."""
+
+    def check_outputs(self, outputs: int) -> None:
+        """ValueError where this learner cannot have so many outputs; nothing is changed."""
+
+    def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
+        """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
+        state = self._engine.state()
+        rearrange_weights(state, sources, signs)
+        self._engine.restore(state)
+
+    def state(self) -> State:
+        """Everything that was learned, as named arrays and numbers."""
+        return dict(self._engine.state())
+
+    def restore(self, state: State) -> None:
+        """Continue from an exported state; one that is refused changes nothing."""
+        self._engine.restore(state)
+
+    def copy(self) -> Self:
+        """A learner of its own in the same state."""
+        copied = type(self).__new__(type(self))
+        copied.__setstate__(self.__getstate__())
+        return copied
+
+    def __getstate__(self) -> State:
+        arguments = (self.spec, self.options, self.n_features, self.outputs)
+        origin = None if self.origin is None else replace(self.origin, base=None)
+        return {"arguments": arguments, "state": self.state(), "diverged": self.diverged, "origin": origin}
+
+    def __setstate__(self, saved: State) -> None:
+        type(self).__init__(self, *saved["arguments"])
+        self.origin = saved.get("origin")
+        self.restore(saved["state"])
+        self.diverged = saved["diverged"]
+
+
+def user_stacklevel() -> int:
+    """The stacklevel at which a warning of the calling function names the first line outside nolana."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nolana."):
+        level, frame = level + 1, frame.f_back
+    return level + 1

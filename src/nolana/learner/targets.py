@@ -1,0 +1,121 @@
+"""Several targets: a learner for each, which share the memory."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nolana.learner.driver import Array, Driver, Origin, State
+from nolana.learner.lock import FairLock
+from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
+
+
+class TargetsLearner(Driver):
+    """Learners of one number each, one for each column of the targets; one lock for all."""
+
+    def __init__(self, parts: list[StreamLearner]) -> None:
+        if len(parts) < 2 or len({part.n_features for part in parts}) > 1 or len({part.rows for part in parts}) > 1:
+            raise ValueError("expected at least two learners of the same rows")
+        if not all(part.options.number for part in parts):
+            raise ValueError("expected learners of numbers")
+        self.parts, self.lock, self.sparse = parts, FairLock(), parts[0].sparse
+        self.n_features, self.runs_user_code, self.diverged = parts[0].n_features, False, False
+
+    @property
+    def rows(self) -> int:
+        return self.parts[0].rows
+
+    @property
+    def origin(self) -> Origin | None:  # type: ignore[override]
+        """All parts have the same."""
+        return self.parts[0].origin
+
+    @property
+    def outputs(self) -> int:
+        return len(self.parts)
+
+    @property
+    def repeats(self) -> bool:
+        return self.parts[0].repeats
+
+    @repeats.setter
+    def repeats(self, repeats: bool) -> None:
+        for part in self.parts:
+            part.repeats = repeats
+
+    @property
+    def memory_bytes(self) -> int:
+        return sum(part.memory_bytes for part in self.parts)
+
+    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, k), (n,) -> (n, k)
+        """What each row scored before it was learned."""
+        columns = [np.ascontiguousarray(y[:, i : i + 1]) for i in range(self.outputs)]
+        return np.hstack([part.learn(x, column, weight) for part, column in zip(self.parts, columns, strict=True)])
+
+    def scores(self, x: Array) -> Array:
+        return np.hstack([part.scores(x) for part in self.parts])
+
+    def half_width(self, level: float) -> Array:  # (k,)
+        """Of the interval of each target."""
+        return np.array([part.half_width(level) for part in self.parts])
+
+    def experts(self) -> list[dict[str, Any]]:
+        """Those of all targets, named by their target."""
+        return [
+            record | {"name": f"target {i}: {record['name']}"}
+            for i, part in enumerate(self.parts)
+            for record in part.experts()
+        ]
+
+    def sizes(self) -> dict[str, int]:
+        """What the memory bought for each target."""
+        return self.parts[0].sizes()
+
+    def relevance(self) -> Array:
+        """The mean over the targets (d,)."""
+        return np.asarray(np.mean([part.relevance() for part in self.parts], axis=0))
+
+    @property
+    def alarms(self) -> list[int]:
+        """Rows at which an alarm of any target was raised."""
+        return sorted({row for part in self.parts for row in part.alarms})
+
+    def take_alarms(self) -> list[int]:
+        """Those since the last call."""
+        return sorted({row for part in self.parts for row in part.take_alarms()})
+
+    def thaw(self) -> None:
+        for part in self.parts:
+            part.thaw()
+
+    def remedies(self) -> list[str]:
+        return self.parts[0].remedies()
+
+    def state(self) -> State:
+        return {f"target{i}/{name}": value for i, part in enumerate(self.parts) for name, value in part.state().items()}
+
+    def restore(self, state: State) -> None:
+        for i, part in enumerate(self.parts):
+            prefix = f"target{i}/"
+            own = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+            part.restore(own)
+
+    def __getstate__(self) -> State:
+        return {"parts": [part.__getstate__() for part in self.parts]}
+
+    def __setstate__(self, saved: State) -> None:
+        parts = [StreamLearner.__new__(StreamLearner) for _ in saved["parts"]]
+        for part, state in zip(parts, saved["parts"], strict=True):
+            part.__setstate__(state)
+        TargetsLearner.__init__(self, parts)
+
+
+def targets_learner(options: StreamOptions, features: int, targets: int) -> TargetsLearner:
+    """A learner of several numbers in the memory of one."""
+    share = replace(options, memory=options.memory // targets)
+    try:
+        return TargetsLearner([stream_learner(share, features, 1) for _ in range(targets)])
+    except ValueError as error:
+        raise ValueError(
+            f"memory={options.memory} bytes for {targets} targets, {share.memory} for each: {error}"
+        ) from error

@@ -1,1 +1,0 @@
-"""Heads: what is learned on the features of a map."""

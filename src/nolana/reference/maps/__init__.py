@@ -1,1 +1,0 @@
-"""Maps: rows to features."""

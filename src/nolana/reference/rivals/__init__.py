@@ -1,1 +1,0 @@
-"""The rivals in NumPy, one file for each algorithm; nolana.rivals has their estimators."""

@@ -1,0 +1,142 @@
+"""The default learner, NOLANA and its rivals at the budget of a task, for ``nolana compare`` and ``nolana paper``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from nolana.estimators import methods
+from nolana.estimators.classifier import NolanaClassifier
+from nolana.estimators.regressor import NolanaRegressor
+from nolana.estimators.stream import StreamClassifier, StreamRegressor
+from nolana.options import LARGEST_MEMORY, SMALLEST_MEMORY
+from nolana.research import rivals
+from nolana.research.rivals import Budget, Method
+from nolana.research.rivals.method import RATE, WIDTH
+from nolana.research.tuning import Axis, Choice, Facts, Point
+
+__all__ = ["NOLANA", "STREAM", "TABLE", "THETA", "MethodAtBudget", "Task", "at_budget", "names"]
+
+MOVE = Axis("threshold", 0.05, 1.0, lambda facts: facts.distance)
+THETA = Axis("refit_penalty", 1e-6, 1e-2)
+
+
+def _landmarks(budget: Budget) -> dict[str, Any]:
+    return {"n_landmarks": budget.n_landmarks}
+
+
+_NOLANA = Method(
+    "NOLANA",
+    methods.NOLANA.citation,
+    NolanaClassifier,
+    NolanaRegressor,
+    _landmarks,
+    (WIDTH, MOVE, Axis("regularization", 1e-3, 10.0)),
+    own_loss=True,
+    # All methods of a comparison get the same rows: standardised before, or as they are.
+    constructor=lambda estimator: partial(estimator, scale=False),
+)
+NOLANA = (
+    _NOLANA,
+    replace(
+        _NOLANA,
+        name="NOLANA-SGD",
+        axes=(WIDTH, RATE, MOVE),
+        own_loss=False,
+        constructor=lambda estimator: partial(estimator, optimizer="sgd", scale=False),
+    ),
+    replace(
+        _NOLANA,
+        name="NOLANA-paper",
+        axes=(WIDTH, RATE, MOVE, THETA),
+        own_loss=False,
+        decomposes=True,
+        constructor=lambda estimator: partial(estimator.paper, threshold="median"),
+    ),
+)
+
+
+def _bytes_of_nolana(budget: Budget) -> dict[str, Any]:
+    """The memory of NOLANA with one output; more where the smallest stream learner needs more."""
+    nolana = NolanaClassifier(n_landmarks=budget.n_landmarks, scale=False)._make_learner(budget.n_features, 1)
+    memory = max(SMALLEST_MEMORY, nolana.memory_bytes)
+    while memory < LARGEST_MEMORY and not _can_learn(memory, budget.n_features):
+        memory *= 2
+    return {"memory": min(memory, LARGEST_MEMORY)}
+
+
+def _can_learn(memory: int, n_features: int) -> bool:
+    try:
+        StreamClassifier(memory=memory)._make_learner(n_features, 1)
+    except ValueError:
+        return False
+    return True
+
+
+STREAM = Method(
+    methods.STREAM.name, methods.STREAM.citation, StreamClassifier, StreamRegressor, _bytes_of_nolana, own_loss=True
+)
+_METHODS = (*NOLANA, STREAM, *rivals.catalogue().values())
+TABLE = tuple(method.short_name for method in _METHODS if method.in_paper)  # the columns of the paper's table
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the methods learn, and with how much memory."""
+
+    kind: str  # "classification" or "regression"
+    n_features: int
+    n_landmarks: int
+    loss: str | None = None  # for the methods with a choice of losses; None: the default of each
+    memory: Any = None  # of the stream learner; None: the bytes of NOLANA
+
+
+@dataclass(frozen=True)
+class MethodAtBudget:
+    """A method at the budget of a task."""
+
+    method: Method
+    task: Task
+
+    @property
+    def name(self) -> str:
+        """The name in tables and options."""
+        return self.method.short_name
+
+    def axes(self) -> Sequence[Axis | Choice]:
+        """The parameters to tune."""
+        return self.method.axes_for(self.task.kind)
+
+    def estimator(self, point: Point, facts: Facts, seed: int) -> Any:
+        """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
+        return self.build(self.parameters(point, facts), seed)
+
+    def parameters(self, point: Point, facts: Facts) -> dict[str, Any]:
+        """The parameter values at a point."""
+        if not point:
+            return {}
+        facts = replace(facts, n_components=int(self.build({}, 0).get_params().get("n_components", 1)))
+        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()}
+
+    def build(self, parameters: Mapping[str, Any], seed: int) -> Any:
+        """An estimator at the budget with these parameters."""
+        task, budget = self.task, Budget(self.task.n_landmarks, self.task.n_features)
+        estimator = self.method.at_budget(budget, task.kind, random_state=seed)
+        takes_loss = "loss" in estimator.get_params() and not self.method.own_loss
+        chosen: dict[str, Any] = {"loss": task.loss} if takes_loss else {}
+        if task.memory is not None and "memory" in estimator.get_params():
+            chosen["memory"] = task.memory
+        return estimator.set_params(**(chosen | dict(parameters)))
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The methods for a kind of task: NOLANA and stream, then the paper's table, then the others."""
+    return tuple(method.short_name for method in _METHODS if method.solves(kind))
+
+
+def at_budget(name: str, task: Task) -> MethodAtBudget:
+    """A method by its name or short name, in upper or lower case; ValueError where none solves the task."""
+    for method in _METHODS:
+        if method.solves(task.kind) and method.is_named(name):
+            return MethodAtBudget(method, task)
+    raise ValueError(f"{name!r} is not a method for {task.kind}; choose from {', '.join(names(task.kind))}")

@@ -1,0 +1,86 @@
+"""The claims of the paper's text, each answered yes, partly or no by a stated criterion."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nolana.research.paper.claims.budget import Budget
+from nolana.research.paper.claims.claim import Claim
+from nolana.research.paper.claims.doubly_sgd import DoublySGD
+from nolana.research.paper.claims.iterations import Iterations
+from nolana.research.paper.claims.linear_time import LinearTime
+from nolana.research.paper.claims.prediction import Prediction
+from nolana.research.paper.claims.solvers_agree import SolversAgree
+from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.required import NeedsData
+from nolana.research.report import Block, Grid, Lead, Text
+
+__all__ = ["Claims"]
+
+
+class Claims(NeedsData):
+    """Six claims and their answers."""
+
+    name = "claims"
+    title = "Claims of the text"
+    required = ("usps", "usps_halves")
+
+    def __init__(self, source: Source, scale: Scale) -> None:
+        super().__init__(source, scale)
+        self.claims: list[Claim] = [
+            SolversAgree(scale),
+            Iterations(scale),
+            Prediction(scale),
+            LinearTime(scale),
+            DoublySGD(scale),
+            Budget(scale),
+        ]
+
+    def cells(self) -> Sequence[Cell]:
+        """The cells of all claims, each once."""
+        return list({cell.key: cell for claim in self.claims for cell in claim.plan()}.values())
+
+    def blocks(self, results: Results) -> Sequence[Block]:
+        """A table of the answers."""
+        findings = [(claim, claim.finding(results)) for claim in self.claims]
+        rows = [[claim.name, claim.says, finding.answer, _line(finding.words)] for claim, finding in findings]
+        criteria = [[claim.name, _line(claim.criterion)] for claim in self.claims]
+        by_answer = {
+            answer: [claim.says.rstrip(".") for claim, finding in findings if finding.answer == answer]
+            for answer in ("yes", "partly", "no")
+        }
+        counts = ", ".join(f"{len(claims)} {answer}" for answer, claims in by_answer.items())
+        doubtful = by_answer["partly"] + by_answer["no"]
+        rest = (
+            "Not confirmed, or only in part: " + "; ".join(doubtful) + ". The table has the numbers."
+            if doubtful
+            else "All are confirmed."
+        )
+        return [
+            Lead(f"Of {len(findings)} claims in the text of the paper: {counts}."),
+            Text(
+                """Statements in the text of the paper, each measured on usps and answered by the criterion below.
+                Landmarks move often (the threshold of the section on SVD time) unless stated otherwise; times are
+                processor time."""
+            ),
+            Grid("Claims and answers.", ["", "the paper says", "holds", "what was measured"], rows),
+            Grid("The criteria.", ["", "criterion"], criteria),
+            Text(rest),
+        ]
+
+    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+        """One line for each claim."""
+        findings = [(claim, claim.finding(results)) for claim in self.claims]
+        return [SummaryLine(claim.says, finding.answer, finding.figure) for claim, finding in findings]
+
+    def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
+        """One line for every number."""
+        findings = [(claim, claim.finding(results)) for claim in self.claims]
+        return [
+            {"claim": claim.name, "holds": finding.answer, "measure": name, "value": value}
+            for claim, finding in findings
+            for name, value in finding.measures.items()
+        ]
+
+
+def _line(words: str) -> str:
+    return " ".join(words.split())

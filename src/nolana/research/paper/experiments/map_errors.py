@@ -1,0 +1,106 @@
+"""The cells of the approximation section: error and time of each map at each budget."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.research.paper.harness.data import rows_of, shuffled
+from nolana.research.paper.harness.experiment import Array, Result, Results, Source
+from nolana.research.paper.harness.gram import width_of
+from nolana.research.paper.maps.active_set import ActiveSet
+from nolana.research.paper.maps.ensemble import EXPERTS, Ensemble
+from nolana.research.paper.maps.error import relative_error
+from nolana.research.paper.maps.fastfood import Fastfood
+from nolana.research.paper.maps.fastnys import FastNys
+from nolana.research.paper.maps.fourier import Fourier
+from nolana.research.paper.maps.kmeans import Centroids
+from nolana.research.paper.maps.leverage import Leverage
+from nolana.research.paper.maps.meka import Meka
+from nolana.research.paper.maps.nogd import FirstRows
+from nolana.research.paper.maps.oana import Default, Median, Moving
+from nolana.research.paper.maps.protocol import Maker
+from nolana.research.paper.maps.uniform import Uniform
+
+__all__ = ["ENSEMBLE", "METHODS", "OFFLINE", "ONLINE", "PUBLISHED", "as_published", "errors", "rank_of"]
+
+RANK = 0.8  # of m
+JUDGED = 4_000  # rows of G, for the example of the authors
+ENSEMBLE = f"ensemble of {EXPERTS}"
+
+ONLINE: Mapping[str, Callable[[Array, float], Maker]] = {
+    "OANA": Moving,
+    "OANA, median ε": Median,
+    "OANA, defaults": Default,
+    "NOGD": FirstRows,
+    "FOGD": Fourier,
+}
+UNLABELLED: Mapping[str, Callable[[Array, float], Maker]] = {
+    "uniform": Uniform,
+    "k-means": Centroids,
+    "leverage": Leverage,
+    ENSEMBLE: Ensemble,
+    "Fastfood": Fastfood,
+    "MEKA": Meka,
+    "FastNys": FastNys,
+}
+LABELLED: Mapping[str, Callable[[Array, NDArray[Any], float], Maker]] = {"active set": ActiveSet}
+OFFLINE = (*UNLABELLED, *LABELLED)
+METHODS = (*ONLINE, *OFFLINE)
+
+# The example of the authors' program for MEKA: the 49,990 training rows of ijcnn1 and the error it prints.
+PUBLISHED: dict[str, Any] = {
+    "data": "ijcnn1",
+    "rows": 49_990,
+    "rank": 500,
+    "clusters": 10,
+    "gamma": 1.0,
+    "error": 0.0401,
+}
+
+
+def errors(
+    source: Source, _: Results, *, data: str, method: str, limit: int, sample: int, budgets: list[int], draws: int
+) -> Result:
+    """The error of one kind of map at all budgets, some draws each."""
+    gamma = width_of(source, data, limit)
+    X, y = rows_of(source, data, limit)
+    if method in ONLINE:  # a draw is a shuffle of the stream
+        makers = [ONLINE[method](shuffled(source, data, limit, draw)[0], gamma) for draw in range(draws)]
+    else:
+        makers = [LABELLED[method](X, y, gamma) if method in LABELLED else UNLABELLED[method](X, gamma)] * draws
+    judged = X[np.random.default_rng(draws).permutation(len(X))[:sample]]
+    found = {
+        str(m): [measured(makers[draw], m, draw, judged, gamma) for draw in range(draws)]
+        for m in sorted(budgets, reverse=True)
+    }
+    names = ("errors", "seconds", "microseconds")
+    by_name = {name: {m: [one[i] for one in found[m]] for m in found} for i, name in enumerate(names)}
+    return {"gamma": gamma, "rows": len(X), "judged": len(judged)} | by_name
+
+
+def measured(maker: Maker, m: int, draw: int, judged: Array, gamma: float) -> tuple[float, float, float]:
+    """The error of a map, seconds of processor time to make it, and microseconds to map a row."""
+    begin = time.process_time()
+    phi = maker.map(m, rank_of(m), draw)
+    made = time.process_time()
+    for _ in phi.parts(judged):
+        pass
+    mapped = time.process_time()
+    return relative_error(phi, judged, gamma), made - begin, 1e6 * (mapped - made) / len(judged)
+
+
+def rank_of(m: int) -> int:
+    """The rank r for m landmarks."""
+    return int(RANK * m + 1e-9)
+
+
+def as_published(source: Source, _: Results, *, data: str, rows: int, rank: int, clusters: int, gamma: float) -> Result:
+    """The error of MEKA with the settings of `PUBLISHED`, on a sample of its rows."""
+    X = source.load(data)[0][:rows]
+    landmarks = min(int(rank / RANK), len(X) // clusters)
+    phi = Meka(X, gamma).sized(landmarks, min(rank, landmarks), clusters, 0)
+    judged = X[np.random.default_rng(0).permutation(len(X))[:JUDGED]]
+    return {"error": relative_error(phi, judged, gamma), "rows": len(X), "judged": len(judged)}

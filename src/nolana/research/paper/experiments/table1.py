@@ -1,0 +1,265 @@
+"""Table 1: every method on every data set, beside the published numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nolana.research import datasets
+from nolana.research.comparison import SIGNS
+from nolana.research.methods import TABLE
+from nolana.research.paper.experiments import shortfalls, stream_columns
+from nolana.research.paper.experiments.stream_columns import AT_BUDGET, AT_DEFAULT, STREAMS
+from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.passes import (
+    FACTORS,
+    HOLD_OUT,
+    cells_of,
+    limit_of,
+    mean_and_spread,
+    metric_of,
+    over_shuffles,
+    paper_settings,
+    parameter_grid,
+    pass_key,
+    tuning_key,
+)
+from nolana.research.paper.harness.published import TABLE1
+from nolana.research.report import Block, Grid, Lead, Section, Text
+
+__all__ = ["DATA", "METHODS", "TITLES", "Table1"]
+
+DATA = ("cpusmall", "usps_halves", "usps", "ijcnn1", "webspam", "covtype")
+TITLES = {
+    "cpusmall": "cpusmall (RMSE)",
+    "usps_halves": "usps, 0-4 / 5-9",
+    "usps": "usps, ten classes",
+    "ijcnn1": "ijcnn1",
+    "webspam": "webspam",
+    "covtype": "covtype",
+}
+PUBLISHED = (*TABLE, "NOLANA-paper")
+TUNED = (*PUBLISHED, "NOLANA-SGD")
+METHODS = (*TUNED, "NOLANA", *STREAMS)
+TOLERANCE = {"accuracy": 1.0, "rmse": 10.0}  # points, or per cent of the published RMSE
+READINGS = {
+    "progressive": "each row predicted before it is learned",
+    "held_out": "held-out rows, predicted before any of them is learned",
+}
+
+
+class Table1:
+    """The accuracy of every method."""
+
+    name = "table1"
+    title = "Table 1: accuracy at equal budget"
+
+    def __init__(self, source: Source, scale: Scale) -> None:
+        self.source, self.scale = source, scale
+        self.data = [name for name in DATA if source.has(name)]
+
+    def plan(self) -> Sequence[Cell]:
+        """Tuning and one pass for each shuffle, for every method on every data set."""
+        passes = [
+            cell
+            for data in self.data
+            for method in METHODS
+            if method not in STREAMS
+            for cell in cells_of(data, method, self.scale, tune=method in TUNED)
+        ]
+        passes += [
+            cell for data in self.data for method in STREAMS for cell in stream_columns.cells(data, method, self.scale)
+        ]
+        return passes + shortfalls.cells(self.data, self.scale)
+
+    def section(self, results: Results) -> Section:
+        """The scores under both readings, memory, and tuned parameters."""
+        rows, candidates = self.scale.tuning_rows, self.scale.candidates
+        blocks: list[Block] = [
+            Lead(self.answer(results)),
+            Text(
+                f"""One pass over the rows, predict then learn, for every method. Every method has the memory of NOLANA
+                in the paper, m d + m r numbers with r = 0.8 m; PA is linear and needs less. NOLANA-paper is the
+                algorithm of the paper (randomized SVD, its stage two), NOLANA-SGD the inverse solver with gradient
+                steps, NOLANA the inverse solver with Newton steps. The table shows RMSE for cpusmall and accuracy in
+                per cent for the others: mean and standard deviation over {self.scale.shuffles} shuffles. Methods that
+                use random numbers draw new ones for every shuffle. Parameters come from 5-fold cross-validation on
+                {rows:,} rows of another shuffle (all rows where there are fewer): for every method {candidates}
+                candidates and the defaults, all of them on one fold, the best eight on two more folds, the best three
+                on all five. NOLANA runs with its defaults, and so does the default learner of this library, which is
+                shown twice: cut to 8 (m d + m r) bytes, the paper's budget, and with its default memory of 512 KB. It
+                needs at least 32 KB, more than the {stream_columns.budget_bytes("cpusmall"):,} bytes of the budget on
+                cpusmall, so there the comparison is not at equal memory. The paper does not say whether its score
+                counts all rows of the stream or held-out rows, so both are shown; the held-out rows are the last
+                {HOLD_OUT:.0%}, scored by the model that has learned the others. The paper has one number for usps; it
+                is shown with the two classes 0-4 / 5-9, where linear PA comes closest to it."""
+            ),
+        ]
+        blocks += [self._grid(results, reading, meaning) for reading, meaning in READINGS.items()]
+        blocks += [self._bytes(results), self._parameters(results)]
+        blocks += [Text(words) for words in self.findings(results)]
+        return Section(self.name, self.title, blocks)
+
+    def leaders(self, results: Results, methods: Sequence[str], reading: str = "held_out") -> dict[str, str]:
+        """The best of some methods on every data set."""
+        return {
+            data: max(methods, key=lambda one: SIGNS[metric_of(data)] * self.mean(results, data, one, reading))
+            for data in self.data
+        }
+
+    def answer(self, results: Results) -> str:
+        """The section in one sentence."""
+        if not self.data:
+            return "No data set is available."
+        papers = [TITLES[d] for d, best in self.leaders(results, PUBLISHED).items() if best == "NOLANA-paper"]
+        equal = [TITLES[d] for d, best in self.leaders(results, (*PUBLISHED, AT_BUDGET)).items() if best == AT_BUDGET]
+        return f"""On held-out rows NOLANA as in the paper is the best of its six methods on
+            {", ".join(papers) or "no data set"}; the default learner, not tuned and in the same bytes, is better than
+            all six on {", ".join(equal) or "no data set"}."""
+
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        """Whether NOLANA leads its table, and whether the default learner leads all."""
+        total = len(self.data)
+        if not total:
+            return []
+        questions = {
+            "NOLANA is more accurate than the other methods of its table at equal memory.": (PUBLISHED, "NOLANA-paper"),
+            "The default learner is more accurate than all six methods in the paper's bytes, without tuning.": (
+                (*PUBLISHED, AT_BUDGET),
+                AT_BUDGET,
+            ),
+        }
+        lines = []
+        for claim, (methods, name) in questions.items():
+            counts = [list(self.leaders(results, methods, reading).values()).count(name) for reading in READINGS]
+            answer = "yes" if min(counts) == total else "partly" if max(counts) else "no"
+            figure = f"best on {counts[1]} of {total} data sets (held-out rows), {counts[0]} (progressive)"
+            lines.append(SummaryLine(claim, answer, figure))
+        return lines
+
+    def mean(self, results: Results, data: str, method: str, reading: str) -> float:
+        """The mean score over the shuffles."""
+        return float(np.mean(over_shuffles(results, data, method, self.scale, reading)))
+
+    def _grid(self, results: Results, reading: str, meaning: str) -> Grid:
+        marked = set()
+        for data in self.data:
+            scores = [SIGNS[metric_of(data)] * self.mean(results, data, method, reading) for method in METHODS]
+            marked.add((int(np.argmax(scores)), 1 + DATA.index(data)))
+        rows = [[method, *(self._score(results, data, method, reading) for data in DATA)] for method in METHODS]
+        caption = f"Score on {meaning}; the published score in brackets. The best of our scores is highlighted."
+        return Grid(caption, ["method", *(TITLES[data] for data in DATA)], rows, frozenset(marked))
+
+    def _score(self, results: Results, data: str, method: str, reading: str) -> str:
+        """Our score and, in brackets, the published one."""
+        published = TABLE1.get(data, {}).get(method)
+        ours = "no data"
+        if data in self.data:
+            ours = mean_and_spread(over_shuffles(results, data, method, self.scale, reading), metric_of(data))
+        return ours if published is None else f"{ours} ({published:.2f})"
+
+    def _bytes(self, results: Results) -> Grid:
+        def largest(data: str, method: str) -> str:
+            return f"{max(over_shuffles(results, data, method, self.scale, 'bytes')):,}"
+
+        shapes = ["rows x features, m"]
+        for data in self.data:
+            features, m = datasets.catalogue()[data].features, paper_settings(data).n_landmarks
+            shapes.append(f"{limit_of(data, self.scale):,} x {features}, {m}")
+        rows = [[method, *(largest(data, method) for data in self.data)] for method in METHODS]
+        head = ["method", *(TITLES[data] for data in self.data)]
+        return Grid("Bytes of each model: its state and all buffers.", head, [shapes, *rows])
+
+    def _parameters(self, results: Results) -> Grid:
+        return parameter_grid(
+            [
+                (f"{TITLES[data]}, {method}", metric_of(data), results[tuning_key(data, method)])
+                for data in self.data
+                for method in TUNED
+            ]
+        )
+
+    def gaps(self, results: Results, reading: str) -> dict[tuple[str, str], float]:
+        """How much better our scores are than the published ones, in points (for RMSE: per cent of the published)."""
+        gaps = {}
+        for data in self.data:
+            metric = metric_of(data)
+            for method, published in TABLE1.get(data, {}).items():
+                ours = FACTORS[metric] * self.mean(results, data, method, reading)
+                better = SIGNS[metric] * (ours - published)
+                gaps[data, method] = better if metric == "accuracy" else 100 * better / published
+        return gaps
+
+    def findings(self, results: Results) -> list[str]:
+        """What agrees with the paper, and what does not."""
+        words, behind = [], set()
+        for reading, meaning in READINGS.items():
+            gaps = self.gaps(results, reading)
+            short = {key: gap for key, gap in gaps.items() if gap < -TOLERANCE[metric_of(key[0])] or np.isnan(gap)}
+            better = sum(gap > 0 for gap in gaps.values())
+            behind |= set(short)
+            listed = "; ".join(
+                f"{method} on {TITLES[data]} ({gap:+.1f}{' %' if metric_of(data) == 'rmse' else ''})"
+                for (data, method), gap in short.items()
+            )
+            words.append(
+                f"""Score on {meaning}: {better} of {len(gaps)} scores are better than published. Worse by more than one
+                point (for RMSE: 10 %): {listed or "none"}."""
+            )
+        words += shortfalls.causes(results, behind, self.scale)
+        words.append(self._ranking(results))
+        for data in DATA:
+            if data not in self.data:
+                record = datasets.catalogue()[data]
+                words.append(
+                    f"""{TITLES[data]}: the data was not available, so its column is empty. Source: {record.source};
+                    `nolana data get {data}` downloads it, and --data names a directory that has it."""
+                )
+        return words
+
+    def _ranking(self, results: Results) -> str:
+        """The best methods in the paper and here."""
+        published, here, ours = [], [], []
+        for data in self.data:
+            sign = SIGNS[metric_of(data)]
+            means = {method: sign * self.mean(results, data, method, "held_out") for method in METHODS}
+            here.append(f"{max(PUBLISHED, key=means.__getitem__)} on {TITLES[data]}")
+            if data in TABLE1:
+                signed = {method: sign * value for method, value in TABLE1[data].items()}
+                published.append(f"{max(signed, key=signed.__getitem__)} on {TITLES[data]}")
+            if max(means, key=means.__getitem__) not in PUBLISHED:
+                ours.append(TITLES[data])
+        return f"""Best methods in the paper: {", ".join(published)}. Best of the same six methods here, on held-out
+            rows: {", ".join(here)}. One of our four additions (NOLANA-SGD, NOLANA, and the default learner twice) is
+            the best of all on {", ".join(ours) or "no data set"}. {self._stream(results)}"""
+
+    def _stream(self, results: Results) -> str:
+        """The default learner beside NOLANA, and why."""
+        words = []
+        for data in self.data:
+            metric = metric_of(data)
+            unit = " %" if metric == "accuracy" else ""
+            scores = [
+                f"{FACTORS[metric] * self.mean(results, data, method, 'progressive'):.2f}{unit}"
+                for method in ("NOLANA", AT_BUDGET, AT_DEFAULT)
+            ]
+            words.append(f"{TITLES[data]} {', '.join(scores)}")
+        return f"""NOLANA with Newton steps, the default learner in the paper's bytes, and with 512 KB (progressive):
+            {"; ".join(words)}. The default learner has landmarks too, and beside them a linear model, cells and recent
+            rows. The likely reason for the differences: cells and recent rows pay where many rows fill small regions;
+            on few rows they take memory that landmarks could use."""
+
+    def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
+        """One line for every pass."""
+        lines: list[Mapping[str, Any]] = []
+        for data in self.data:
+            for method in METHODS:
+                chosen = results[tuning_key(data, method)]["parameters"] if method in TUNED else {}
+                for shuffle in range(self.scale.shuffles):
+                    result = results[pass_key(data, method, shuffle)]
+                    lines.append(
+                        {"data": data, "method": method, "shuffle": shuffle}
+                        | {k: v for k, v in result.items() if k != "history"}
+                        | {"parameters": " ".join(f"{k}={v}" for k, v in chosen.items())}
+                    )
+        return lines

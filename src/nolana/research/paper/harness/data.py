@@ -1,0 +1,62 @@
+"""The rows of the data sets that the experiments use: how many, and in which order."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.errors import DataError
+from nolana.research import datasets
+from nolana.research.paper.harness.experiment import Array, Source
+
+SUBSET_SEED = 12345
+TUNING_SEED = 100  # of the shuffle for cross-validation; no measured pass uses it
+
+
+@dataclass(frozen=True)
+class Directory:
+    """The data sets of ``nolana.research.datasets``, in a directory of the user or in the default directories."""
+
+    directory: str | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether the files exist."""
+        return not self.missing(name)
+
+    def missing(self, name: str) -> str:
+        """Which directories were searched and where to get the files; empty if they exist."""
+        try:
+            datasets.find(name, self.directory)
+        except DataError as error:
+            return str(error)
+        return ""
+
+    def load(self, name: str) -> tuple[Array, NDArray[Any]]:
+        """X and y, from the binary cache if possible."""
+        return datasets.load(name, self.directory)
+
+
+@lru_cache(maxsize=2)
+def rows_of(source: Source, name: str, limit: int | None) -> tuple[Array, NDArray[Any]]:
+    """All rows of a data set, or `limit` of them, the same sample in every run."""
+    X, y = source.load(name)
+    if limit is None or limit >= len(y):
+        return X, y
+    chosen = np.random.default_rng(SUBSET_SEED).permutation(len(y))[:limit]
+    return X[chosen], y[chosen]
+
+
+def shuffled(
+    source: Source, name: str, limit: int | None, seed: int, count: int | None = None
+) -> tuple[Array, NDArray[Any]]:
+    """The rows shuffled by the seed, or the first `count` of them."""
+    X, y = rows_of(source, name, limit)
+    order = np.random.default_rng(seed).permutation(len(y))[:count]
+    return X[order], y[order]
+
+
+def tuning_rows(source: Source, name: str, limit: int | None, count: int) -> tuple[Array, NDArray[Any]]:
+    """The rows for cross-validation."""
+    return shuffled(source, name, limit, TUNING_SEED, count)

@@ -1,0 +1,151 @@
+"""The two kinds of cells that most experiments use: cross-validation of parameters, and one pass with them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nolana.metrics import MAIN_METRICS
+from nolana.research import datasets
+from nolana.research.comparison import PassResult, by_held_out, one_pass
+from nolana.research.methods import MethodAtBudget, Task, at_budget
+from nolana.research.paper.harness.data import rows_of, shuffled, tuning_rows
+from nolana.research.paper.harness.experiment import Cell, Result, Results, Scale, Source
+from nolana.research.report import Grid
+from nolana.research.tuning import Facts, Point, distance_of, tune
+
+HOLD_OUT = 0.2
+POINTS = 60
+
+FACTORS = {"accuracy": 100.0, "rmse": 1.0}  # the tables show per cent
+
+
+def metric_of(name: str) -> str:
+    """The metric of a data set."""
+    return MAIN_METRICS[datasets.catalogue()[name].task]
+
+
+def paper_settings(name: str) -> datasets.Paper:
+    """How the paper runs a data set."""
+    paper = datasets.catalogue()[name].paper
+    assert paper is not None
+    return paper
+
+
+def limit_of(name: str, scale: Scale) -> int:
+    """Rows of a data set at this scale: at most as many as in the paper."""
+    return min(paper_settings(name).rows, scale.rows or paper_settings(name).rows)
+
+
+def method_on(name: str, method: str, n_features: int) -> MethodAtBudget:
+    """A method at the paper's budget for a data set, with the paper's loss."""
+    record, paper = datasets.catalogue()[name], paper_settings(name)
+    return at_budget(method, Task(record.task, n_features, paper.n_landmarks, paper.loss))
+
+
+def tuned(source: Source, _: Results, *, data: str, method: str, limit: int, rows: int, candidates: int) -> Result:
+    """The point that cross-validation chooses for a method."""
+    X, y = tuning_rows(source, data, limit, rows)
+    sized = method_on(data, method, X.shape[1])
+    best = tune(sized, X, y, judge=by_held_out(metric_of(data)), candidates=candidates)
+    all_rows = len(rows_of(source, data, limit)[1])
+    return {
+        "point": dict(best.point),
+        "cross_validation": abs(best.score),
+        "parameters": sized.parameters(best.point, Facts(distance_of(X), all_rows)),
+        "rows": len(y),
+        "candidates": best.candidates,
+    }
+
+
+def passed(
+    source: Source,
+    inputs: Results,
+    *,
+    data: str,
+    method: str,
+    limit: int,
+    shuffle: int,
+    rows: int,
+    beyond: Mapping[str, Any] | None = None,
+) -> Result:
+    """One pass over a shuffle with the tuned parameters, or with the defaults where nothing was tuned.
+
+    `beyond` are parameters that exceed the budget, to explain a result.
+    """
+    X, y = shuffled(source, data, limit, shuffle)
+    sized = method_on(data, method, X.shape[1])
+    point: Point = next((result["point"] for result in inputs.values()), {})
+    facts = Facts(distance_of(tuning_rows(source, data, limit, rows)[0]), len(y))
+    estimator = sized.estimator(point, facts, shuffle).set_params(**(beyond or {}))
+    result = one_pass(estimator, X, y, metric=metric_of(data), points=POINTS, hold_out=HOLD_OUT)
+    return plain(result, metric_of(data))
+
+
+def plain(result: PassResult, metric: str) -> Result:
+    """A result as plain data without its times, so that it is the same in every run."""
+    return {
+        "progressive": result.score,
+        "held_out": result.held_out,
+        "bytes": result.bytes,
+        "vectors": result.vectors,
+        "moves": result.moves,
+        "history": [[point.rows, float(point.overall[metric])] for point in result.history],
+    }
+
+
+def tuning_key(data: str, method: str) -> str:
+    """The key of the cell that tunes a method."""
+    return f"tune/{data}/{method}"
+
+
+def pass_key(data: str, method: str, shuffle: int) -> str:
+    """The key of the cell that makes a pass."""
+    return f"pass/{data}/{method}/shuffle {shuffle}"
+
+
+def cells_of(data: str, method: str, scale: Scale, *, tune: bool = True) -> list[Cell]:
+    """A cell that tunes the method, unless it runs with its defaults, and a pass for every shuffle."""
+    limit, paper = limit_of(data, scale), paper_settings(data)
+    rows = min(scale.tuning_rows, limit)
+    decomposes = method_on(data, method, 1).method.decomposes
+    per_row = 1e-5 + (2e-4 * (paper.n_landmarks / 100) ** 2 if decomposes else 0.0)
+    cells = []
+    if tune:
+        cells.append(
+            Cell(
+                tuning_key(data, method),
+                tuned,
+                {"data": data, "method": method, "limit": limit, "rows": rows, "candidates": scale.candidates},
+                cost=per_row * rows * (scale.candidates + 22),
+            )
+        )
+    needs = (tuning_key(data, method),) if tune else ()
+    for shuffle in range(scale.shuffles):
+        arguments = {"data": data, "method": method, "limit": limit, "shuffle": shuffle, "rows": rows}
+        cells.append(Cell(pass_key(data, method, shuffle), passed, arguments, needs, cost=per_row * limit))
+    return cells
+
+
+def over_shuffles(results: Results, data: str, method: str, scale: Scale, field: str) -> list[Any]:
+    """A field of every pass."""
+    return [results[pass_key(data, method, shuffle)][field] for shuffle in range(scale.shuffles)]
+
+
+def mean_and_spread(values: Sequence[float], metric: str) -> str:
+    """The text of a table cell."""
+    scaled = FACTORS[metric] * np.asarray(values, dtype=float)
+    mean = f"{scaled.mean():.2f}" if abs(scaled.mean()) < 1e4 else f"{scaled.mean():.1e}"
+    return mean if len(scaled) == 1 else f"{mean} ± {scaled.std():.2f}" if scaled.std() < 1e3 else mean
+
+
+def parameter_grid(lines: Sequence[tuple[str, str, Result]]) -> Grid:
+    """The tuned parameters and their scores in cross-validation: title, metric and tuning result of every line."""
+    rows = []
+    for title, metric, result in lines:
+        chosen = ", ".join(
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in result["parameters"].items()
+        )
+        rows.append([title, f"{FACTORS[metric] * result['cross_validation']:.2f}", chosen or "the defaults"])
+    return Grid("Parameters from cross-validation, and their scores there.", ["", "score", "parameters"], rows)

@@ -1,0 +1,227 @@
+"""NOLANA with any of its solvers and refits: tuning of width and rate, and one measured pass."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from nolana.engine.experts.landmarks.policies import KMeans
+from nolana.estimators.classifier import NolanaClassifier
+from nolana.evaluate import Progress, progressive
+from nolana.research.comparison import by_held_out
+from nolana.research.methods import THETA
+from nolana.research.paper.harness.data import shuffled, tuning_rows
+from nolana.research.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
+from nolana.research.paper.harness.passes import limit_of, paper_settings
+from nolana.research.rivals.method import RATE, WIDTH
+from nolana.research.tuning import Axis, Choice, Facts, Point, distance_of, tune
+
+# The paper's map has rank 0.8 m and no ridge; the inverse has full rank and needs a ridge.
+DECOMPOSED: dict[str, Any] = {"optimizer": "sgd", "rank": 0.8, "ridge": 0.0}
+SOLVERS: Mapping[str, Mapping[str, Any]] = {
+    "exact": DECOMPOSED | {"solver": "exact"},
+    "rank2": DECOMPOSED | {"solver": "rank2"},
+    "randomized": DECOMPOSED | {"solver": "randomized"},
+    "inverse in NumPy": {"optimizer": "sgd", "landmarks": KMeans(novelty=0.03)},  # a policy object runs in NumPy
+    "inverse": {"optimizer": "sgd"},
+    "Newton": {"optimizer": "newton"},
+}
+OFTEN, SELDOM, NEVER = 0.15, 0.4, None  # thresholds, in units of the mean squared distance of two rows
+
+MOST_ROWS = 1_000  # for cross-validation: a move takes milliseconds here
+POINTS = 20
+PER_MOVE = {"exact": 1.5e-3, "rank2": 3e-3, "randomized": 2e-3, "inverse in NumPy": 3e-4}  # estimated seconds
+
+
+@dataclass(frozen=True)
+class Variant:
+    """NOLANA with a solver, a refit (the paper's stage two) and the settings that are not tuned."""
+
+    solver: str
+    refit: str
+    n_landmarks: int
+    loss: str
+    threshold: float
+    initial: Array | None = None
+    iterations: int = 2
+
+    def axes(self) -> Sequence[Axis | Choice]:
+        """The parameters to tune."""
+        if SOLVERS[self.solver]["optimizer"] != "sgd":
+            return (WIDTH,)
+        return (WIDTH, RATE, THETA) if self.refit == "paper" else (WIDTH, RATE)
+
+    def parameters(self, point: Point, facts: Facts) -> dict[str, Any]:
+        """The parameter values at a point; none for the empty one."""
+        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()} if point else {}
+
+    def estimator(self, point: Point, facts: Facts, seed: int) -> NolanaClassifier:
+        """A learner with the parameters of a point."""
+        return self.build(self.parameters(point, facts), seed)
+
+    def build(self, parameters: Mapping[str, Any], seed: int) -> NolanaClassifier:
+        """A learner with these parameters; those that the variant does not tune are ignored."""
+        tuned = {axis.name for axis in self.axes()}
+        fixed: dict[str, Any] = dict(SOLVERS[self.solver])
+        if fixed["optimizer"] == "sgd":
+            fixed |= {"refit": self.refit, "loss": self.loss}
+        return NolanaClassifier(
+            n_landmarks=self.n_landmarks,
+            threshold=self.threshold,
+            initial_landmarks=self.initial,
+            power_iterations=self.iterations,
+            scale=False,
+            random_state=seed,
+            **fixed | {name: value for name, value in parameters.items() if name in tuned},
+        )
+
+
+def choose(variant: Variant, X: Array, y: NDArray[Any], candidates: int) -> Result:
+    """Width and rate (and theta) of a variant, by cross-validation over the rows."""
+    best = tune(variant, X, y, judge=by_held_out("accuracy"), candidates=candidates)
+    return {
+        "parameters": variant.parameters(best.point, Facts(distance_of(X), len(y))),
+        "cross_validation": best.score,
+        "rows": len(y),
+        "candidates": best.candidates,
+    }
+
+
+def measured_pass(learner: NolanaClassifier, X: Array, y: NDArray[Any]) -> Result:
+    """One pass, each row predicted before it is learned, with the seconds and moves at every point of its history.
+
+    Seconds are processor time, which other programs on the machine do not change.
+    """
+    history: list[list[float]] = []
+    begin = time.process_time()
+
+    def record(progress: Progress) -> None:
+        seconds = time.process_time() - begin
+        history.append([progress.rows, progress.metrics["accuracy"], seconds, learner.n_moves_])
+
+    step = max(1, -(-len(y) // POINTS))
+    blocks = [(X[i : i + step], y[i : i + step]) for i in range(0, len(y), step)]
+    result = progressive(learner, blocks, metrics=["accuracy"], callback=record)
+    return {
+        "accuracy": result.metrics["accuracy"],
+        "rows": result.rows,
+        "seconds": history[-1][2],
+        "moves": learner.n_moves_,
+        "bytes": learner.memory_bytes_,
+        "history": history,
+    }
+
+
+def rows_to_tune(scale: Scale) -> int:
+    """Rows for the cross-validation of a variant."""
+    return min(scale.tuning_rows // 2, MOST_ROWS)
+
+
+def candidates_of(scale: Scale) -> int:
+    """Candidates for the cross-validation of a variant."""
+    return max(2, scale.candidates // 2)
+
+
+def shuffles_of(scale: Scale) -> int:
+    """Shuffles for a variant: three of five."""
+    return max(1, 3 * scale.shuffles // 5)
+
+
+def variant_on(
+    data: str, solver: str, refit: str, share: float | None, distance: float, iterations: int = 2
+) -> Variant:
+    """A variant at the paper's m and loss; its threshold is `share` times a distance, or infinite for None."""
+    paper = paper_settings(data)
+    threshold = float("inf") if share is None else share * distance
+    return Variant(solver, refit, paper.n_landmarks, paper.loss, threshold, iterations=iterations)
+
+
+def chosen(
+    source: Source, _: Results, *, data: str, refit: str, share: float, limit: int, rows: int, candidates: int
+) -> Result:
+    """The parameters of a refit, chosen with the exact solver."""
+    X, y = tuning_rows(source, data, limit, rows)
+    return choose(variant_on(data, "exact", refit, share, distance_of(X)), X, y, candidates)
+
+
+def solved(
+    source: Source,
+    inputs: Results,
+    *,
+    data: str,
+    solver: str,
+    refit: str,
+    share: float | None,
+    iterations: int,
+    limit: int,
+    rows: int,
+    shuffle: int,
+) -> Result:
+    """One pass over a shuffle with the chosen parameters."""
+    X, y = shuffled(source, data, limit, shuffle)
+    distance = distance_of(tuning_rows(source, data, limit, rows)[0])
+    variant = variant_on(data, solver, refit, share, distance, iterations)
+    (choice,) = inputs.values()
+    return measured_pass(variant.build(choice["parameters"], shuffle), X, y)
+
+
+def chosen_cell(data: str, refit: str, scale: Scale) -> Cell:
+    """The cell that tunes a refit, at the threshold that moves landmarks often."""
+    rows, candidates = rows_to_tune(scale), candidates_of(scale)
+    arguments = {"data": data, "refit": refit, "share": OFTEN, "limit": limit_of(data, scale)}
+    return Cell(
+        f"choose/{data}/stage two {refit}",
+        chosen,
+        arguments | {"rows": rows, "candidates": candidates},
+        cost=1e-3 * rows * (candidates + 22),
+    )
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of a variant, which defines a cell."""
+
+    data: str
+    solver: str
+    refit: str = "carry"
+    share: float | None = OFTEN
+    shuffle: int = 0
+    iterations: int = 2
+    timed: bool = False
+    most_rows: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of the cell."""
+        moves = {OFTEN: "often", SELDOM: "seldom", NEVER: "never"}[self.share]
+        solver = f"{self.solver} x{self.iterations}" if self.solver == "randomized" else self.solver
+        rows = "" if self.most_rows is None else f"/{self.most_rows} rows"
+        kind = "time" if self.timed else "solve"
+        return f"{kind}/{self.data}/{solver}/stage two {self.refit}/moves {moves}{rows}/shuffle {self.shuffle}"
+
+    def cell(self, scale: Scale) -> Cell:
+        """The cell at a scale; it runs alone if its time is measured."""
+        if self.most_rows is not None:
+            scale = replace(scale, rows=min(self.most_rows, limit_of(self.data, scale)))
+        limit = limit_of(self.data, scale)
+        moves = limit * {OFTEN: 0.6, SELDOM: 0.1, NEVER: 0.0}[self.share]
+        in_numpy = self.solver in PER_MOVE
+        return Cell(
+            self.key,
+            solved,
+            {
+                "data": self.data,
+                "solver": self.solver,
+                "refit": self.refit,
+                "share": self.share,
+                "iterations": self.iterations,
+                "limit": limit,
+                "rows": rows_to_tune(scale),
+                "shuffle": self.shuffle,
+            },
+            needs=(chosen_cell(self.data, self.refit, scale).key,),
+            alone=self.timed,
+            cost=limit * (1e-4 if in_numpy else 2e-5) + moves * PER_MOVE.get(self.solver, 2e-5),
+        )

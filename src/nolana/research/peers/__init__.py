@@ -1,0 +1,118 @@
+"""Methods of other libraries by name, as learners: River (``river:ARF``) and MOA through CapyMOA (``moa:ARF``).
+
+``nolana compare --methods`` and the benchmarks take them from here. Each has the defaults of its library, ten models in
+an ensemble, and no memory limit.
+"""
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.errors import MissingExtraError
+
+__all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
+
+NAMES = "river:linear, river:ARF, river:AMF, river:SRP, river:HAT, moa:ARF, moa:SRP, moa:SAMkNN"
+PACKAGES = {"river": "river", "moa": "capymoa"}
+REMEDIES = {
+    "river": 'pip install "nolana[river]"',
+    "capymoa": "install Java, then: pip install --no-deps capymoa; pip install jpype1 deprecated tqdm seaborn pandas",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What some libraries must know before the first row."""
+
+    n_features: int
+    classes: NDArray[Any] | None  # sorted; None: regression
+
+    @classmethod
+    def of(cls, X: Any, y: NDArray[Any], regression: bool) -> "Task":
+        """The task of learning these rows."""
+        return cls(X.shape[1], None if regression else np.unique(y))
+
+    def targets(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Numbers of the classes, or the targets of a regression."""
+        return y if self.classes is None else np.searchsorted(self.classes, y)
+
+    def scores(self, predicted: Any) -> NDArray[np.float64]:
+        """Scores (n, classes) whose largest one is at the predicted class, or (n,) for a regression; -1: no class."""
+        if self.classes is None:
+            return np.asarray(predicted, dtype=np.float64)
+        numbers = np.asarray(predicted, dtype=np.int64)
+        scores = (numbers[:, None] == np.arange(len(self.classes))).astype(np.float64)
+        scores[numbers < 0] = np.nan
+        return np.asarray(scores)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A method of another library."""
+
+    name: str
+    package: str
+    make: Callable[[Task, int], Any]  # arguments: task, seed
+
+    @property
+    def missing(self) -> str | None:
+        """Why the method cannot run here, or None."""
+        if importlib.util.find_spec(self.package) is None:
+            return f"the package {self.package} is not installed"
+        if self.package == "capymoa" and shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+            return "Java is not installed"
+        return None
+
+    def check(self) -> None:
+        """MissingExtraError where the method cannot run here."""
+        if self.missing is not None:
+            raise MissingExtraError(f"{self.name} does not run: {self.missing}; {REMEDIES[self.package]}")
+
+
+def is_peer(name: str) -> bool:
+    """Whether a name is that of a method of another library: ``library:method``."""
+    return ":" in name
+
+
+def peer(name: str) -> Peer:
+    """A method by its name: a short one of `NAMES`, or a class, as ``river:tree.HoeffdingTreeClassifier``.
+
+    >>> peer("river:ARF").package
+    'river'
+    """
+    library, _, method = (part.strip() for part in name.partition(":"))
+    if library not in PACKAGES or not method:
+        raise ValueError(f"{name!r} is not a method of another library; choose from {NAMES}, or name a class after ':'")
+    kind = importlib.import_module(f"nolana.research.peers.{library}")
+    return Peer(f"{library}:{method}", PACKAGES[library], kind.maker(method))
+
+
+@dataclass(frozen=True)
+class PeerMethod:
+    """A method of another library beside those of `nolana.research.methods`: it has nothing to tune."""
+
+    peer: Peer
+    task: Task
+
+    @property
+    def name(self) -> str:
+        """The name in tables and options."""
+        return self.peer.name
+
+    def axes(self) -> tuple[()]:
+        """The parameters to tune: none."""
+        return ()
+
+    def estimator(self, point: Any, facts: Any, seed: int) -> Any:
+        """A learner with the defaults of its library."""
+        return self.peer.make(self.task, seed)
+
+    def parameters(self, point: Any, facts: Any) -> dict[str, Any]:
+        """The parameter values at a point: the defaults."""
+        return {}

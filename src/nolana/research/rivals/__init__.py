@@ -1,0 +1,114 @@
+"""Every online kernel method that the paper compares with or cites, with one interface.
+
+>>> from nolana import rivals
+>>> sorted(rivals.catalogue())[:3]
+['BOGD', 'BPA', 'BSGD']
+>>> rivals.at_equal_budget("FOGD", n_landmarks=100, n_features=22).n_components
+463
+"""
+
+from typing import Any
+
+from nolana.research.rivals.bogd import BOGD, BOGDClassifier, BOGDRegressor
+from nolana.research.rivals.bpa import BPA, BPAClassifier
+from nolana.research.rivals.bsgd import BSGD, BSGDClassifier
+from nolana.research.rivals.doubly_sgd import DOUBLY_SGD, DoublySGDClassifier, DoublySGDRegressor
+from nolana.research.rivals.dual_sgd import DUAL_SGD, DualSGDClassifier, DualSGDRegressor
+from nolana.research.rivals.fogd import FOGD, FOGDClassifier, FOGDRegressor
+from nolana.research.rivals.forgetron import FORGETRON, ForgetronClassifier
+from nolana.research.rivals.kernel_ogd import KERNEL_OGD, KernelOGDClassifier, KernelOGDRegressor
+from nolana.research.rivals.method import Budget, Method
+from nolana.research.rivals.nogd import NOGD, NOGDClassifier, NOGDRegressor
+from nolana.research.rivals.passive_aggressive import (
+    PASSIVE_AGGRESSIVE,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+)
+from nolana.research.rivals.projectron import (
+    PROJECTRON,
+    PROJECTRON_PLUS_PLUS,
+    ProjectronClassifier,
+    ProjectronPlusPlusClassifier,
+)
+from nolana.research.rivals.rbp import RBP, RBPClassifier
+from nolana.research.rivals.rrf import RRF, RRFClassifier, RRFRegressor
+
+__all__ = [
+    "BOGDClassifier",
+    "BOGDRegressor",
+    "BPAClassifier",
+    "BSGDClassifier",
+    "Budget",
+    "DoublySGDClassifier",
+    "DoublySGDRegressor",
+    "DualSGDClassifier",
+    "DualSGDRegressor",
+    "FOGDClassifier",
+    "FOGDRegressor",
+    "ForgetronClassifier",
+    "KernelOGDClassifier",
+    "KernelOGDRegressor",
+    "Method",
+    "NOGDClassifier",
+    "NOGDRegressor",
+    "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
+    "ProjectronClassifier",
+    "ProjectronPlusPlusClassifier",
+    "RBPClassifier",
+    "RRFClassifier",
+    "RRFRegressor",
+    "at_equal_budget",
+    "catalogue",
+]
+
+# The methods of the paper's Table 1 first, in the order of its columns.
+_METHODS = (
+    PASSIVE_AGGRESSIVE,
+    NOGD,
+    FOGD,
+    DUAL_SGD,
+    RRF,
+    KERNEL_OGD,
+    RBP,
+    FORGETRON,
+    PROJECTRON,
+    PROJECTRON_PLUS_PLUS,
+    BPA,
+    BOGD,
+    BSGD,
+    DOUBLY_SGD,
+)
+
+
+def catalogue() -> dict[str, Method]:
+    """Every method by its name."""
+    return {method.name: method for method in _METHODS}
+
+
+def at_equal_budget(
+    name: str,
+    *,
+    n_landmarks: int,
+    n_features: int,
+    task: str = "classification",
+    rank: float = 0.8,
+    **parameters: Any,
+) -> Any:
+    """An estimator that has the memory of NOLANA in the paper: m d + m r numbers, rounded down.
+
+    Each method's ``sizes`` says what it makes of that memory: landmarks, projections or support vectors.
+    Passive-Aggressive and kernel OGD have no budget.
+
+    Parameters
+    ----------
+    name : a name of the catalogue.
+    n_landmarks, n_features : m and d.
+    task : "classification" or "regression".
+    rank : r, as a whole number or as a fraction of m.
+    parameters : further parameters of the estimator.
+    """
+    methods = catalogue()
+    if name not in methods:
+        raise ValueError(f"{name!r} is not a method; choose from {', '.join(sorted(methods))}")
+    return methods[name].at_budget(Budget(n_landmarks, n_features, rank), task, **parameters)

@@ -1,0 +1,167 @@
+"""What the estimators of all rivals share; their verbs are those of `NolanaClassifier` and `NolanaRegressor`."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.engine.learner.losses import CLASSIFICATION, REGRESSION
+from nolana.estimators._sklearn import check_random_state
+from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.classification import OnlineClassifier
+from nolana.estimators.parameters import choice, flag, integer, loss_of, number
+from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.learner.driver import Driver
+from nolana.learner.scaled import ScaledLearner
+from nolana.learner.warmup import WarmupLearner, WarmupOptions
+from nolana.modelfile.specs import Spec
+
+Array = NDArray[np.float64]
+
+
+@parameters
+class RivalParameters(OnlineEstimator):
+    """Parameters of every rival, and the learner that they describe.
+
+    ``scale=True`` scales the features robustly online, as `nolana.StreamClassifier` does; kernel widths then are for
+    scaled features.
+    """
+
+    gamma: float | str = "variance"
+    scale: bool = False
+    max_iter: int = 1
+    shuffle: bool = False
+    random_state: Any = None
+
+    _learner_class: ClassVar[type] = WarmupLearner
+    _regression = False
+    _width = 1.0  # gamma="variance" is this over the mean squared distance of two rows
+    _poor_score = False  # whether one pass over a few hundred rows is too short for a good score
+
+    def _spec(self, n_features: int) -> Spec:
+        """The algorithm with these parameters; ValueError for invalid ones."""
+        raise NotImplementedError
+
+    def _make_learner(self, n_features: int, outputs: int) -> Driver:
+        learner = self._make_unscaled(n_features, outputs)
+        return ScaledLearner(learner) if flag("scale", self.scale) else learner
+
+    def _make_unscaled(self, n_features: int, outputs: int) -> Driver:
+        options = WarmupOptions(self._gamma(), self._width)
+        return WarmupLearner(self._spec(n_features), options, n_features, outputs)
+
+    def _accepts(self, learner: Driver) -> bool:
+        if isinstance(learner, ScaledLearner):
+            return self.scale and super()._accepts(learner.inner)
+        return not self.scale and super()._accepts(learner)
+
+    def _check_parameters(self) -> None:
+        self._spec(1)
+        self._gamma()
+        flag("scale", self.scale)
+
+    def _largest(self) -> float:
+        return WarmupLearner.largest
+
+    def _gamma(self) -> float | None:
+        """None where the width is estimated from the data."""
+        if isinstance(self.gamma, str):
+            choice("gamma", self.gamma, ("variance",))
+            return None
+        return number("gamma", self.gamma, 0.0, 1e100, open_low=True)
+
+    def _draws(self, *shape: int) -> Array:
+        """Standard normal draws of this estimator's random_state."""
+        return np.asarray(check_random_state(self.random_state).standard_normal(shape))
+
+    def _seed(self) -> int:
+        """A seed of this estimator's random_state, for a learner that draws by itself."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    @property
+    def gamma_(self) -> float:
+        """The kernel width in use."""
+        return float(self._read().gamma)
+
+    @property
+    def n_supports_(self) -> int:
+        """Support vectors or landmarks in use; 0 for a method without them."""
+        learner = self._read()
+        with learner.lock:
+            state = learner.state()
+            return len(state.get("supports", state.get("landmarks", ())))
+
+
+@parameters
+class LossParameters(RivalParameters):
+    """Parameters of a method that takes gradient steps on a loss."""
+
+    loss: str | None = None
+    epsilon: float = 0.1
+    center: bool = True
+
+    def _loss(self, default: str = "hinge", for_regression: str = "squared") -> Spec:
+        """The loss of the user, or the default of the method."""
+        name = self.loss or (for_regression if self._regression else default)
+        return loss_of(name, REGRESSION if self._regression else CLASSIFICATION, self.epsilon)
+
+
+@parameters
+class FourierParameters(LossParameters):
+    """Parameters of a method on random Fourier features."""
+
+    n_components: int = 200
+
+    def _components(self) -> int:
+        return integer("n_components", self.n_components, 1)
+
+
+class RivalClassifier(OnlineClassifier, RivalParameters):
+    """A rival that classifies."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self._poor_score
+        return tags
+
+
+class RivalRegressor(OnlineRegressor, RivalParameters):
+    """A rival that predicts a number, around the running mean of the targets unless ``center=False``."""
+
+    center: bool
+    _regression = True
+
+    def _make_centre(self) -> Centre:
+        return (Centre if self.center else Uncentred)(linear=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self._poor_score
+        return tags
+
+
+class WithoutWeights:
+    """For methods that define no sample weights: they are rejected, and not arguments of ``fit``."""
+
+    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Score each row, then learn it; returns what each row scored before it was learned."""
+        self._refuse_weights(sample_weight)
+        return np.asarray(super().learn(X, y, classes=classes))  # type: ignore[misc]
+
+    def learn_proba(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
+        """`learn` that also returns the probabilities of each row before it was learned."""
+        self._refuse_weights(sample_weight)
+        scores, probabilities = super().learn_proba(X, y, classes=classes)  # type: ignore[misc]
+        return scores, probabilities
+
+    def _refuse_weights(self, sample_weight: Any) -> None:
+        if sample_weight is not None:
+            raise ValueError(f"sample_weight: {type(self).__name__} defines no weights for rows; leave it None")
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Forget everything, then learn the rows `max_iter` times."""
+        return super().fit(X, y)  # type: ignore[misc]
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        """Learn rows; `classes` announces labels that may follow."""
+        return super().partial_fit(X, y, classes=classes)  # type: ignore[misc]

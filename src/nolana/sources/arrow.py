@@ -1,0 +1,305 @@
+"""Parquet and Arrow tables as cells, a batch of rows at a time."""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.errors import OtherSourceError, StreamError
+from nolana.sources.bad_rows import BadRow
+from nolana.sources.blocks import Position
+from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.sources.columns import Columns
+from nolana.sources.options import SourceOptions
+from nolana.sources.plan import Plan
+from nolana.sources.reader import Reader
+from nolana.sources.sources import Bytes, fail, stream_error
+from nolana.sources.tables import ArrowFile, ArrowStream, ParquetFile, Table, pyarrow
+
+__all__ = ["ArrowCells", "ArrowReader", "ParquetReader", "convert"]
+
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+PIECE = 5000  # rows converted at a time: in small blocks the calls for each column take most of the time
+
+
+def convert(pa: Any, array: Any) -> tuple[NDArray[np.float64], Codes]:
+    """A column as numbers, and the codes of its values."""
+    types, kind = pa.types, array.type
+    if types.is_dictionary(kind):
+        array = array.dictionary_decode()
+        kind = array.type
+    n = len(array)
+    codes = np.full(n, NUMBER, dtype=np.uint8)
+    absent = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    if types.is_boolean(kind):
+        codes[:] = TRUTH
+        values = _numpy(array, False).astype(np.float64)
+    elif types.is_integer(kind) or types.is_floating(kind):
+        values = _numpy(array, 0).astype(np.float64, copy=False)
+        if not np.isfinite(values).all():
+            codes[np.isnan(values)] = UNKNOWN
+            codes[np.isinf(values)] = UNBOUNDED
+            values = np.where(np.isfinite(values), values, 0.0)
+    elif types.is_decimal(kind):
+        values = _numpy(array.cast(pa.float64()), 0.0)
+    elif types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
+        codes[:] = NUMBER if types.is_duration(kind) else TIME
+        values = _seconds(pa, array)
+    else:
+        codes[:] = ABSENT if types.is_null(kind) else NESTED if types.is_nested(kind) else TEXT
+        values = np.zeros(n)
+    if absent is not None:
+        codes[absent] = ABSENT
+    return values, codes
+
+
+def _numpy(array: Any, empty: Any) -> NDArray[Any]:
+    return np.asarray((array.fill_null(empty) if array.null_count else array).to_numpy(zero_copy_only=False))
+
+
+def _seconds(pa: Any, array: Any) -> NDArray[np.float64]:
+    if pa.types.is_date32(array.type):
+        return _numpy(array.cast(pa.int32()), 0) * 86400.0
+    unit = "ms" if pa.types.is_date64(array.type) else array.type.unit
+    return np.asarray(_numpy(array.cast(pa.int64()), 0) / PER_SECOND[unit])
+
+
+@dataclass(frozen=True)
+class ArrowCells:
+    """Some rows of a table."""
+
+    pa: Any
+    batch: Any
+    names: list[str]  # of the texts
+    values: NDArray[np.float64]
+    codes: Codes
+    converted: list[tuple[NDArray[np.float64], Codes]]  # the texts as numbers, and their codes
+    lines: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, pa: Any, batch: Any, numbers: list[str], texts: list[str], before: int) -> "ArrowCells":
+        """These columns of a batch that follows so many rows."""
+        n = batch.num_rows
+        values, codes = np.empty((n, len(numbers))), np.empty((n, len(numbers)), dtype=np.uint8)
+        for j, name in enumerate(numbers):
+            values[:, j], codes[:, j] = convert(pa, batch.column(name))
+        converted = [convert(pa, batch.column(name)) for name in texts]
+        lines = np.arange(n, dtype=np.int64) + before + 1
+        return cls(pa, batch, texts, values, codes, converted, lines)
+
+    def part(self, begin: int, end: int | None) -> "ArrowCells":
+        """Consecutive rows."""
+        rows = slice(begin, end)
+        return self._rows(self.batch.slice(begin, None if end is None else end - begin), rows)
+
+    @property
+    def text_codes(self) -> Codes:
+        codes = [codes for _, codes in self.converted]
+        return np.column_stack(codes) if codes else np.zeros((len(self.lines), 0), dtype=np.uint8)
+
+    def texts(self, place: int) -> list[str | None]:
+        """A column of texts; other values as text."""
+        array = self.batch.column(self.names[place])
+        if self.pa.types.is_string(array.type):
+            return list(array.fill_null("").to_pylist())
+        return [_text(value) for value in array.to_pylist()]
+
+    def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        values, codes = self.converted[place]
+        return values, np.isin(codes, (NUMBER, TIME))
+
+    def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        array = self.batch.column(self.names[place])
+        if not self.pa.types.is_integer(array.type):
+            return np.zeros(len(array), dtype=np.int64), np.zeros(len(array), dtype=bool)
+        values = _numpy(array, 0)
+        valid = (self.converted[place][1] == NUMBER) & (values <= np.iinfo(np.int64).max)
+        return np.where(valid, values, 0).astype(np.int64), valid
+
+    def booleans(self, place: int) -> NDArray[np.bool_]:
+        return np.asarray(self.converted[place][0] == 1.0)
+
+    def raw(self, row: int) -> str:
+        """A row as a JSON object."""
+        values = {name: self.batch.column(name)[row].as_py() for name in self.batch.schema.names}
+        return json.dumps(values, default=str, ensure_ascii=False)
+
+    def show(self, row: int, name: str) -> str:
+        """A value as text, for a message."""
+        value = self.batch.column(name)[row].as_py()
+        return "" if value is None else str(value)
+
+    def where(self, rows: NDArray[np.bool_]) -> "ArrowCells":
+        return self._rows(self.batch.filter(self.pa.array(rows)), rows)
+
+    def _rows(self, batch: Any, rows: Any) -> "ArrowCells":
+        return replace(
+            self,
+            batch=batch,
+            values=self.values[rows],
+            codes=self.codes[rows],
+            converted=[(values[rows], codes[rows]) for values, codes in self.converted],
+            lines=self.lines[rows],
+        )
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+class TableReader(Reader):
+    """The rows of a Parquet or Arrow table; offsets and lines count its rows."""
+
+    typed = True
+    unit = "row"
+
+    def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        self.path, self.live, self.encoding = source.path, source.live, None
+        self._source, self._table, self._pa = source, self._open_table(source), pyarrow()
+        names = list(self._table.schema.names)
+        self.columns = Columns(self.path, names, len(names), "the table")
+        self._final = False
+        self._batches: Iterator[Any] | None = None
+        self._waiting: list[Any] = []
+        self._piece: ArrowCells | None = None  # converted and not yet consumed
+        self._consumed = 0  # rows
+        self._ends = zlib.crc32(self._table.ends())
+        self._needed: dict[int, None] = {}  # columns to read: all that were selected before the first row
+        self._numbers: list[str] = []
+        self._texts: list[str] = []
+
+    def _open_table(self, source: Bytes) -> Table:
+        raise NotImplementedError
+
+    @property
+    def final(self) -> bool:
+        return self._final
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Rows consumed, and the number of the next row."""
+        return self._consumed, self._consumed + 1
+
+    @property
+    def share(self) -> float | None:
+        return self._consumed / self._table.rows if self._table.rows else self._source.share
+
+    def peek(self, limit: int, columns: list[int]) -> Cells:
+        self.select([], columns)
+        while sum(batch.num_rows for batch in self._waiting) < limit and not self._final:
+            if self.live and self._waiting:
+                break
+            self.read_more()
+        schema = self._pa.schema([self._table.schema.field(name) for name in self._texts])
+        rows = self._pa.Table.from_batches([b.select(self._texts) for b in self._waiting], schema)
+        batch = rows.slice(0, limit).combine_chunks()
+        return ArrowCells.read(self._pa, _one_batch(self._pa, batch), [], self._texts, self._consumed)
+
+    def select(self, numbers: list[int], texts: list[int]) -> None:
+        names = self._table.schema.names
+        self._numbers, self._texts = [names[j] for j in numbers], [names[j] for j in texts]
+        self._needed |= dict.fromkeys([*numbers, *texts])
+        for name in (*self._numbers, *self._texts):
+            if names.count(name) > 1:
+                same = [j for j, other in enumerate(names) if other == name]
+                fail(self.path, f"several columns are named {name!r}; ignore={same} leaves them out, or rename them")
+            kind = self._table.schema.field(name).type
+            types = self._pa.types
+            if types.is_binary(kind) or types.is_large_binary(kind) or types.is_time(kind) or types.is_interval(kind):
+                fail(self.path, f"column {name!r} has type {kind}, which is not supported; ignore=[{name!r}] skips it")
+
+    def parse(self, limit: int) -> tuple[ArrowCells, BadRow | None]:
+        if self._piece is None or (self._waiting and not len(self._piece.lines)):
+            self._piece = ArrowCells.read(self._pa, self._next_piece(), self._numbers, self._texts, self._consumed)
+        cells, self._piece = self._piece.part(0, limit), self._piece.part(limit, None)
+        self._consumed += len(cells.lines)
+        return cells, None
+
+    def _next_piece(self) -> Any:
+        """The next rows of the waiting batches, few enough for the processor's cache."""
+        if not self._waiting:
+            return self._pa.RecordBatch.from_pylist([], schema=self._table.schema)
+        piece, rest = self._waiting[0].slice(0, PIECE), self._waiting[0].slice(PIECE)
+        self._waiting[:1] = [rest] if rest.num_rows else []
+        return piece
+
+    def read_more(self) -> None:
+        if self._batches is None:
+            self._batches = self._table.batches(list(self._needed), self._consumed)
+        batch = next(self._batches, None)
+        if batch is None:
+            self._final = True
+        elif batch.num_rows:
+            self._waiting.append(batch)
+
+    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+        assert isinstance(cells, ArrowCells)
+        name = self._table.schema.names[column]
+        return stream_error(
+            self.path,
+            what.replace("the field is empty", "the value is null"),
+            line=int(cells.lines[row]),
+            column=column + 1,
+            name=self.columns.name(column),
+            value=cells.show(row, name),
+            unit=self.unit,
+        )
+
+    def checksums(self) -> dict[str, Any]:
+        """Checksums of the names and types of the columns, and of both ends of the file."""
+        schema = f"{[(field.name, str(field.type)) for field in self._table.schema]} {self._table.rows}"
+        return {"head": zlib.crc32(schema.encode()), "tail": self._ends}
+
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        return self.checksums().items() <= dict(position).items()
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        """Whether columns and number of rows are the same."""
+        return bool(self.checksums()["head"] == position["head"])
+
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
+        if self.checksums() != {name: int(checksums[name]) for name in ("head", "tail")}:
+            raise OtherSourceError(
+                f"{self.path}: cannot resume at row {position.line:,}: the table has changed; is it another file?",
+                path=self.path,
+            )
+        self._consumed = position.offset
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class ParquetReader(TableReader):
+    """The rows of a Parquet file."""
+
+    format = "parquet"
+    title = "Parquet"
+    endings = ("parquet", "pq")
+    magic = (ParquetFile.magic,)
+
+    def _open_table(self, source: Bytes) -> Table:
+        return ParquetFile(source)
+
+
+class ArrowReader(TableReader):
+    """The rows of an Arrow file or an Arrow stream."""
+
+    format = "arrow"
+    title = "Arrow"
+    endings = ("arrow", "arrows", "feather", "ipc")
+    magic = (ArrowFile.magic, ArrowStream.magic)
+
+    def _open_table(self, source: Bytes) -> Table:
+        is_file = source.compression is None and source.head.startswith(ArrowFile.magic)
+        return ArrowFile(source) if is_file else ArrowStream(source)
+
+
+def _one_batch(pa: Any, table: Any) -> Any:
+    batches = table.to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

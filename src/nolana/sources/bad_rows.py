@@ -1,0 +1,169 @@
+"""What happens to an invalid row: an error, or it is left out and counted, or it is also written to a file.
+
+The file has one JSON object a line: ``file``, ``line``, ``reason``, ``text`` (the row in the source), ``message``.
+"""
+
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nolana.errors import StreamError
+
+__all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """An invalid row: the error that describes it, the reason in one word, and its text."""
+
+    error: StreamError
+    reason: str
+    raw: str
+
+
+class BadRows:
+    """Counts invalid rows by reason; subclasses override ``put_aside``, which may raise."""
+
+    def __init__(self) -> None:
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, row: BadRow) -> None:
+        """Handles one more invalid row."""
+        self.put_aside(row)
+        self.reasons[row.reason] += 1
+
+    def put_aside(self, row: BadRow) -> None:
+        """Does nothing: the row is left out."""
+
+    def state(self) -> dict[str, Any]:
+        """The counts, for a resumed stream."""
+        return {"reasons": dict(self.reasons)}
+
+    def resume(self, state: dict[str, Any], path: str) -> None:
+        """Continues from a state of the source at ``path``."""
+        self.reasons = Counter({str(reason): int(count) for reason, count in state["reasons"].items()})
+
+    def close(self) -> None:
+        """Closes open files."""
+
+
+class Refuse(BadRows):
+    """An invalid row is an error."""
+
+    def put_aside(self, row: BadRow) -> None:
+        raise row.error
+
+
+class Skip(BadRows):
+    """Invalid rows are left out and counted."""
+
+
+class Quarantine(BadRows):
+    """Invalid rows are left out, counted and appended to a file, which is flushed after each row.
+
+    After a resume, rows that are read a second time are not written a second time: the state has the size of the
+    file, and the rows after that size are remembered.
+
+    Parameters
+    ----------
+    path : the file; it is created at the first invalid row.
+
+    Examples
+    --------
+    >>> import io, json, tempfile, pathlib
+    >>> import nolana
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "bad.jsonl"
+    >>> file = io.BytesIO(b"a,y\\n1,0\\noops,1\\n3,1\\n")
+    >>> with nolana.sources.open(file, on_bad_row=nolana.sources.Quarantine(path)) as stream:
+    ...     X, y = stream.gather()
+    >>> X.tolist(), stream.bad_rows, json.loads(path.read_text())["text"]
+    ([[1.0], [3.0]], 1, 'oops,1')
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__()
+        self.path = Path(path)
+        self._file: Any = None
+        self._known: dict[tuple[str, int], int] = {}  # rows written after the resumed state, and their offsets
+
+    def put_aside(self, row: BadRow) -> None:
+        place = (str(row.error.path), int(row.error.line or 0))
+        if self._known.pop(place, None) is not None:
+            return
+        record = {
+            "file": row.error.path,
+            "line": row.error.line,
+            "reason": row.reason,
+            "text": row.raw,
+            "message": str(row.error),
+        }
+        try:
+            self._write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        except OSError as error:
+            what = f"cannot write the invalid row to {self.path}: {error.strerror or error}"
+            raise StreamError(f"{row.error}; {what}", path=row.error.path, line=row.error.line) from error
+
+    def _write(self, line: bytes) -> None:
+        if self._file is None:
+            self._file = self.path.open("ab", buffering=0)
+            if self._file.tell() and not self._ends_line():
+                self._file.write(b"\n")  # an interrupted write stays a line of its own
+        self._file.write(line)
+
+    def _ends_line(self) -> bool:
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) == b"\n"
+
+    def _size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def state(self) -> dict[str, Any]:
+        """The counts, and the offset of the next invalid row: before the remembered ones, else at the end."""
+        return super().state() | {"quarantined_bytes": min(self._known.values(), default=self._size())}
+
+    def resume(self, state: dict[str, Any], path: str) -> None:
+        """Finds the rows of the source that were written after the state."""
+        super().resume(state, path)
+        length = int(state.get("quarantined_bytes", 0))
+        if self._size() <= length:
+            return
+        with self.path.open("rb+") as file:
+            file.seek(length)
+            begin = length
+            for line in file:
+                if not line.endswith(b"\n"):  # an interrupted write
+                    file.truncate(begin)
+                    break
+                try:
+                    record = json.loads(line)
+                    place = (str(record["file"]), int(record["line"]))
+                except (ValueError, KeyError, TypeError):
+                    place = ("", 0)  # not written by nolana
+                if place[0] == path:
+                    self._known[place] = begin
+                begin += len(line)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def policy(on_bad_row: "str | BadRows") -> BadRows:
+    """The object that ``"error"``, ``"skip"`` or ``"quarantine=FILE"`` names."""
+    if isinstance(on_bad_row, BadRows):
+        return on_bad_row
+    if on_bad_row == "error":
+        return Refuse()
+    if on_bad_row == "skip":
+        return Skip()
+    name, _, path = str(on_bad_row).partition("=")
+    if name == "quarantine" and path:
+        return Quarantine(path)
+    raise ValueError(
+        f'on_bad_row={on_bad_row!r} is not "error", "skip" or "quarantine=FILE", nor an object such as Quarantine(path)'
+    )

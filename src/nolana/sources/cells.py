@@ -1,0 +1,159 @@
+"""Rows of a table as cells: numbers for the columns read as numbers, texts for those read as text.
+
+n rows, d numbers, t texts.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.backend import backend
+
+__all__ = [
+    "ABSENT", "NESTED", "NUMBER", "TEXT", "TIME", "TRUTH", "UNBOUNDED", "UNKNOWN", "Cells", "Codes", "TextCells",
+]  # fmt: skip
+
+Codes = NDArray[np.uint8]
+
+# What a field is by its letters alone (core/cells.hpp has the same numbers); TIME, a date or time in seconds, comes
+# from typed tables only.
+NUMBER, ABSENT, UNKNOWN, UNBOUNDED, TEXT, TRUTH, NESTED, TIME = range(8)
+
+
+class Cells(Protocol):
+    """Some rows of a source."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers, (n, d)."""
+
+    @property
+    def codes(self) -> Codes:
+        """What the numbers are, (n, d)."""
+
+    @property
+    def text_codes(self) -> Codes:
+        """What the texts are, (n, t)."""
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """The line of each row, or the row in a table without lines, from 1, (n,)."""
+
+    def texts(self, place: int) -> list[str | None]:
+        """A column of texts; None where a text cannot be decoded."""
+
+    def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """A column of texts as doubles, and which of them are valid; quoted: "1" of JSON is a number too."""
+
+    def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """A column of texts as 64-bit integers, and which of them are valid; quoted: "1" of JSON is a number too."""
+
+    def booleans(self, place: int) -> NDArray[np.bool_]:
+        """A column of texts as true and false; valid only where the code is TRUTH."""
+
+    def raw(self, row: int) -> str:
+        """The text of a row in the source."""
+
+    def where(self, rows: NDArray[np.bool_]) -> "Cells":
+        """The rows where it is true."""
+
+
+@dataclass(frozen=True)
+class TextCells:
+    """Rows of one window of text."""
+
+    values: NDArray[np.float64]
+    codes: Codes
+    spans: NDArray[np.int64]  # (n, t, 2): begin, end
+    text_codes: Codes
+    rows: NDArray[np.int64]  # (n, 2): begin, end
+    lines: NDArray[np.int64]
+    data: bytes
+    decode: Callable[[bytes], str]
+    _decoded: dict[int, list[str | None]] = field(default_factory=dict)
+
+    def texts(self, place: int) -> list[str | None]:
+        if place in self._decoded:
+            return self._decoded[place]
+        data, decode = self.data, self.decode
+        spans = self.spans[:, place].tolist()
+        texts: list[str | None]
+        try:
+            texts = [decode(data[begin:end]) for begin, end in spans]
+        except ValueError:
+            texts = [_decode_or_none(decode, data[begin:end]) for begin, end in spans]
+        self._decoded[place] = texts
+        return texts
+
+    def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return self._each(backend().number_fields, place, quoted)
+
+    def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        values, valid = self._each(backend().integer_fields, place, quoted)
+        return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
+
+    def _each(
+        self, parse: Callable[[bytes, Any], Any], place: int, quoted: bool
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        spans = np.zeros((len(self.lines), 3), dtype=np.int64)
+        spans[:, :2] = self.spans[:, place]
+        valid = (self.text_codes[:, place] != TEXT) | quoted  # 1 is a number, "1" in JSON only where one is expected
+        values, invalid = parse(self.data, spans)
+        at = invalid if invalid >= 0 else len(spans)
+        while at < len(spans):  # a few rows at a time, or many invalid ones would cost their square
+            some, invalid = parse(self.data, spans[at : at + 64])
+            count = invalid if invalid >= 0 else len(some)
+            values[at : at + count] = some[:count]
+            at += count
+            if invalid >= 0:
+                valid[at] = False
+                at += 1
+        return values, valid
+
+    def booleans(self, place: int) -> NDArray[np.bool_]:
+        return np.array([(text or "").strip().lower() == "true" for text in self.texts(place)], dtype=bool)
+
+    def raw(self, row: int) -> str:
+        begin, end = self.rows[row].tolist()
+        return self.data[begin:end].decode("utf-8", "replace")
+
+    def where(self, rows: NDArray[np.bool_]) -> "TextCells":
+        return replace(
+            self,
+            values=self.values[rows],
+            codes=self.codes[rows],
+            spans=self.spans[rows],
+            text_codes=self.text_codes[rows],
+            rows=self.rows[rows],
+            lines=self.lines[rows],
+            _decoded={p: [t for t, k in zip(c, rows, strict=True) if k] for p, c in self._decoded.items()},
+        )
+
+
+def _decode_or_none(decode: Callable[[bytes], str], field: bytes) -> str | None:
+    try:
+        return decode(field)
+    except ValueError:
+        return None
+
+
+def decode_csv(field: bytes, errors: str = "strict") -> str:
+    """The text of a CSV field; ValueError where it is not UTF-8."""
+    if field[:1] == b'"' and field[-1:] == b'"' and len(field) >= 2:
+        field = field[1:-1].replace(b'""', b'"')
+    return field.decode("utf-8", errors)
+
+
+def decode_json(value: bytes) -> str:
+    """The text of a JSON string, or the letters of another value; ValueError where it is not Unicode."""
+    if not value.startswith(b'"'):
+        return value.decode("utf-8")
+    if b"\\" not in value:
+        return value[1:-1].decode("utf-8")
+    text = str(json.loads(value.decode("utf-8"), strict=False))
+    text.encode("utf-8")  # half of a surrogate pair is not text
+    return text

@@ -1,0 +1,179 @@
+"""CSV: which columns there are; the engine parses the rows.
+
+RFC 4180 (Y. Shafranovich, 2005); blanks around fields and blank lines are ignored.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nolana.backend import backend
+from nolana.errors import StreamError
+from nolana.sources.cells import Cells, TextCells, decode_csv
+from nolana.sources.columns import Columns
+from nolana.sources.normal import Lines, blank_comments, decimal_points
+from nolana.sources.options import SourceOptions
+from nolana.sources.plan import Plan
+from nolana.sources.reader import Problem, TextReader
+from nolana.sources.sources import Bytes, fail, stream_error
+from nolana.sources.times import seconds
+
+__all__ = ["CsvReader"]
+
+DELIMITERS = (",", ";", "\t")
+DECIMAL_COMMA = re.compile(r'"?\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*"?')
+DECIMAL_POINT = re.compile(DECIMAL_COMMA.pattern.replace(",", r"\."))
+MEANING = {
+    "quote": "text after the closing quote: {value}",
+    "open": "the quote that begins here is not closed before the end of the file",
+}
+
+
+class CsvReader(TextReader):
+    """The rows of a CSV text.
+
+    The first line has names where the options say so or name a column, or where none of its features is a number.
+    """
+
+    format = "csv"
+    title = "CSV"
+    endings = ("csv", "tsv")
+    own_options = ("header", "delimiter", "decimal", "comment")
+    decode: Callable[[bytes], str] = staticmethod(decode_csv)
+
+    def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        self._decimal = options.decimal or (plan and plan.decimal) or "."
+        self._comment = options.comment or (plan and plan.comment)
+        if self._comment:
+            blank = blank_comments(self._comment)
+            source.filter(lambda file: Lines(file, blank))
+        if self._decimal == ",":
+            self._points = decimal_points(options.delimiter or (None if plan is None else plan.delimiter))
+            source.filter(lambda file: Lines(file, self._points))
+            self.decode = self._decode_original
+
+    def _decode_original(self, field: bytes) -> str:
+        return decode_csv(self._points(field))
+
+    def original(self, text: str) -> str:
+        return self._points(text.encode()).decode() if self._decimal == "," else text
+
+    def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        super().__init__(source, options, plan)
+        target, features, ignore = options.target, options.features, options.ignore
+        header, delimiter = options.header, options.delimiter
+        if plan is not None:  # it selects the columns, not the options
+            target, features, ignore = False, None, None
+            header = (plan.named or bool(plan.header)) if header is None else header
+            delimiter = delimiter or plan.delimiter
+        self.delimiter = self._key = delimiter or self._infer_delimiter()
+        first, self._first_line, end, lines = self._first_row()
+        named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
+        if named and header is False:
+            raise ValueError(f"column {named[0]!r} is a name, but header=False says that columns have none")
+        names = [decode_csv(field, "replace") for field in first] if named or header is not False else None
+        self.columns = self._columns(names, len(first))
+        chosen, _ = self.columns.choose(target, features, ignore)
+        if header is None and not named and any(_is_value(first[j]) for j in chosen):
+            self.columns = self._columns(None, len(first))
+        self.header = self.columns.names is not None
+        self._inferred_no_header = header is None and not self.header
+        if self.header:
+            self.text.consume(end, lines)
+
+    @classmethod
+    def recognises(cls, line: bytes) -> bool:
+        """Whether the line has a delimiter."""
+        return any(delimiter.encode() in line for delimiter in DELIMITERS)
+
+    def plan_fields(self) -> dict[str, Any]:
+        """Delimiter, header, decimal character and mark of comments."""
+        return {
+            "delimiter": self.delimiter,
+            "header": self.header,
+            "decimal": self._decimal,
+            "comment": self._comment,
+        }
+
+    def _check_labels(self, cells: Cells, place: int, target: int) -> None:
+        texts, other = cells.texts(place), DECIMAL_COMMA if self._decimal == "." else DECIMAL_POINT
+        if texts and all(text is not None and other.fullmatch(text) for text in texts):
+            name, option = ("comma", ",") if self._decimal == "." else ("point", ".")
+            what = f'a number with a decimal {name}; decimal="{option}" reads it, labels="text" makes it a class'
+            raise self.cell_error(cells, 0, target, "label {value} is " + what)
+
+    def _infer_delimiter(self) -> str:
+        """The one that makes most fields of the first row; not the comma of a decimal number where two do."""
+        fields = {delimiter: len(self._fields(delimiter)[0]) for delimiter in DELIMITERS}
+        if self._decimal == ",":
+            del fields[","]
+        most = max(fields.values())
+        best = [delimiter for delimiter, count in fields.items() if count == most]
+        return best[-1] if most > 1 else DELIMITERS[0]
+
+    def _columns(self, names: list[str] | None, width: int) -> Columns:
+        line, comment = self._first_line, self._comment_hint(names[0]) if names else ""
+        hint = f"; is the delimiter {self.delimiter!r}?{comment}"
+        return Columns(self.path, names, width, f"line {line}", line, hint, hint if width == 1 else comment)
+
+    def _parse(self, *arguments: Any) -> Any:
+        return backend().csv_cells(*arguments)
+
+    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+        assert isinstance(cells, TextCells)
+        begin, end = cells.rows[row].tolist()
+        data = cells.data[begin:end]
+        begin, end, lines = backend().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
+        line = int(cells.lines[row]) + lines
+        value = self.original(data[begin:end].decode("utf-8", "replace"))
+        if "not a number" in what and self._decimal == "," and DECIMAL_POINT.fullmatch(value):
+            what = '{value} is not a number with a decimal comma; decimal="." reads decimal points'
+        elif "not a number" in what and self._decimal == "." and DECIMAL_COMMA.fullmatch(value):
+            what = '{value} is not a number; decimal="," reads decimal commas'
+        elif column == 0 and (hint := self._comment_hint(value)):
+            what += hint
+        if self._inferred_no_header and line == self._first_line and "not a number" in what:
+            what += "; header=True if this line has the names of the columns"
+        return self._column_error(what, line, column, value)
+
+    def _row_error(self, problem: Problem) -> StreamError:
+        kind, lines, column, begin, end = problem
+        value, what = self.original(self.text.show(begin, end)), MEANING.get(kind, "")
+        width = self.columns.width
+        if kind == "width":
+            count, column = column, min(column, width) + 1
+            what = f"the row has {count} field{'s' * (count != 1)}, line {self._first_line} has {width}"
+            what = ("missing: " if count < width else "too many: ") + what + self._comment_hint(value)
+        return self._column_error(what, self.text.line + lines, column - 1, value)
+
+    def _fields(self, delimiter: str) -> tuple[Any, int, int, Any]:
+        """Spans of the first row, its end, its line ends and its problem."""
+        text = self.text
+        while True:
+            spans, end, lines, problem = backend().csv_fields(text.data, text.start, text.final, delimiter)
+            if len(spans) or text.final:
+                return spans, end, lines, problem
+            text.read_more()
+
+    def _first_row(self) -> tuple[list[bytes], int, int, int]:
+        """Fields of the first row, the number of its line, its end and its line ends."""
+        spans, end, lines, problem = self._fields(self.delimiter)
+        text = self.text
+        if problem is not None:
+            kind, line, column, begin, stop = problem
+            value = text.show(begin, stop)
+            raise stream_error(self.path, MEANING[kind], line=text.line + line, column=column, value=value)
+        if not len(spans):
+            if text.unfinished_line is not None:
+                fail(self.path, 'its only line has no line end; last_line="take" reads it', line=text.unfinished_line)
+            fail(self.path, "the source is empty: it has neither a header nor rows")
+        fields = [text.data[begin:stop] for begin, stop, _ in spans.tolist()]
+        return fields, text.line + int(spans[0, 2]), end, lines
+
+
+def _is_value(field: bytes) -> bool:
+    """Whether a field is a number, a date or a time, and so hardly the name of a column."""
+    whole = np.array([[0, len(field), 0]], dtype=np.int64)
+    return bool(backend().number_fields(field, whole)[1] < 0) or seconds(decode_csv(field, "replace")) is not None

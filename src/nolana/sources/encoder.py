@@ -1,0 +1,208 @@
+"""Columns as numbers: invalid and missing values, categories; n rows, f features of the plan.
+
+X (n, d) has for each feature in its order one column, the parts of its date, or the slots of its category. With
+``missing="indicator"`` one column for each feature follows that is 1 where its value was missing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.sources import times
+from nolana.sources.categories import Category, Hashed, OneHot
+from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.sources.means import RunningMeans
+from nolana.sources.options import Encoding, column_title
+from nolana.sources.plan import PlannedColumn
+from nolana.sources.times import parts
+
+__all__ = ["FILL", "Encoder"]
+
+InvalidCell = tuple[int, str, str]  # feature, reason in one word, message
+ACCEPTED = {"number": NUMBER, "bool": TRUTH}
+TIMES = ("time", "date")
+ENCODING = '; encoding="latin-1" reads text of one byte a letter'
+FILL = '; missing="mean" fills it in'
+
+
+class Encoder:
+    """Turns cells into X, row by row: later rows change nothing in earlier ones.
+
+    Numbers, true and false are read as numbers; times and categories as texts, in the order of the features.
+    """
+
+    def __init__(
+        self, columns: tuple[PlannedColumn, ...], options: Encoding, *, frozen: bool, means: bool = True
+    ) -> None:
+        self._columns, self._options = columns, options
+        kinds = [column.kind for column in columns]
+        self.numbers = [f for f, kind in enumerate(kinds) if kind in ACCEPTED]
+        self.texts = [f for f, kind in enumerate(kinds) if kind not in ACCEPTED]
+        self._text_place = {f: place for place, f in enumerate(self.texts)}
+        self._wanted = np.array([ACCEPTED[kinds[f]] for f in self.numbers], dtype=np.uint8)
+        # Numbers that are not of a category: the feature of each; a date has several.
+        self._real = [f for f, c in enumerate(columns) if c.kind != "text" for _ in range(c.width)]
+        self._times = [f for f, kind in enumerate(kinds) if kind in TIMES]
+        self._categories: dict[int, Category] = {
+            f: Hashed(options.hash_slots) if options.categories == "hash" else OneHot(column.largest(options), frozen)
+            for f, column in enumerate(columns)
+            if column.kind == "text"
+        }
+        self._tolerant = options.missing != "error"
+        # Also where missing values are errors: a resumed run may fill them.
+        self._means = RunningMeans(len(self._real), frozen=frozen) if means else None
+        widths = [self._categories[f].width if f in self._categories else c.width for f, c in enumerate(columns)]
+        self._begins = np.concatenate([[0], np.cumsum(widths)]).tolist()
+        self._plain = not self.texts
+        self.without_slot: dict[int, list[int]] = {}  # rows of the last `encode` without a column for their text
+        self._frozen = frozen
+        self.width = int(self._begins[-1]) + (len(columns) if options.missing == "indicator" else 0)
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each column of X."""
+        names: list[str] = []
+        for f, column in enumerate(self._columns):
+            slots = self._categories[f].names if f in self._categories else column.parts or ("",)
+            names += [f"{column.column}[{slot}]" if slot else str(column.column) for slot in slots]
+        if self._options.missing == "indicator":
+            names += [f"{column.column}[missing]" for column in self._columns]
+        return names
+
+    def title(self, f: int) -> str:
+        """What a summary calls a feature: its name, or its number from 1."""
+        return column_title(self._columns[f].column)
+
+    def largest(self, f: int) -> int | None:
+        """Strings of a feature that get a column of their own; None: frozen, no new one does."""
+        return None if self._frozen else self._columns[f].largest(self._options)
+
+    # Invalid rows
+
+    def invalid(self, cells: Cells) -> dict[int, InvalidCell]:
+        """The first invalid cell of each row that has one."""
+        first: dict[int, InvalidCell] = {}
+        # Cells without codes are numbers all of them.
+        invalid = cells.codes != (self._wanted if cells.codes.shape[1] else self._wanted[:0])
+        if self._tolerant and invalid.any():
+            invalid &= (cells.codes != ABSENT) & (cells.codes != UNKNOWN)
+        if invalid.any():
+            for row in np.flatnonzero(invalid.any(axis=1)).tolist():
+                place = int(invalid[row].argmax())
+                f = self.numbers[place]
+                first[row] = (f, *_meaning(int(cells.codes[row, place]), self._columns[f]))
+        for place, f in enumerate(self.texts):
+            for row, cell in self._invalid_texts(cells, place, f).items():
+                if row not in first or first[row][0] > f:
+                    first[row] = cell
+        return first
+
+    def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, InvalidCell]:
+        codes, texts = cells.text_codes[:, place], cells.texts(place)
+        missing = _is_missing(codes)
+        if self._columns[f].kind in TIMES:
+            invalid = (codes != TIME) & ~missing
+            if invalid.any():
+                invalid &= np.isnan(times.column(texts))
+        else:
+            invalid = (codes == NESTED) | (codes == TIME)
+            if None in texts:
+                invalid |= np.array([text is None for text in texts]) & ~missing
+        if not self._tolerant:
+            invalid |= missing
+        return {
+            row: (f, *_meaning(int(codes[row]), self._columns[f], readable=texts[row] is not None))
+            for row in np.flatnonzero(invalid).tolist()
+        }
+
+    # Valid rows
+
+    def encode(self, cells: Cells) -> NDArray[np.float64]:
+        """X (n, d) of valid rows; means and categories are updated."""
+        n = len(cells.lines)
+        self.without_slot = {}
+        if self._plain and not self._tolerant:
+            if self._means is not None:
+                self._means.add(cells.values)
+            return cells.values
+        real = np.empty((n, len(self._real)))
+        absent = np.zeros((n, len(self._columns)), dtype=bool)
+        absent[:, self.numbers] = _is_missing(cells.codes)
+        absent[:, self.texts] = _is_missing(cells.text_codes[:, : len(self.texts)])
+        begins = {f: i for i, f in reversed(list(enumerate(self._real)))}
+        real[:, [begins[f] for f in self.numbers]] = cells.values
+        for f in self._times:
+            column, times = self._columns[f], self._seconds(cells, self._text_place[f])
+            values = parts(times, column.parts) if column.kind == "date" else times[:, None]
+            real[:, begins[f] : begins[f] + column.width] = values
+        if self._means is not None:
+            self._means.fill(real, absent[:, self._real])
+        if self._plain and self._options.missing == "mean":
+            return real
+        out = np.zeros((n, self.width))
+        out[:, [self._begins[f] + i - begins[f] for i, f in enumerate(self._real)]] = real
+        for f, category in self._categories.items():
+            texts = [
+                None if missing else text
+                for text, missing in zip(cells.texts(self._text_place[f]), absent[:, f].tolist(), strict=True)
+            ]
+            rows = category.encode(texts, out[:, self._begins[f] : self._begins[f + 1]])
+            if rows:
+                self.without_slot[f] = rows
+        if self._options.missing == "indicator":
+            out[:, self._begins[-1] :] = absent
+        return out
+
+    def _seconds(self, cells: Cells, place: int) -> NDArray[np.float64]:
+        codes = cells.text_codes[:, place]
+        if (codes == TIME).any():
+            return cells.floats(place)[0]
+        return np.nan_to_num(times.column(cells.texts(place)), nan=0.0)
+
+    # State
+
+    def state(self) -> dict[str, Any]:
+        """Running means, and categories by feature."""
+        return {
+            "means": None if self._means is None else self._means.state(),
+            "categories": [category.state() for category in self._categories.values()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues from what ``state`` returned."""
+        if len(state["categories"]) != len(self._categories):
+            raise ValueError("the state of the encoder belongs to another plan")
+        if self._means is not None and state["means"] is not None:  # None: of nolana 0.1, without missing values
+            self._means.restore(state["means"])
+        for category, stored in zip(self._categories.values(), state["categories"], strict=True):
+            category.restore(stored)
+
+
+def _is_missing(codes: Codes) -> NDArray[np.bool_]:
+    return np.asarray((codes == ABSENT) | (codes == UNKNOWN))
+
+
+def _meaning(code: int, column: PlannedColumn, readable: bool = True) -> tuple[str, str]:
+    """Why a cell is invalid, in one word and in a sentence."""
+    if not readable:
+        return "encoding", "{value} is not UTF-8" + ENCODING
+    if code == ABSENT:
+        return "missing", "the field is empty" + FILL
+    if code == NESTED:
+        return (
+            "nested",
+            f"{{value}} is an array or object, not a flat value; ignore=[{column.column!r}] leaves it out",
+        )
+    noun = {"number": "a number", "bool": "true or false", "text": "text"}.get(
+        column.kind, "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
+    )
+    if code == UNKNOWN:
+        finite = "finite " if column.kind == "number" else ""
+        return "missing", f"{{value}} is not {noun.replace('a number', f'a {finite}number')}" + FILL
+    if code == UNBOUNDED and column.kind == "number":
+        return "number", "{value} is not a finite number"
+    if code in (TEXT, TRUTH, NUMBER, UNBOUNDED, TIME):
+        return column.kind, f"{{value}} is not {noun}"
+    raise AssertionError(code)

@@ -1,0 +1,71 @@
+"""Columns, keys and categories that the first block did not have: they are left out, and counted."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nolana.sources.options import NewColumns
+from nolana.sources.sources import stream_error, warn
+
+__all__ = ["NewColumn", "NewColumnCounts"]
+
+MOST_NAMES = 100  # that are counted one by one; a bound on memory
+REST = "..."  # all others together
+
+
+@dataclass(frozen=True)
+class NewColumn:
+    """A new column in some rows: its name, in how many rows it is, and the line of the first one."""
+
+    name: str
+    rows: int
+    line: int
+
+
+class NewColumnCounts:
+    """In how many rows each new column was, and each column of text had a text without a column of its own.
+
+    Parameters
+    ----------
+    path : the source, for messages.
+    unit : what a row is in messages: "line" or "row".
+    policy : "warn": once for each column; "ignore": count only; "error": StreamError.
+    """
+
+    def __init__(self, path: str, unit: str, policy: NewColumns) -> None:
+        self._path, self._unit, self._policy = path, unit, policy
+        self.columns: Counter[str] = Counter()
+        self.categories: Counter[str] = Counter()
+
+    def add_column(self, column: NewColumn) -> None:
+        """Some rows have a column that the first block did not have."""
+        what = (
+            f"column {column.name!r} is not in the first block. It is left out: a model cannot add a column. "
+            f"A new model can learn it"
+        )
+        self._add(self.columns, column, what)
+
+    def add_category(self, column: NewColumn, text: str, largest: int | None) -> None:
+        """Some rows have a text in this column that has no column of its own, the first one being ``text``."""
+        why = "the model does not know it" if largest is None else f"all {largest} categories are in use"
+        what = f"{text!r} in column {column.name!r} has no column of its own: {why}. Such texts share one column"
+        self._add(self.categories, column, what)
+
+    def _add(self, counts: Counter[str], column: NewColumn, what: str) -> None:
+        name = column.name if column.name in counts or len(counts) < MOST_NAMES else REST
+        if self._policy == "error":
+            what += '; new_columns="ignore" accepts that'
+            raise stream_error(self._path, what, line=column.line, unit=self._unit)
+        if self._policy == "warn" and name not in counts:
+            warn(str(stream_error(self._path, what, line=column.line, unit=self._unit)))
+        counts[name] += column.rows
+
+    def state(self) -> dict[str, Any]:
+        """The counts, for a resumed stream."""
+        return {"columns": dict(self.columns), "categories": dict(self.categories)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues from what ``state`` returned."""
+        self.columns = Counter({str(name): int(count) for name, count in state["columns"].items()})
+        self.categories = Counter({str(name): int(count) for name, count in state["categories"].items()})

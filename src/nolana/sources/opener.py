@@ -1,0 +1,73 @@
+"""How a stream is opened: a reader for the source, a plan from its first block or from another stream, a position."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+from nolana.sources.bad_rows import policy
+from nolana.sources.encoder import Encoder
+from nolana.sources.formats import MAGIC, open_reader
+from nolana.sources.labels import Labels, infer_label_kind
+from nolana.sources.new_columns import NewColumnCounts
+from nolana.sources.options import Arguments, Encoding
+from nolana.sources.plan import Plan, PlannedColumn
+from nolana.sources.sources import Bytes, Source
+from nolana.sources.stream import Stream
+
+__all__ = ["open_stream"]
+
+
+def open_stream(source: Source, options: Arguments) -> Stream:
+    """The stream of a source, at its beginning or at the position of ``resume``."""
+    plan, resume = _existing_plan(options), options.resume
+    position = None if resume is None else resume["position"]
+    if position is not None and options.target is None and not position["target"]:
+        options = replace(options, target=False)
+    opened = Bytes(source, MAGIC, options.encoding or (position or {}).get("encoding"))
+    try:
+        reader = open_reader(opened, options, plan)
+        if plan is None:
+            plan = reader.infer_plan(options, *reader.choose(options))
+        columns, target = reader.match(plan, options.target)
+        features = tuple(map(PlannedColumn, range(len(columns)))) if plan.columns is None else plan.columns
+        encoder = Encoder(features, plan.options, frozen=options.encoder is not None, means=plan.columns is not None)
+        numbers, texts = [columns[f] for f in encoder.numbers], [columns[f] for f in encoder.texts]
+        if target is not None:
+            texts = [*texts, target]
+        reader.select(numbers, texts)
+        kind = options.labels or plan.labels
+        labels = Labels(kind, explicit=options.labels is not None, typed=reader.typed)
+        bad_rows = policy(options.on_bad_row)
+        new = NewColumnCounts(reader.path, reader.unit, options.new_columns)
+        stream = Stream(reader, plan, encoder, labels, bad_rows, options.block_rows, columns, target, new)
+        if options.encoder is not None:
+            encoder.restore(options.encoder)
+        if resume is not None:
+            stream._resume(resume)
+        if target is not None and kind is None:
+            labels.kind = infer_label_kind(reader.peek(options.block_rows, [target]), 0, reader.typed)
+            reader.select(numbers, texts)
+        return stream
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _existing_plan(options: Arguments) -> Plan | None:
+    """The plan of another stream that the arguments have; ValueError where other arguments contradict it."""
+    tree, resume = options.plan, options.resume
+    if tree is not None and resume is not None:
+        raise ValueError("resume= contains its plan; leave plan= out")
+    if resume is not None:
+        if not isinstance(resume, Mapping) or not {"plan", "encoder", "position", "bad_rows"} <= resume.keys():
+            raise ValueError("resume= is not the state of a stream; pass what stream.state() returned")
+        tree = resume["plan"]
+    if tree is None:
+        return None
+    plan = Plan.from_dict(tree)
+    for name in ("features", "ignore"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"{name}= is already decided by the plan; leave it out")
+    if options.columns_as_numbers not in (Encoding(), plan.options):
+        decided = ", ".join(f"{name}={value!r}" for name, value in asdict(plan.options).items())
+        raise ValueError(f"the encoding is already decided by the plan: {decided}; leave these options out")
+    return plan

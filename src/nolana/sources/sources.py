@@ -1,0 +1,287 @@
+"""Sources of bytes: a path, an open binary file or standard input, plain or compressed."""
+
+import codecs
+import errno
+import io
+import os
+import stat
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO, NoReturn
+
+from nolana.errors import StreamError, StreamWarning
+from nolana.sources.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
+from nolana.sources.normal import MARKS, Transcoded, detect_encoding
+
+__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "stream_error", "warn"]
+
+Source = str | os.PathLike[str] | BinaryIO
+
+LONGEST_VALUE = 40  # characters of a value in a message
+LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed must not fill the memory
+HEAD = 1 << 16  # bytes read at first, as many as a pipe holds
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+UNSUPPORTED = {"ZIP": b"PK\x03\x04"}
+
+
+class Bytes:
+    """The decompressed bytes of a source, read once from its current position.
+
+    ``path`` is its name in messages. ``live``: it is a pipe or a terminal, whose reader must not wait for more bytes
+    than have come. ``seekable``: it is plain and can be read from any position.
+
+    Parameters
+    ----------
+    source : a path, a binary file, or "-" for standard input.
+    magic : first bytes of the binary formats; of a pipe that sends little, as many bytes are read as decide
+        between them.
+    encoding : of text; None: detected from the first bytes.
+    """
+
+    def __init__(self, source: Source, magic: Sequence[bytes] = (), encoding: str | None = None) -> None:
+        self.source, self._magic, self._encoding = source, magic, encoding
+        self.path = _name(source)
+        self.compression: Compression | None = None
+        self._ends_with_return: bool | None = None  # whether lines end with CR alone; None: not yet known
+        self._mine: list[Any] = []  # what close() closes, the outermost first
+        try:
+            self.file = self._open()
+            self.live = _is_live(self.file)
+            self._origin = self._tell()
+            self.head = self._read_head()
+            self._file: Any = self._decompress(Prefixed(self.head, self.file))
+            self.seekable = self.compression is None and self._origin is not None
+            self.encoding = self._transcode(encoding)
+        except BaseException:
+            self.close()
+            raise
+
+    def read1(self, size: int, after: str = "") -> bytes:
+        """At most about so many bytes, at least one unless the source ends; ``after`` is a place for errors."""
+        try:
+            data: bytes = self._file.read1(size)
+            if self.compression and not self.live and 0 < len(data) < size:  # decompressors return little at a time
+                parts, count = [data], len(data)
+                while count < size and (more := self._file.read1(size - count)):
+                    parts.append(more)
+                    count += len(more)
+                data = b"".join(parts)
+        except UnicodeDecodeError as error:
+            what = f"the text is not {self.encoding}{after} ({error.reason}); set encoding= to another one"
+            raise StreamError(f"{self.path}: {what}", path=self.path) from error
+        except Exception as error:
+            if self.compression is None and isinstance(error, OSError):
+                what = f"it cannot be read{after}: {error.strerror or error}"
+                raise StreamError(f"{self.path}: {what}", path=self.path) from error
+            if self.compression is None or not is_damage(error):
+                raise
+            what = f"the {self.compression.name} data is damaged or cut off{after}: {error}"
+            raise StreamError(f"{self.path}: {what}", path=self.path) from error
+        if self._ends_with_return is None:
+            self._ends_with_return = self._detect_return(data)
+        return data.replace(b"\r", b"\n") if self._ends_with_return else data
+
+    def _detect_return(self, data: bytes) -> bool | None:
+        """Whether the lines of a text end with CR alone, as old Macs wrote them; None where no line ends in it."""
+        if b"\n" in data or any(data.startswith(magic) for magic in self._magic):
+            return False
+        return True if b"\r" in data[:-1] else None  # after the last byte LF may follow
+
+    def read_piece(self, size: int, wanted: int, after: str = "") -> tuple[bytes, bool]:
+        """Bytes with a line end, or at least the wanted number, and whether the source ends after them.
+
+        A pipe returns little at a time: pieces of a long line are joined once, not after each read.
+        """
+        parts = [self.read1(size, after)]
+        count = len(parts[0])
+        while parts[-1] and count < wanted and b"\n" not in parts[-1]:
+            parts.append(self.read1(size, after))
+            count += len(parts[-1])
+        return b"".join(parts), not parts[-1]
+
+    def first_line(self) -> bytes:
+        """The first line of text that is neither blank nor a comment, without consuming it."""
+        data, line, complete = b"", b"", False
+        while not complete and len(data) <= LONGEST_ROW:
+            more, final = self.read_piece(HEAD, len(data), after=" in the first line")
+            data += more
+            lines = data.removeprefix(BYTE_ORDER_MARK).split(b"\n")
+            place = next((i for i, x in enumerate(lines) if x.strip() and not x.lstrip().startswith(b"#")), None)
+            line = b"" if place is None else lines[place]
+            complete = final or (place is not None and place < len(lines) - 1)
+        self._file = Prefixed(data, self._file)
+        return line
+
+    def filter(self, wrap: Callable[[Any], Any]) -> None:
+        """Changes the text before it is read on."""
+        self._file, self.seekable = wrap(self._file), False
+
+    def _transcode(self, encoding: str | None) -> str:
+        """Turns text of another encoding into UTF-8; the name of its encoding."""
+        if encoding is None:
+            head = self._first_bytes()
+            encoding = "utf-8" if any(head.startswith(magic) for magic in self._magic) else detect_encoding(head)
+        encoding = codecs.lookup(encoding).name
+        head = self._first_bytes() if encoding in ("utf-16", "utf-32") else b""
+        if head and not head.startswith(tuple(MARKS)):
+            raise StreamError(
+                f"{self.path}: {encoding} needs a byte order mark, and this text begins without one; "
+                f'encoding="{encoding}-le" reads it as Windows writes it, encoding="{encoding}-be" the other way round',
+                path=self.path,
+            )
+        if encoding != "utf-8":
+            self.filter(lambda file: Transcoded(file, encoding))
+        return encoding
+
+    def _first_bytes(self) -> bytes:
+        """Of the text, without consuming them."""
+        if self.compression is None:
+            return self.head
+        head = self.read1(HEAD, after=" after line 1")
+        self._file = Prefixed(head, self._file)
+        return head
+
+    def seek(self, offset: int) -> None:
+        """Moves to an offset from the first position; only where the source is seekable."""
+        self.file.seek((self._origin or 0) + offset)
+        self._file = self.file
+
+    def reopen(self) -> "Bytes | None":
+        """The same bytes from their beginning, opened a second time; None where they can be read only once."""
+        if self.source == "-" or not isinstance(self.source, str | os.PathLike):
+            return None
+        return Bytes(self.source, self._magic, self._encoding) if stat.S_ISREG(os.stat(self.source).st_mode) else None
+
+    @property
+    def share(self) -> float | None:
+        """The part of the file that was read, from 0 to 1 of its compressed size; None where it is unknown."""
+        if self._origin is None:
+            return None
+        try:
+            size = os.fstat(self.file.fileno()).st_size - self._origin
+            return min(1.0, (self.file.tell() - self._origin) / size) if size > 0 else None
+        except (AttributeError, OSError, ValueError):
+            return None
+
+    def close(self) -> None:
+        """Closes what was opened here; a file that the caller opened stays open."""
+        while self._mine:
+            self._mine.pop(0).close()
+
+    def _open(self) -> Any:
+        if isinstance(self.source, str) and self.source == "-":
+            if sys.stdin is None:
+                raise OSError(errno.EBADF, "standard input is closed")
+            return sys.stdin.buffer
+        if isinstance(self.source, str | os.PathLike):
+            file: Any = open(self.source, "rb")  # noqa: SIM115  (closed by close)
+            self._mine.append(file)
+            return file
+        if isinstance(self.source, io.TextIOBase):
+            raise TypeError(f"{self.path} is open as text; open it as binary, mode 'rb'")
+        if hasattr(self.source, "read1"):
+            return self.source
+        if hasattr(self.source, "read"):
+            return io.BufferedReader(_Raw(self.source))
+        raise TypeError(f"source must be a path or a binary file, got {type(self.source).__name__}")
+
+    def _tell(self) -> int | None:
+        try:
+            return int(self.file.tell()) if self.file.seekable() and not self.live else None
+        except (AttributeError, OSError):
+            return None
+
+    def _read_head(self) -> bytes:
+        """The first bytes that come, and more while they could still become one of the known beginnings."""
+        known = (*(compression.magic for compression in COMPRESSIONS), *UNSUPPORTED.values(), *self._magic)
+        head: bytes = self.file.read1(HEAD)
+        while any(len(head) < len(magic) and magic.startswith(head) for magic in known):
+            more = self.file.read1(HEAD)
+            if not more:
+                break
+            head += more
+        return head
+
+    def _decompress(self, file: Prefixed) -> Any:
+        for kind, magic in UNSUPPORTED.items():
+            if self.head.startswith(magic):
+                what = f"this is {kind}, which is not supported; convert it to UTF-8 text, plain or compressed"
+                raise StreamError(f"{self.path}: {what}", path=self.path)
+        self.compression = detect_compression(self.head)
+        if self.compression is None:
+            return file
+        decompressed = self.compression.open(Eager(file))
+        self._mine.insert(0, decompressed)
+        return decompressed
+
+
+class _Raw(io.RawIOBase):
+    """A file of the caller's that only has ``read``; closing this does not close it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.name = getattr(file, "name", None)
+
+    def fileno(self) -> int:
+        if not hasattr(self._file, "fileno"):
+            raise io.UnsupportedOperation("fileno")
+        return int(self._file.fileno())
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """What one ``read`` returns."""
+        data = self._file.read(len(buffer))
+        if not isinstance(data, bytes):
+            raise TypeError(f"read() of the source returns {type(data).__name__}, not bytes; open it as binary")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _is_live(file: Any) -> bool:
+    try:
+        mode = os.fstat(file.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def _name(source: Any) -> str:
+    if isinstance(source, str) and source == "-":
+        return "<stdin>"
+    name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
+    return os.fspath(name) if isinstance(name, str | os.PathLike) else "<stream>"
+
+
+def stream_error(
+    path: str,
+    what: str,
+    *,
+    line: int | None = None,
+    column: int | None = None,
+    name: str | None = None,
+    value: str | None = None,
+    unit: str = "line",
+) -> StreamError:
+    """``path, line 3, column 2 ("b"): what`` as an error; ``{value}`` in what becomes the value, shortened."""
+    place = path
+    if line is not None:
+        place += f", {unit} {line}"
+    if column is not None:
+        place += f", column {column}" + (f" ({name})" if name else "")
+    if value is not None:
+        what = what.replace("{value}", repr(value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"))
+    return StreamError(f"{place}: {what}", path=path, line=line, column=column, value=value)
+
+
+def fail(path: str, what: str, **place: Any) -> NoReturn:
+    """Raises ``stream_error``."""
+    raise stream_error(path, what, **place)
+
+
+def warn(what: str) -> None:
+    """A `StreamWarning`; it names no line of code, for it is about the data."""
+    warnings.warn(what, StreamWarning, stacklevel=1)

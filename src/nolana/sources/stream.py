@@ -1,0 +1,256 @@
+"""A stream of blocks of rows."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.sources.bad_rows import BadRow, BadRows
+from nolana.sources.blocks import Block, Position, dense_rows, joined
+from nolana.sources.cells import ABSENT, Cells
+from nolana.sources.encoder import Encoder
+from nolana.sources.labels import Labels
+from nolana.sources.new_columns import NewColumn, NewColumnCounts
+from nolana.sources.plan import Plan
+from nolana.sources.reader import Reader
+
+__all__ = ["Stream"]
+
+VERSION = 1
+
+
+class Stream:
+    """An iterator over blocks and a context manager that closes the source; made by ``nolana.sources.open``.
+
+    ``plan`` is what is read and how; ``state()`` the position, and means and categories of the columns so far;
+    ``bad_rows`` and ``bad_rows_by_reason`` count the rows that were left out. ``block_rows``, the size of the next
+    blocks, may be changed between two blocks.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        plan: Plan,
+        encoder: Encoder,
+        labels: Labels,
+        bad: BadRows,
+        block_rows: int,
+        columns: list[int],
+        target: int | None,
+        new: NewColumnCounts,
+    ) -> None:
+        self._reader, self._plan, self._encoder, self._labels, self._bad = reader, plan, encoder, labels, bad
+        self.block_rows, self._columns = block_rows, columns
+        self._new = new
+        self._target = target  # index of the label's column, or None
+        self._ended = self._closed = False
+        self.n_features = encoder.width
+        self.feature_names = encoder.names if plan.named else None
+        self.position = Position(0, *reader.place)
+
+    # Blocks
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> "Stream":
+        return self
+
+    def __next__(self) -> Block:
+        if self._ended:
+            raise StopIteration
+        if self._closed:
+            raise ValueError(f"the stream of {self._reader.path} is closed; open it again to continue")
+        try:
+            block = self._next()
+        except BaseException:  # rows may be lost: the next call must not skip them silently
+            self.close()
+            raise
+        if block is None:
+            self._ended = True
+            self.close()
+            raise StopIteration
+        return block
+
+    def _next(self) -> Block | None:
+        parts: list[tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]] = []
+        count = 0
+        while count < self.block_rows:
+            cells, malformed = self._reader.parse(self.block_rows - count)
+            for column in self._reader.new_columns(cells):
+                self._new.add_column(column)
+            if len(cells.lines):
+                parts.append(self._read(cells))
+                count += len(parts[-1][2])
+            if malformed is not None:
+                self._bad.add(malformed)
+            elif count < self.block_rows and not len(cells.lines):
+                if self._reader.final or (self._reader.live and count):
+                    break
+                self._reader.read_more()
+        self.position = Position(self.position.rows + count, *self._reader.place)
+        if not count:
+            return None
+        x, y, lines = (_joined([part[i] for part in parts]) for i in range(3))
+        assert x is not None
+        assert lines is not None
+        return Block(x, y, self.position, lines)
+
+    def _read(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
+        """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
+        invalid = {
+            row: (self._columns[f], reason, what) for row, (f, reason, what) in self._encoder.invalid(cells).items()
+        }
+        y = None
+        if self._target is not None:
+            place = len(self._encoder.texts)
+            for row in np.flatnonzero(cells.text_codes[:, place] == ABSENT).tolist():
+                if row not in invalid or invalid[row][0] > self._target:
+                    invalid[row] = (self._target, "label", "the field is empty")
+            y, invalid_labels = self._labels.read(cells, place)
+            for row, what in invalid_labels.items():
+                invalid.setdefault(row, (self._target, "label", what))
+        if invalid:
+            valid = np.ones(len(cells.lines), dtype=bool)
+            for row in sorted(invalid):
+                column, reason, what = invalid[row]
+                error = self._reader.cell_error(cells, row, column, what)
+                self._bad.add(BadRow(error, reason, self._reader.original(cells.raw(row))))
+                valid[row] = False
+            cells = cells.where(valid)
+            y = None if y is None else _narrow(y[valid])
+        x = self._encoder.encode(cells)
+        for f, rows in self._encoder.without_slot.items():
+            name, lines = self._encoder.title(f), cells.lines
+            text = cells.texts(self._encoder.texts.index(f))[rows[0]]
+            new = NewColumn(name, len(rows), int(lines[rows[0]]))
+            self._new.add_category(new, str(text), self._encoder.largest(f))
+        return x, y, cells.lines
+
+    def close(self) -> None:
+        """Closes the source, unless the caller opened it."""
+        self._closed = True
+        self._reader.close()
+        self._bad.close()
+
+    def gather(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+        """All remaining rows as one X (n, d) and y (n,)."""
+        blocks = list(self)
+        if not blocks:
+            return np.zeros((0, self.n_features)), None if self._target is None else self._labels.none()
+        x = np.concatenate([dense_rows(block.X) for block in blocks])
+        return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
+
+    @property
+    def name(self) -> str:
+        """The name of the source in messages."""
+        return self._reader.path
+
+    @property
+    def live(self) -> bool:
+        """Whether the source is a pipe or a terminal, whose rows must not be waited for."""
+        return self._reader.live
+
+    @property
+    def share(self) -> float | None:
+        """The part of the source that was read, from 0 to 1; None where it is unknown."""
+        return self._reader.share
+
+    @property
+    def unfinished_line(self) -> int | None:
+        """The last line, where it has no line end and ``last_line="leave"`` left it."""
+        return self._reader.unfinished_line
+
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source begins as the one of ``state()["position"]`` did; resuming it compares all."""
+        return self._reader.begins_like(position)
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        """Whether the source has much in common with the one of ``state()["position"]``."""
+        return self._reader.resembles(position)
+
+    def read_labels_for(self, task: str) -> None:
+        """From the next block on labels are floats, also in the plan, or classes, among which a fraction is invalid."""
+        self._labels = self._labels.of_task(task)
+
+    # Plan and state
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """How the columns are read, in JSON's types; ``open(other, plan=...)`` reads another source in the same way."""
+        return self._plan.with_labels(self._labels.kind).as_dict()
+
+    @property
+    def bad_rows(self) -> int:
+        """Number of invalid rows that were left out."""
+        return sum(self._bad.reasons.values())
+
+    @property
+    def bad_rows_by_reason(self) -> dict[str, int]:
+        """Number of invalid rows that were left out, by reason: format, number, missing, label, ..."""
+        return dict(self._bad.reasons)
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The columns that are left out because they grow without bound, and what each is."""
+        return dict(self._plan.left_out)
+
+    @property
+    def new_columns(self) -> dict[str, int]:
+        """In how many rows there was a column that the first block did not have, by name."""
+        return dict(self._new.columns)
+
+    @property
+    def new_categories(self) -> dict[str, int]:
+        """How many rows had a text without a column of its own, by column."""
+        return dict(self._new.categories)
+
+    def state(self) -> dict[str, Any]:
+        """All that ``open(source, resume=...)`` needs to continue after the last block: JSON's types and arrays."""
+        return {
+            "version": VERSION,
+            "plan": self.plan,
+            "encoder": self._encoder.state(),
+            "position": {
+                "rows": self.position.rows,
+                "offset": self.position.offset,
+                "line": self.position.line,
+                "target": self._target is not None,
+                "encoding": self._reader.encoding,
+                **self._reader.checksums(),
+            },
+            "bad_rows": self._bad.state(),
+            "new_columns": self._new.state(),
+        }
+
+    def _resume(self, state: Mapping[str, Any]) -> None:
+        """Continues from a state; with position None the source is another one, read from its beginning."""
+        self._encoder.restore(state["encoder"])
+        position = state["position"]
+        if position is None:
+            return
+        self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
+        self._reader.resume(self.position, position)
+        if state["bad_rows"] is not None:
+            self._bad.resume(state["bad_rows"], self._reader.path)
+        if "new_columns" in state:
+            self._new.restore(state["new_columns"])
+
+
+def _narrow(y: NDArray[Any]) -> NDArray[Any]:
+    """An array of text no wider than its longest one, so that rows left out do not change its type."""
+    return np.array(y.tolist(), dtype=np.str_) if y.dtype.kind == "U" else y
+
+
+def _joined(arrays: list[Any]) -> Any:
+    if arrays[0] is None:
+        return None
+    full = [array for array in arrays if array.shape[0]] or arrays[:1]
+    return full[0] if len(full) == 1 else joined(full)

@@ -1,0 +1,202 @@
+"""A window that moves over the text of a source, and the checksums that identify the text when a stream is resumed."""
+
+import zlib
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from nolana.errors import OtherSourceError, StreamError
+from nolana.sources.blocks import Position
+from nolana.sources.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes, stream_error
+
+__all__ = ["Text"]
+
+CHECKED = 4096  # bytes at the beginning, and before the position, whose checksums identify a text
+LARGEST_CHECKED = 1 << 28  # bytes before a position that are read again to compare them; a larger text is trusted
+SKETCHED = 1 << 16  # bytes at the beginning whose lines are sketched
+SKETCH = 16  # lines of a sketch
+SIMILAR = 0.5  # share of common lines from which a text is taken for a changed one
+
+
+class Text:
+    """A window over the decompressed text of a source.
+
+    ``data[start:]`` was read and is not yet consumed; ``final`` says that no text follows it.
+    """
+
+    longest = LONGEST_ROW
+
+    def __init__(self, source: Bytes, chunk_bytes: int, *, leave_last_line: bool = False) -> None:
+        self.source, self.chunk_bytes = source, chunk_bytes
+        self._leave_last_line = leave_last_line and source.seekable
+        self.unfinished_line: int | None = None  # a last line without a line end that was left
+        self.path, self.live = source.path, source.live
+        self.data, self.start, self.final = b"", 0, False
+        self._before = 0  # bytes of text before data
+        self._passed = b""  # the last bytes of them
+        self._head = b""
+        self._sum: int | None = 0  # checksum of the text before data[summed]; None: unknown
+        self._summed = 0
+        self._sketch: tuple[int, list[int]] = (0, [])  # of the first bytes, and how many they are
+        self.line = 1  # number of the line at start
+        while BYTE_ORDER_MARK.startswith(self.data) and len(self.data) < len(BYTE_ORDER_MARK) and not self.final:
+            self.read_more()
+        if self.data.startswith(BYTE_ORDER_MARK):
+            self.start = len(BYTE_ORDER_MARK)
+
+    @property
+    def offset(self) -> int:
+        """Bytes of text before the first one that is not yet consumed."""
+        return self._before + self.start
+
+    def consume(self, end: int, lines: int) -> None:
+        """Moves the start of the window to ``data[end]``, over so many line ends."""
+        self.start = end
+        self.line += lines
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the window is longer than a row may be."""
+        return len(self.data) - self.start > self.longest
+
+    def too_long(self) -> StreamError:
+        """The error about a row that has no end."""
+        what = f"no row ends within {self.longest:,} bytes: a quote may not be closed"
+        return stream_error(self.path, what, line=self.line)
+
+    def read_more(self) -> None:
+        """Drops what is consumed and reads on; StreamError where a row is longer than ``longest``."""
+        if self.is_too_long:
+            raise self.too_long()
+        self._read()
+
+    def skip_line(self) -> None:
+        """Consumes a line of any length, of which only a piece is in memory at a time."""
+        while (end := self.data.find(b"\n", self.start)) < 0 and not self.final:
+            self.start = len(self.data)
+            self._read()
+        self.consume(len(self.data) if end < 0 else end + 1, 1)
+
+    def _read(self) -> None:
+        """Reads at least as much as the window has, so that a row without an end costs linear time."""
+        rest = self.data[self.start :]
+        wanted = min(len(rest), self.longest + 1 - len(rest))  # no more than shows that a row is too long
+        read, final = self.source.read_piece(max(self.chunk_bytes, wanted), wanted, after=f" after line {self.line}")
+        if len(self._head) < SKETCHED:
+            self._head = (self._head + read)[:SKETCHED]
+        self._passed = (self._passed + self.data[max(0, self.start - CHECKED) : self.start])[-CHECKED:]
+        self._sum_consumed()
+        self._before += self.start
+        self.data, self.start, self._summed = rest + read, 0, 0
+        self.final = final
+        if final and self._leave_last_line:
+            self._cut_last_line()
+
+    def _cut_last_line(self) -> None:
+        """Leaves a last line without a line end: it may still be written."""
+        end = max(self.start, self.data.rfind(b"\n") + 1)
+        if self.data[end:].strip():
+            self.unfinished_line = self.line + self.data.count(b"\n", self.start)
+        self.data = self.data[:end]
+
+    def line_ends(self) -> int:
+        """Number of line ends in the window."""
+        return self.data.count(b"\n", self.start)
+
+    def read_lines(self, lines: int) -> None:
+        """Reads until the window has so many line ends, or a line is too long, or the text ends."""
+        count = self.line_ends()
+        while count < lines and not self.final and len(self.data) - self.data.rfind(b"\n") - 1 <= self.longest:
+            known = len(self.data) - self.start
+            self._read()
+            count += self.data.count(b"\n", known)
+
+    def reopen(self) -> "Text | None":
+        """The same text from its beginning, opened a second time; None where it can be read only once."""
+        other = self.source.reopen()
+        return None if other is None else Text(other, self.chunk_bytes)
+
+    def show(self, begin: int, end: int) -> str:
+        """Some of the data, for a message."""
+        return self.data[begin:end].decode("utf-8", "replace")
+
+    # Resuming
+
+    def checksums(self) -> dict[str, Any]:
+        """What identifies the text before the position.
+
+        ``head``, ``tail``, ``text``: checksums of its first bytes, of its last ones and of all; ``lines``: a sketch.
+        """
+        before = (self._passed + self.data[max(0, self.start - CHECKED) : self.start])[-CHECKED:]
+        self._sum_consumed()
+        whole = {} if self._sum is None else {"text": self._sum}
+        return {
+            "head": zlib.crc32(self._head[: min(CHECKED, self.offset)]),
+            "tail": zlib.crc32(before),
+            **whole,
+            "lines": self._sketch_of(self.offset),
+        }
+
+    def _sum_consumed(self) -> None:
+        if self._sum is not None:
+            self._sum = zlib.crc32(memoryview(self.data)[self._summed : self.start], self._sum)
+        self._summed = self.start
+
+    def _sketch_of(self, offset: int) -> list[int]:
+        """The smallest checksums of lines at the beginning: texts that differ in few lines have most in common.
+
+        Bottom-k sketch (A. Broder: On the resemblance and containment of documents, 1997).
+        """
+        size = min(SKETCHED, offset)
+        if self._sketch[0] != size:
+            lines = set(self._head[:size].split(b"\n"))
+            self._sketch = size, sorted(map(zlib.crc32, lines))[:SKETCH]
+        return list(self._sketch[1])
+
+    def _read_head(self, offset: int) -> None:
+        """Reads as much of the beginning as belongs to what identifies a text of this length."""
+        while len(self._head) < min(SKETCHED, offset) and not self.final:
+            self._read()
+
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        """Whether the text begins as the one of a position did."""
+        size = min(CHECKED, int(position["offset"]))
+        self._read_head(size)
+        return len(self._head) >= size and zlib.crc32(self._head[:size]) == position["head"]
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        """Whether most lines at the beginning are those of the text of a position."""
+        offset, other = int(position["offset"]), set(position.get("lines", ()))
+        self._read_head(offset)
+        own = set(self._sketch_of(offset))
+        smallest = sorted(own | other)[:SKETCH]
+        return sum(line in own and line in other for line in smallest) >= SIMILAR * max(1, len(smallest))
+
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
+        """Continues from a position of the same text; what is not a large plain file is read up to it."""
+        if self.source.seekable and position.offset > LARGEST_CHECKED:
+            self._seek(position.offset - CHECKED)
+        while self._before + len(self.data) < position.offset and not self.final:
+            self.start = len(self.data)
+            self.read_more()
+        if self._before + len(self.data) < position.offset:
+            self._refuse("the text ends before it", position)
+        self.start, self.line = position.offset - self._before, position.line
+        if position.offset > LARGEST_CHECKED and self.source.seekable:
+            self._sum, self._summed = checksums.get("text"), self.start
+        own, known = self.checksums(), {"text": self._sum} | dict(checksums)
+        if any(own[name] != known[name] for name in ("head", "tail")) or self._sum != known["text"]:
+            self._refuse("the text before it has changed", position)
+        if "text" not in checksums:  # a state of an older version
+            self._sum = None
+
+    def _seek(self, begin: int) -> None:
+        self._read_head(SKETCHED)
+        if self._before + len(self.data) < begin:
+            self.source.seek(begin)
+            self._before, self.data, self.start, self._passed, self.final = begin, b"", 0, b"", False
+
+    def _refuse(self, why: str, position: Position) -> NoReturn:
+        place = f"byte {position.offset:,} (line {position.line:,})"
+        raise OtherSourceError(
+            f"{self.path}: cannot resume at {place}: {why}; is it another file?", path=self.path, line=position.line
+        )

@@ -1,0 +1,160 @@
+"""Cells: core against reference, the kernel they stand for, contracts, and what they learn."""
+
+import numpy as np
+import pytest
+
+import nolana.engine as reference
+from conftest import core_builds, same_state
+from splitting import check_split
+
+BUILDS = core_builds()
+ENGINES = [*BUILDS, reference]
+builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
+engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
+
+
+def learner(module, loss="Logistic", outputs=1, features=5, grids=12, table=300, probes=False, relevance=None):
+    map = module.CellMap(features=features, table=table, grids=grids, seed=0, relevance=relevance)
+    kind = getattr(module, loss)()
+    slow = module.DiagonalCells(kind, variance=3.2 / grids, linear=0.1, floor=1e-4, probes=probes)
+    fast = module.ConstantCells(kind, gain=6.4 / grids, offset=0)
+    made = module.Learner([map], [module.Expert(0, slow), module.Expert(0, fast)], module.Mean())
+    made.clear(outputs)
+    return made
+
+
+def rows(n, outputs=1, loss="Logistic", features=5, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, features))
+    y = x[:, :1] * x[:, 1:2] + 0.3 * x[:, 2:3] if loss == "Squared" else np.sign(x[:, :1] * x[:, 1:2])
+    if outputs > 1:
+        own = ((x[:, 0] > 0) + (x[:, 1] > 0)).astype(int)
+        y = np.where(own[:, None] == np.arange(outputs), 1.0, -1.0)
+    return x, y, rng.choice([0.0, 0.5, 1.0, 3.0], size=n)
+
+
+CASES = [("Logistic", 1), ("Logistic", 3), ("Squared", 1)]
+cases = pytest.mark.parametrize(("loss", "outputs"), CASES)
+
+
+@builds
+@cases
+def test_core_equals_reference(build, loss, outputs):
+    """Bound: single precision in the table, so a last bit of a cell may differ, 6e-8 of its size."""
+    core, mine = learner(build, loss, outputs), learner(reference, loss, outputs)
+    for seed in range(4):
+        mine.restore(core.state())
+        data = rows(60, outputs, loss, seed=seed)
+        assert np.abs(core.learn(*data) - mine.learn(*data)).max() < 1e-6
+        a, b = core.state(), mine.state()
+        assert a.keys() == b.keys()
+        for name in a:
+            assert np.asarray(a[name]).dtype == np.asarray(b[name]).dtype, name
+            assert np.allclose(a[name], b[name], rtol=1e-6, atol=1e-6), name
+
+
+@builds
+@pytest.mark.parametrize("features", [1, 3, 8, 13, 64, 65, 130])
+def test_a_cell_of_the_core_is_the_cell_of_the_reference(build, features):
+    """Learning one row changes the same slots."""
+    arguments = {"features": features, "table": 1000, "grids": 40}
+    core, mine = learner(build, **arguments), learner(reference, **arguments)
+    for seed in range(20):
+        x, y, _ = rows(1, features=max(3, features), seed=seed)
+        x = np.ascontiguousarray(3 * x[:, :features])
+        core.clear(1)
+        mine.clear(1)
+        core.learn(x, y)
+        mine.learn(x, y)
+        for name in ("expert0/cells", "expert1/cells"):
+            assert np.array_equal(core.state()[name] != 0, mine.state()[name] != 0)
+
+
+def test_shared_cells_approximate_the_kernel():
+    """Pitches of level L over n features are Gamma(2, L sqrt(n)/2), for which two rows share a cell with probability
+    exp(-2 |d|_1/(L sqrt n)); over two features the smaller grids take each of them twice, or both."""
+    grids = 8000
+    map = reference.CellMap(features=2, table=2**30, grids=grids, seed=5)
+    levels = 4.0 * (1 / 8) ** (np.arange(grids // 2) / (grids // 2 - 1))
+    x = np.zeros(2)
+    for z in (np.array([0.5, 0.0]), np.array([1.0, -1.0]), np.array([3.0, 2.0])):
+        both, first, second = (
+            np.exp(-2 * distance / (levels * np.sqrt(2))).mean() for distance in (np.abs(z).sum(), *(2 * np.abs(z)))
+        )
+        shared = map.slots_of(x) == map.slots_of(z)
+        # 4,000 draws: a deviation is below 0.008; the smallest pitch, and a common value of two pitches, add 0.01.
+        assert shared[: grids // 2].mean() == pytest.approx(both, abs=0.035)
+        assert shared[grids // 2 :].mean() == pytest.approx((2 * both + first + second) / 4, abs=0.035)
+
+
+@builds
+@cases
+def test_split_anywhere_and_restore(build, loss, outputs):
+    data, cuts = rows(300, outputs, loss), (1, 2, 5, 77, 78, 150, 299)
+    whole, parts = check_split(lambda: learner(build, loss, outputs), *data, cuts, restored=True)
+    assert whole.memory_bytes == parts.memory_bytes
+
+
+@engines
+def test_what_cells_learn(engine):
+    """XOR in one pass, and again after the labels swap."""
+    rng = np.random.default_rng(7)
+    n = 1500 if engine is reference else 6000
+    x = rng.uniform(-1.5, 1.5, size=(n, 2))
+    y = np.sign(x[:, :1] * x[:, 1:])
+    made = learner(engine, features=2, grids=64, table=4000)
+    scores = made.learn(x, y)
+    assert (np.sign(scores[n // 2 :]) == y[n // 2 :]).mean() > 0.93
+
+
+@engines
+def test_float64_cells_are_refused(engine):
+    made = learner(engine)
+    state = made.state()
+    with pytest.raises(ValueError, match="state: expert0/cells is not an array of float32"):
+        made.restore(state | {"expert0/cells": state["expert0/cells"].astype(np.float64)})
+    with pytest.raises(ValueError, match="state: expert0/linear is not an array of float64"):
+        made.restore(state | {"expert0/linear": state["expert0/linear"].astype(np.float32)})
+    assert same_state(made.state(), state)
+
+
+@engines
+def test_grids_and_heads_that_do_not_fit_are_refused(engine):
+    for wrong in (np.ones(4), np.ones(6), np.zeros(5), np.array([1.0, 1, -1, 1, 1]), np.full(5, np.nan)):
+        with pytest.raises(ValueError, match="relevance has one positive number for each feature"):
+            learner(engine, relevance=wrong)
+    for wrong in ({"features": 0}, {"grids": 0}, {"table": 0}, {"table": 2**31 + 1}):
+        with pytest.raises(ValueError, match=r"map needs|slots"):
+            engine.CellMap(**({"features": 5, "table": 300, "grids": 12, "seed": 0} | wrong))
+    dense = engine.LandmarkMap(5, 4, engine.RBF(), engine.Fixed(0.0))
+    with pytest.raises(ValueError, match="sparse features"):
+        engine.Learner([dense], [engine.Expert(0, engine.DiagonalCells(engine.Logistic(), 0.1, 0.1, 0.0))])
+    map = engine.CellMap(features=5, table=300, grids=12, seed=0)
+    with pytest.raises(ValueError, match="offset of constant cells"):
+        engine.Learner([map], [engine.Expert(0, engine.ConstantCells(engine.Logistic(), 0.1, 0))])
+
+
+@engines
+@cases
+def test_without_tables(engine, loss, outputs):
+    """A state without tables continues with empty ones, of another size too; one that is refused changes nothing."""
+    made, other = learner(engine, loss, outputs), learner(engine, loss, outputs, table=200)
+    data = rows(80, outputs, loss)
+    made.learn(*data)
+    whole, state = made.state(), made.state(tables=False)
+    tables = {"expert0/cells", "expert0/variances", "expert1/cells"}
+    assert whole.keys() - state.keys() == tables
+    assert same_state(state, {name: whole[name] for name in state})
+    with pytest.raises(ValueError, match="state: expert0/cells is missing"):
+        made.restore(state)
+    with pytest.raises(ValueError, match="state: rows holds"):
+        made.restore(state | {"rows": -1.0}, tables=False)
+    assert same_state(made.state(), whole)
+    for each in (made, other):
+        each.restore(state, tables=False)
+        after = each.state()
+        assert same_state({name: after[name] for name in state}, state)
+        assert not after["expert0/cells"].any()
+        assert not after["expert1/cells"].any()
+        assert np.ptp(after["expert0/variances"]) == 0
+        assert after["expert0/variances"][0] == learner(engine).state()["expert0/variances"][0]

@@ -1,0 +1,121 @@
+"""The stack against closed forms, and what it does with experts that fail."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import nolana.engine as reference
+from conftest import core_builds
+
+ENGINES = [*core_builds(), reference]
+engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
+
+
+class Recorder(reference.Stack):
+    """The NumPy stack that remembers what it was shown."""
+
+    def learn(self, scores, y, f, weight):
+        self.__dict__.setdefault("shown", []).append((scores.copy(), y.copy(), weight))
+        super().learn(scores, y, f, weight)
+
+
+def learner(module, kind, loss, outputs=1, forgetting=1.0, prior=1.0, limit=50.0):
+    """Three windows of neighbours, in a stack."""
+    map = module.NeighbourMap(2, np.array([4.0, 20.0, 60.0]), 3)
+    heads = [module.Vote(getattr(module, loss)(), window=i) for i in range(3)]
+    start = np.array([0.2, 0.3, 0.4])
+    stack = kind(getattr(module, loss)(), np.ones(3), np.full(3, limit), start, forgetting, prior)
+    made = module.Learner([map], [module.Expert(0, head) for head in heads], stack)
+    made.clear(outputs)
+    return made
+
+
+def rows(n, outputs=1, number=False, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    if number:
+        return x, (np.tanh(x[:, :1]) + 0.1 * rng.normal(size=(n, 1))), rng.choice([0.5, 1.0, 2.0], n)
+    if outputs == 1:
+        return x, np.where(x[:, :1] * x[:, 1:] + 0.4 * rng.normal(size=(n, 1)) > 0, 1.0, -1.0), np.ones(n)
+    own = (x[:, 0] > 0).astype(int) + (x[:, 1] > 0)
+    return x, np.where(own[:, None] == np.arange(outputs), 1.0, -1.0), np.ones(n)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_without_forgetting_the_weights_come_near_the_maximum_of_the_posterior(outputs):
+    """One Newton step for each row, from rho |theta - theta0|^2/2: within 10 % of the exact one after 1,500 rows."""
+    made = learner(reference, Recorder, "Logistic", outputs, prior=5.0)
+    x, y, weight = rows(1500, outputs)
+    made.learn(x, y, weight)
+    stack = made.combiner
+    inputs, own = [], []
+    for scores, target, _ in stack.shown:
+        inputs.append(stack.inputs(scores))
+        own.append(int(target[0] > 0) if outputs == 1 else int(np.argmax(target)))
+    seen, own = np.array(inputs), np.array(own)  # (n, experts, columns)
+
+    def loss(theta):
+        z = np.einsum("e,nec->nc", theta, seen)
+        top = z.max(axis=1)
+        logs = np.log(np.exp(z - top[:, None]).sum(axis=1)) + top
+        return (logs - z[np.arange(len(z)), own]).sum() + 2.5 * ((theta - stack.start) ** 2).sum()
+
+    best = scipy.optimize.minimize(loss, stack.start)
+    assert (np.abs(stack.stack_weights - best.x) < 0.1 * (1 + np.abs(best.x))).all()
+    assert loss(stack.stack_weights) - best.fun < 0.01 * best.fun
+
+
+@engines
+def test_for_numbers_it_is_weighted_ridge_regression(engine):
+    """nu is constant where residuals are never clipped and noise does not change: then H and theta are exact sums."""
+    made = learner(reference, Recorder, "Squared", forgetting=1.0, prior=2.0)
+    x, y, weight = rows(300, number=True)
+    made.learn(x, y, weight)
+    other = learner(engine, engine.Stack, "Squared", forgetting=1.0, prior=2.0)
+    other.learn(x, y, weight)
+    mine, core = made.state(), other.state()
+    for name in ("stack_weights", "information", "errors", "residual_variance", "lowest", "highest"):
+        assert np.allclose(mine[name], core[name], rtol=1e-8, atol=1e-8), name
+    h, g = 2.0 * np.eye(4), 2.0 * np.append([0.2, 0.3, 0.4], 0.0)
+    stack = reference.Stack(reference.Squared(), np.ones(3), np.ones(3), np.array([0.2, 0.3, 0.4]), 1.0, 2.0)
+    stack.clear(3, 1)
+    for scores, target, w in made.combiner.shown:
+        e = stack.inputs(scores)[:, 0]
+        f = float(stack.combine(scores)[0])
+        free = float(stack.stack_weights @ e)
+        limit = 3 * np.sqrt(stack.noise)
+        z = target[0] - stack.tracked.level
+        aim = free + np.clip(z - free, -limit, limit)  # what the step takes as the target
+        h, g = h + w / stack.noise * np.outer(e, e), g + w / stack.noise * aim * e
+        stack.learn(scores, target, np.array([f]), w)
+        assert np.allclose(stack.stack_weights, np.linalg.solve(h, g), rtol=1e-6, atol=1e-8)
+
+
+@engines
+def test_the_stack_follows_a_swap_of_the_labels(engine):
+    """The largest window is wrong for 60 rows after the swap, the smallest for 4: weight goes to the smallest."""
+    rng = np.random.default_rng(4)
+    n = 1200
+    x = rng.normal(size=(n, 2))
+    y = np.where(x[:, :1] > 0, 1.0, -1.0)
+    y[n // 2 :] *= -1
+    made = learner(engine, engine.Stack, "Logistic", forgetting=0.99, limit=2.0)
+    first = made.learn(x[: n // 2], y[: n // 2])
+    before = made.state()["stack_weights"]
+    made.learn(x[n // 2 : n // 2 + 20], y[n // 2 : n // 2 + 20])
+    after = made.state()["stack_weights"]
+    assert after[0] - before[0] > after[2] - before[2] + 0.5
+    last = made.learn(x[n // 2 + 20 :], y[n // 2 + 20 :])
+    assert (np.sign(first) == y[: n // 2])[n // 4 :].mean() > 0.93
+    assert (np.sign(last) == y[n // 2 + 20 :])[-300:].mean() > 0.93
+
+
+@engines
+def test_wrong_numbers_of_experts_are_refused(engine):
+    loss = engine.Logistic()
+    with pytest.raises(ValueError, match="one entry for each expert"):
+        engine.Stack(loss, np.ones(3), np.ones(2), np.ones(3), 0.9, 1.0)
+    map = engine.NeighbourMap(2, np.array([4.0]), 3)
+    stack = engine.Stack(loss, *[np.ones(3)] * 3, 0.9, 1.0)
+    with pytest.raises(ValueError, match="made for 3 experts, not 1"):
+        engine.Learner([map], [engine.Expert(0, engine.Vote(loss, 0))], stack)
