@@ -27,7 +27,7 @@ from libraries import BLOCK, PEERS, blocks_of
 from nolana import NolanaClassifier
 from nolana.errors import DataError
 from nolana.evaluate import progressive
-from nolana.experts import Cells
+from nolana.experts import Bins
 from nolana.research.paper.harness.machine import version_of
 from nolana.research.peers import Task
 from speed import interleaved
@@ -62,7 +62,7 @@ def against_landmarks(rows: int, repeats: int) -> None:
         "landmarks": lambda: NolanaClassifier(n_landmarks=100, scale=True, random_state=SEED)
     }
     makers["default"] = lambda: nolana.StreamClassifier(random_state=SEED)
-    makers["cells alone"] = lambda: nolana.StreamClassifier(experts=[Cells()], random_state=SEED)
+    makers["cells alone"] = lambda: nolana.StreamClassifier(experts=[Bins()], random_state=SEED)
     print(f"\nMicroseconds per row of at most {rows:,} rows, and times NolanaClassifier(n_landmarks=100) (bound)")
     print(f"{'stream':<10} {'landmarks':>10} " + "".join(f"{name:>26}" for name in BOUNDS))
     starts = []

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nolana
-from nolana.experts import Cells, Landmarks, Linear, Neighbours
+from nolana.experts import Bins, Landmarks, Linear, Neighbours
 
 Array = NDArray[np.float64]
 Row = tuple[str, str, float, str]
@@ -94,7 +94,7 @@ def item_1() -> Iterator[Row]:
                 late = slice(3000, None)
                 error = float(np.mean((y - predicted)[late] ** 2) / y[late].var())
                 yield "1", f"{name}, seed {seed}: R2 from 500 rows after", 1 - error, ">= 0.9"
-    for expert in (Linear(), Landmarks(), Cells(), Neighbours()):
+    for expert in (Linear(), Landmarks(), Bins(), Neighbours()):
         streams = moving(0) | scaled(0)
         most = max(outside(scores(x, y, experts=[expert]), y) for x, y in streams.values())
         yield "1", f"{type(expert).__name__} alone, seed 0: furthest outside, of all streams", most, "<= 1"

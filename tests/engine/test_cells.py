@@ -14,10 +14,10 @@ engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.sp
 
 
 def learner(module, loss="Logistic", outputs=1, features=5, grids=12, table=300, probes=False, relevance=None):
-    map = module.CellMap(features=features, table=table, grids=grids, seed=0, relevance=relevance)
+    map = module.BinMap(features=features, table=table, grids=grids, seed=0, relevance=relevance)
     kind = getattr(module, loss)()
-    slow = module.DiagonalCells(kind, variance=3.2 / grids, linear=0.1, floor=1e-4, probes=probes)
-    fast = module.ConstantCells(kind, gain=6.4 / grids, offset=0)
+    slow = module.DiagonalBins(kind, variance=3.2 / grids, linear=0.1, floor=1e-4, probes=probes)
+    fast = module.ConstantBins(kind, gain=6.4 / grids, offset=0)
     made = module.Learner([map], [module.Expert(0, slow), module.Expert(0, fast)], module.Mean())
     made.clear(outputs)
     return made
@@ -74,7 +74,7 @@ def test_shared_cells_approximate_the_kernel():
     """Pitches of level L over n features are Gamma(2, L sqrt(n)/2), for which two rows share a cell with probability
     exp(-2 |d|_1/(L sqrt n)); over two features the smaller grids take each of them twice, or both."""
     grids = 8000
-    map = reference.CellMap(features=2, table=2**30, grids=grids, seed=5)
+    map = reference.BinMap(features=2, table=2**30, grids=grids, seed=5)
     levels = 4.0 * (1 / 8) ** (np.arange(grids // 2) / (grids // 2 - 1))
     x = np.zeros(2)
     for z in (np.array([0.5, 0.0]), np.array([1.0, -1.0]), np.array([3.0, 2.0])):
@@ -125,13 +125,13 @@ def test_grids_and_heads_that_do_not_fit_are_refused(engine):
             learner(engine, relevance=wrong)
     for wrong in ({"features": 0}, {"grids": 0}, {"table": 0}, {"table": 2**31 + 1}):
         with pytest.raises(ValueError, match=r"map needs|slots"):
-            engine.CellMap(**({"features": 5, "table": 300, "grids": 12, "seed": 0} | wrong))
+            engine.BinMap(**({"features": 5, "table": 300, "grids": 12, "seed": 0} | wrong))
     dense = engine.LandmarkMap(5, 4, engine.RBF(), engine.Fixed(0.0))
     with pytest.raises(ValueError, match="sparse features"):
-        engine.Learner([dense], [engine.Expert(0, engine.DiagonalCells(engine.Logistic(), 0.1, 0.1, 0.0))])
-    map = engine.CellMap(features=5, table=300, grids=12, seed=0)
+        engine.Learner([dense], [engine.Expert(0, engine.DiagonalBins(engine.Logistic(), 0.1, 0.1, 0.0))])
+    map = engine.BinMap(features=5, table=300, grids=12, seed=0)
     with pytest.raises(ValueError, match="offset of constant cells"):
-        engine.Learner([map], [engine.Expert(0, engine.ConstantCells(engine.Logistic(), 0.1, 0))])
+        engine.Learner([map], [engine.Expert(0, engine.ConstantBins(engine.Logistic(), 0.1, 0))])
 
 
 @engines

@@ -40,8 +40,8 @@ class Pair:
         self.features = module.FeatureTable(FEATURES, table, counters)
         kind = getattr(module, loss)()
         linear = module.DiagonalLinear(kind, variance=4.0, bias=1.0, floor=4e-3)
-        cells = module.DiagonalCells(kind, variance=0.1, linear=0.1, floor=1e-4)
-        maps = [module.LinearMap(min(table, FEATURES)), module.CellMap(features=8, table=50, grids=6, seed=0)]
+        cells = module.DiagonalBins(kind, variance=0.1, linear=0.1, floor=1e-4)
+        maps = [module.LinearMap(min(table, FEATURES)), module.BinMap(features=8, table=50, grids=6, seed=0)]
         experts = [module.Expert(0, linear), module.Expert(1, cells)]
         self.learner = module.Learner(maps, experts, module.Mean())
         self.learner.clear(outputs)

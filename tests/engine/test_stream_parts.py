@@ -47,11 +47,11 @@ class Parts:
         return self.module.LMS(self.made_loss(), rate=0.1, epsilon=0.01)
 
     def cells(self):
-        return self.module.CellMap(features=self.features, table=200, grids=GRIDS, seed=3)
+        return self.module.BinMap(features=self.features, table=200, grids=GRIDS, seed=3)
 
     def cell_heads(self, first):
-        slow = self.module.DiagonalCells(self.made_loss(), 3.2 / GRIDS, 0.1, 1e-4, probes=True)
-        return [slow, self.module.ConstantCells(self.made_loss(), gain=6.4 / GRIDS, offset=first)]
+        slow = self.module.DiagonalBins(self.made_loss(), 3.2 / GRIDS, 0.1, 1e-4, probes=True)
+        return [slow, self.module.ConstantBins(self.made_loss(), gain=6.4 / GRIDS, offset=first)]
 
     def neighbours(self):
         return self.module.NeighbourMap(self.features, WINDOWS, 3)

@@ -232,7 +232,7 @@ def test_linear_experts_are_for_few_features_and_for_wide_sparse_rows():
         StreamClassifier(experts=[experts.Linear()]).learn(x[:, :100], y)
     with pytest.raises(ValueError, match="2 linear sets"):
         StreamClassifier(experts=[experts.Linear(), experts.Linear()]).learn(x, y)
-    both = StreamClassifier(experts=[experts.Linear(), experts.Cells()])
+    both = StreamClassifier(experts=[experts.Linear(), experts.Bins()])
     assert "linear" not in [record["name"] for record in both.partial_fit(x[:, :100], y).experts_]
     assert "linear" in [record["name"] for record in clone(both).partial_fit(x[:, :64], y).experts_]
     small = StreamClassifier(memory="64KB").partial_fit(x[:, :64].toarray(), y)  # a covariance of 17 KB is too much

@@ -157,7 +157,7 @@ def test_files_of_other_experts(sets, tmp_path):
 
 def test_a_clone_has_learned_nothing():
     x, y, _, model = stream("redraw")
-    model.set_params(experts=[experts.Cells(grids=32)]).partial_fit(x[:100], y[:100])
+    model.set_params(experts=[experts.Bins(grids=32)]).partial_fit(x[:100], y[:100])
     fresh = clone(model)
     assert fresh.get_params() == model.get_params()
     with pytest.raises(Exception, match="not fitted"):

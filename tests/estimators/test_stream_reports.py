@@ -17,7 +17,7 @@ def test_experts_sizes_and_repr():
     model.learn(x, y)
     records = model.experts_
     names = [record["name"] for record in records]
-    assert names[:5] == ["linear", "landmarks", "landmarks, fast", "cells", "cells, fast"]
+    assert names[:5] == ["linear", "landmarks", "landmarks, fast", "bins", "bins, fast"]
     assert all(name.startswith("neighbours, last ") for name in names[5:])
     assert all(record.keys() == {"name", "weight", "score", "bytes"} for record in records)
     assert all(0 <= record["score"] <= 1 for record in records)

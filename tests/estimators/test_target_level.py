@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from nolana import StreamClassifier, StreamRegressor
-from nolana.experts import Cells, Landmarks, Linear, Neighbours
+from nolana.experts import Bins, Landmarks, Linear, Neighbours
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import trust
 
-EXPERTS = {"all": None, "linear": Linear(), "landmarks": Landmarks(), "cells": Cells(), "neighbours": Neighbours()}
+EXPERTS = {"all": None, "linear": Linear(), "landmarks": Landmarks(), "cells": Bins(), "neighbours": Neighbours()}
 MOVING = ("trend", "jump", "random walk", "growing feature", "period")
 SCALED = ("times 1,000", "over 1,000")
 LAGGED = ("beijing_pm25", "metro_traffic", "bike_hourly", "air_quality_co")

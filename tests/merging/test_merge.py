@@ -9,7 +9,7 @@ from scipy import sparse
 
 import nolana
 from nolana import modelfile
-from nolana.engine.experts.bins.bin_map import CellMap
+from nolana.engine.experts.bins.bin_map import BinMap
 from nolana.errors import ModelFileError
 from nolana.learner.freezing import OF_POLICIES, OF_PROBES
 from nolana.learner.layout import maps_of, with_argument
@@ -345,7 +345,7 @@ def test_other_parameters_landmarks_widths_and_grids_are_refused():
     first, second = model.split(2)
     refused([first, second.set_params(memory="1MB")], "memory='1MB'")
     first, second = model.split(2)
-    cells = maps_of(second._learner.spec, CellMap)[0]
+    cells = maps_of(second._learner.spec, BinMap)[0]
     second._learner.spec = with_argument(second._learner.spec, cells, seed=12345)
     refused([first, second], "seed")
 

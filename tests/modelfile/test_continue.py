@@ -88,7 +88,7 @@ MAPS = [
 STREAMS = [
     {},
     {"memory": 40_000, "random_state": 5},
-    {"experts": [experts.Cells(fast=False, relevance=False), experts.Landmarks(policy="window", most=7)]},
+    {"experts": [experts.Bins(fast=False, relevance=False), experts.Landmarks(policy="window", most=7)]},
 ]
 VARIANTS = {
     "PassiveAggressive": [{}, {"variant": "PA-II"}],

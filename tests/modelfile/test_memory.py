@@ -95,8 +95,8 @@ def test_a_driver_refuses_what_it_cannot_run(tmp_path):
     ("map", "name", "value"),
     [
         ("LandmarkMap", "capacity", 20_000),
-        ("CellMap", "table", 2**31),
-        ("CellMap", "grids", 10**9),
+        ("BinMap", "table", 2**31),
+        ("BinMap", "grids", 10**9),
         ("NeighbourMap", "windows", np.array([2.0**30])),
         ("NeighbourMap", "windows", np.array([1e300])),
     ],

@@ -47,11 +47,11 @@ def same(first, second):
 
 
 SETS = {
-    "cells": [experts.Cells()],
+    "cells": [experts.Bins()],
     "landmarks": [experts.Landmarks()],
     "neighbours": [experts.Neighbours()],
     "one expert": [experts.Landmarks(fast=False)],
     "default": None,
     "window": [*experts.DEFAULT, experts.Landmarks(policy="window", forgetting=0.999, fast=False, share=0.2)],
-    "expiring": [experts.Landmarks(policy="expiring"), experts.Cells(relevance=False, fast=False)],
+    "expiring": [experts.Landmarks(policy="expiring"), experts.Bins(relevance=False, fast=False)],
 }

@@ -44,7 +44,7 @@ def on_drift(row: int) -> None:
 
 
 model.on_drift = on_drift
-own = StreamClassifier(experts=[experts.Cells(grids=64), *experts.DEFAULT])
+own = StreamClassifier(experts=[experts.Bins(grids=64), *experts.DEFAULT])
 number = StreamRegressor(memory=1 << 20)
 prediction, low, high = number.partial_fit(X, X[:, 0]).predict(X, interval=0.9)
 

@@ -14,9 +14,9 @@
 
 namespace nolana {
 
-class CellMap final : public SparseMap {
+class BinMap final : public SparseMap {
   public:
-    CellMap(std::size_t features, std::size_t table, std::size_t grids, std::uint64_t seed, const nb::object& relevance)
+    BinMap(std::size_t features, std::size_t table, std::size_t grids, std::uint64_t seed, const nb::object& relevance)
         : SparseMap(features, grids, table), keys_(group * grids), steps_(group * features) {
         expect(table > 0 && table <= 0x80000000u, "the table needs 1 to 2^31 slots");
         expect(grids > 0 && grids <= most_rows, "a cell map needs at least one grid");
@@ -322,7 +322,7 @@ class CellMap final : public SparseMap {
 };
 
 NOLANA_BINDING(cell_map) {
-    nb::class_<CellMap, Map>(m, "CellMap")
+    nb::class_<BinMap, Map>(m, "BinMap")
         .def(nb::init<std::size_t, std::size_t, std::size_t, std::uint64_t, const nb::object&>(), "features"_a, "table"_a,
              "grids"_a, "seed"_a, "relevance"_a.none() = nb::none());
 }

@@ -28,7 +28,7 @@ struct CellStep {
 };
 
 // fold: slots of the map that share a cell; varies: whether cells begin with a variance.
-template <std::size_t fold, bool varies> class CellTable {
+template <std::size_t fold, bool varies> class BinTable {
   public:
     static constexpr double weight_steps = 8192, most = 65535;
     static constexpr std::size_t eight = 8;  // numbers that one instruction takes

@@ -1,10 +1,10 @@
-// Heads on cells: DiagonalCells converges (second order, diagonal), ConstantCells tracks (constant gain).
+// Heads on cells: DiagonalBins converges (second order, diagonal), ConstantBins tracks (constant gain).
 //
-// DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
+// DiagonalBins: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 //     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
 //     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in whole numbers of 16 bits (cell_table.hpp)
 // Probes (probes.hpp) measure the relevance of features.
-// ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
+// ConstantBins: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalBins is its offset.
 #include "bind/bind.hpp"
 #include "experts/head.hpp"
 #include "experts/bins/bin_table.hpp"
@@ -14,9 +14,9 @@
 
 namespace nolana {
 
-class CellHead : public Head {
+class BinHead : public Head {
   public:
-    explicit CellHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), step_(loss_->linear()) {}
+    explicit BinHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), step_(loss_->linear()) {}
 
     void attach(Map& map) override {
         if (map_) throw std::invalid_argument("a head can belong to one expert only");
@@ -43,16 +43,16 @@ class CellHead : public Head {
     BufferOf<float> changes_{0};  // of each number of a cell
 };
 
-class DiagonalCells final : public CellHead {
-    using Cells = CellTable<1, true>;
+class DiagonalBins final : public BinHead {
+    using Cells = BinTable<1, true>;
 
   public:
-    DiagonalCells(std::shared_ptr<const Loss> loss, double variance, double linear, double floor, bool probes)
-        : CellHead(std::move(loss)), steps_(Cells::most / variance), linear_start_(linear),
+    DiagonalBins(std::shared_ptr<const Loss> loss, double variance, double linear, double floor, bool probes)
+        : BinHead(std::move(loss)), steps_(Cells::most / variance), linear_start_(linear),
           floor_(static_cast<float>(std::min(Cells::most, std::max(1.0, std::nearbyint(floor * steps_))))), probes_(probes) {}
 
     void clear(std::size_t outputs) override {
-        CellHead::clear(outputs);
+        BinHead::clear(outputs);
         const std::size_t d = map_->features() + 1, width = map_->width();
         cells_.clear(map_->table(), map_->grids(), outputs, room_for(outputs));
         linear_ = Buffer(std::max<std::size_t>(1, room_for(outputs)) * width);
@@ -63,7 +63,7 @@ class DiagonalCells final : public CellHead {
         if (probes_) probes_.clear(d - 1, map_->grids(), outputs);
     }
     void append_output(double rows) override {
-        CellHead::append_output(rows);
+        BinHead::append_output(rows);
         cells_.append_output();
         linear_[(outputs_ - 1) * map_->width() + map_->features()] = unseen(rows);
         offsets_ = Buffer(group * outputs_);
@@ -121,7 +121,7 @@ class DiagonalCells final : public CellHead {
         if (probes_) probes_.describe(d);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
-        CellHead::resize(sizes, prefix);
+        BinHead::resize(sizes, prefix);
         if (probes_) probes_.resize(sizes.at(prefix + "sample"));
     }
 
@@ -180,24 +180,24 @@ class DiagonalCells final : public CellHead {
     mutable double variance_[group] = {};
 };
 
-class ConstantCells final : public CellHead {
+class ConstantBins final : public BinHead {
     static constexpr std::size_t fold = 4;  // slots of the map that share one here
-    using Cells = CellTable<fold, false>;
+    using Cells = BinTable<fold, false>;
 
   public:
-    ConstantCells(std::shared_ptr<const Loss> loss, double gain, std::size_t offset)
-        : CellHead(std::move(loss)), gain_(gain), offset_(offset) {}
+    ConstantBins(std::shared_ptr<const Loss> loss, double gain, std::size_t offset)
+        : BinHead(std::move(loss)), gain_(gain), offset_(offset) {}
 
     void connect(const std::vector<Head*>& heads) override {
-        slow_ = offset_ < heads.size() ? dynamic_cast<DiagonalCells*>(heads[offset_]) : nullptr;
+        slow_ = offset_ < heads.size() ? dynamic_cast<DiagonalBins*>(heads[offset_]) : nullptr;
         if (!slow_) throw std::invalid_argument("the offset of constant cells is the index of an expert with diagonal cells");
     }
     void clear(std::size_t outputs) override {
-        CellHead::clear(outputs);
+        BinHead::clear(outputs);
         cells_.clear((map_->table() + fold - 1) / fold, map_->grids(), outputs, room_for(outputs));
     }
     void append_output(double rows) override {
-        CellHead::append_output(rows);
+        BinHead::append_output(rows);
         cells_.append_output();
     }
     void scores(std::size_t r, double* f) const override {
@@ -222,16 +222,16 @@ class ConstantCells final : public CellHead {
   private:
     double gain_;
     std::size_t offset_;
-    DiagonalCells* slow_ = nullptr;
+    DiagonalBins* slow_ = nullptr;
     Cells cells_;
 };
 
 NOLANA_BINDING(cells) {
     using LossArgument = std::shared_ptr<const Loss>;
-    nb::class_<DiagonalCells, Head>(m, "DiagonalCells")
+    nb::class_<DiagonalBins, Head>(m, "DiagonalBins")
         .def(nb::init<LossArgument, double, double, double, bool>(), "loss"_a, "variance"_a, "linear"_a, "floor"_a,
              "probes"_a = false);
-    nb::class_<ConstantCells, Head>(m, "ConstantCells")
+    nb::class_<ConstantBins, Head>(m, "ConstantBins")
         .def(nb::init<LossArgument, double, std::size_t>(), "loss"_a, "gain"_a, "offset"_a);
 }
 

@@ -6,8 +6,8 @@ that their learners export. Letters: n rows, d features, m landmarks, r rank, c 
 
 from nolana.engine.base.checks import add_moments, first_beyond
 from nolana.engine.base.state import Stateful
-from nolana.engine.experts.bins.bin_map import CellMap
-from nolana.engine.experts.bins.heads import ConstantCells, DiagonalCells
+from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.fourier_map import FourierMap
 from nolana.engine.experts.head import Head
 from nolana.engine.experts.landmarks.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
@@ -46,12 +46,12 @@ __all__ = [
     "LMS",
     "RBF",
     "SGD",
+    "BinMap",
     "Calibration",
-    "CellMap",
     "Combiner",
-    "ConstantCells",
+    "ConstantBins",
     "Cosine",
-    "DiagonalCells",
+    "DiagonalBins",
     "DiagonalLinear",
     "DriftAlarm",
     "EpsilonInsensitive",

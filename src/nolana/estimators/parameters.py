@@ -16,7 +16,7 @@ from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.losses import REGRESSION, EpsilonInsensitive, Loss
 from nolana.engine.learner.residual_variance import NoiseLevel
 from nolana.estimators.schedules import POWERS
-from nolana.experts import DEFAULT, Cells, ExpertSet, Linear
+from nolana.experts import DEFAULT, Bins, ExpertSet, Linear
 from nolana.experts.spectral.refit import PaperLandmarkMap, PaperRefit, Refit
 from nolana.experts.spectral.spectral_map import SpectralMap
 from nolana.experts.spectral.spectrum import Randomized, Solver
@@ -365,7 +365,7 @@ def sets_of(experts: Any) -> list[Spec]:
     """The expert sets as specs."""
     sets = list(DEFAULT) if experts is None else experts
     if not isinstance(sets, list | tuple) or not sets or not all(isinstance(each, ExpertSet) for each in sets):
-        raise ValueError(f"experts={experts!r} is not a list of expert sets such as nolana.experts.Cells()")
+        raise ValueError(f"experts={experts!r} is not a list of expert sets such as nolana.experts.Bins()")
     return [Spec(type(each), dict(vars(each))) for each in sets]
 
 
@@ -378,13 +378,13 @@ def sets_for(experts: Any, memory: int, features: int, sparse: bool) -> list[Spe
     if sparse and linear:
         # The sums of a sketch are all alike: there is no relevance to measure.
         alike = {"relevance": False}
-        return [replace(each, arguments={**each.arguments, **alike}) if each.kind is Cells else each for each in sets]
+        return [replace(each, arguments={**each.arguments, **alike}) if each.kind is Bins else each for each in sets]
     others = [each for each in sets if each.kind is not Linear]
     if has_linear(memory, features, alone=not others):
         return sets
     if not others:
         raise ValueError(
             f"experts={experts!r} learns on rows of at most 64 features, or on sparse rows of more than 256: pass the "
-            "rows as a sparse matrix of SciPy, or add another set such as nolana.experts.Cells()"
+            "rows as a sparse matrix of SciPy, or add another set such as nolana.experts.Bins()"
         )
     return others

@@ -1,22 +1,23 @@
-"""The sets of experts that a stream learner can have: linear, landmarks, cells, neighbours.
+"""The sets of experts that a stream learner can have: linear, landmarks, bins, neighbours.
 
 A set is one feature map with its heads. `StreamClassifier(experts=[...])` takes a list of them; the default is
-``[Linear(), Landmarks(), Cells(), Neighbours()]``. How large each map becomes follows from the memory.
+``[Linear(), Landmarks(), Bins(), Neighbours()]``. How large each map becomes follows from the memory.
 
 Examples
 --------
 >>> from nolana import StreamClassifier, experts
->>> cells_alone = StreamClassifier(experts=[experts.Cells()])
+>>> bins_alone = StreamClassifier(experts=[experts.Bins()])
 >>> with_a_window = StreamClassifier(
 ...     experts=[*experts.DEFAULT, experts.Landmarks(policy="window", forgetting=0.999, fast=False, share=0.2)]
 ... )
 """
 
+import warnings
 from dataclasses import dataclass
 
 from nolana.engine.base.bounds import Count, Memory, Share
 
-__all__ = ["DEFAULT", "Cells", "ExpertSet", "Landmarks", "Linear", "Neighbours"]
+__all__ = ["DEFAULT", "Bins", "ExpertSet", "Landmarks", "Linear", "Neighbours"]
 
 
 class ExpertSet:
@@ -43,7 +44,7 @@ class Landmarks(ExpertSet):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cells(ExpertSet):
+class Bins(ExpertSet):
     """Random grids hashed into a table: fine local structure, at one table look-up for each grid.
 
     fast : whether a head with constant gain stands beside the one that converges.
@@ -86,4 +87,11 @@ class Linear(ExpertSet):
     share: Share | None = None
 
 
-DEFAULT = (Linear(), Landmarks(), Cells(), Neighbours())
+DEFAULT = (Linear(), Landmarks(), Bins(), Neighbours())
+
+
+def __getattr__(name: str) -> type[ExpertSet]:
+    if name == "Cells":
+        warnings.warn("nolana.experts.Cells is deprecated; use nolana.experts.Bins", DeprecationWarning, stacklevel=2)
+        return Bins
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nolana.engine.experts.bins.bin_map import CellMap
-from nolana.engine.experts.bins.heads import ConstantCells, DiagonalCells
+from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.lms import LMS
 from nolana.engine.experts.landmarks.newton import Newton
@@ -61,8 +61,8 @@ def align(spec: Spec, state: State, outputs: int, how: Alignment) -> None:
 def reorder(spec: Spec, state: State, order: list[int]) -> None:
     """Output o of a stream learner with at least three becomes the old output order[o]."""
     weights = dict.fromkeys((Newton, LMS, FullLinear), "weights")
-    rows = {**weights, DiagonalCells: "linear", DiagonalLinear: "bias"}
-    columns = {DiagonalCells: "cells", ConstantCells: "cells", DiagonalLinear: "slots"}
+    rows = {**weights, DiagonalBins: "linear", DiagonalLinear: "bias"}
+    columns = {DiagonalBins: "cells", ConstantBins: "cells", DiagonalLinear: "slots"}
     for kind, name in rows.items():
         for key in (f"expert{e}/{name}" for e in experts_with(spec, kind)):
             state[key] = np.ascontiguousarray(state[key][order])
@@ -101,7 +101,7 @@ def resize(spec: Spec, state: State, sizes: dict[int, int], features: int) -> Sp
             state |= slots_of(features, part_of(state, "features/"))
             spec = shrink_features(spec, state, i, sizes[i])
             del state[FREQUENCIES]
-    tables = maps_of(spec, CellMap)
+    tables = maps_of(spec, BinMap)
     while any(argument_of(spec, i, "table") > sizes[i] for i in tables):
         spec = fold_tables(spec, state)
     for i in tables:

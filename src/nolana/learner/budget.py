@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nolana.engine.experts.bins.bin_map import CellMap
-from nolana.engine.experts.bins.heads import ConstantCells, DiagonalCells
+from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.landmarks.kernels import RBF
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.lms import LMS
@@ -24,7 +24,7 @@ from nolana.engine.experts.sparse_linear.linear_map import LinearMap
 from nolana.engine.learner.learner import Expert, Learner
 from nolana.engine.learner.losses import Logistic, Squared, SquaredHinge
 from nolana.engine.learner.stack import Stack
-from nolana.experts import Cells, ExpertSet, Landmarks, Linear, Neighbours
+from nolana.experts import Bins, ExpertSet, Landmarks, Linear, Neighbours
 from nolana.learner.layout import argument_of, experts_on, with_argument
 from nolana.learner.relevance import FEWEST_LANDMARKS
 from nolana.learner.rows import WIDE
@@ -63,7 +63,7 @@ class Sizes:
     grids: tuple[int, ...]
 
 
-def grids_of(cells: Cells, memory: int, outputs: int) -> int:
+def grids_of(cells: Bins, memory: int, outputs: int) -> int:
     """Grids that a memory of so many bytes is best used with; slots of several classes are wide, so there are fewer."""
     usual = 64 if memory < SMALL else 256 if memory >= LARGE else 128
     return cells.grids or (usual * 3 // 4 if outputs > 2 else usual)
@@ -164,7 +164,7 @@ def buy(memory: int, sets: Sequence[ExpertSet], features: int, outputs: int, fra
             sizes[i] = landmarks_of(each, memory, share, features, outputs)
         elif isinstance(each, Neighbours):
             sizes[i] = max(4 * each.neighbours, min(each.most, int(share * memory) // row_bytes(features)))
-        elif isinstance(each, Cells):
+        elif isinstance(each, Bins):
             sizes[i], grids[i] = SLOTS, max(FEWEST_GRIDS, round(fraction * grids_of(each, memory, outputs)))
     return Sizes(tuple(sizes), tuple(grids))
 
@@ -178,11 +178,11 @@ def entries_of(each: ExpertSet, size: int, grids: int, features: int, number: bo
         lms = Spec(LMS, {"loss": hinge, "rate": 0.1, "epsilon": 0.01})
         both = [Entry(newton, 1.0, 2.0, "slow")] * each.slow + [Entry(lms, 1.0, 2.0, "fast")] * each.fast
         return both
-    if isinstance(each, Cells):
+    if isinstance(each, Bins):
         slow = {"loss": logistic, "variance": (1.28 if number else 3.2) / grids, "linear": 0.1, "floor": 1e-4}
         fast = {"loss": logistic, "gain": 6.4 / grids, "offset": first}
-        converging = Entry(Spec(DiagonalCells, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
-        return [converging] + [Entry(Spec(ConstantCells, fast), 0.5, 10.0, "fast")] * each.fast
+        converging = Entry(Spec(DiagonalBins, slow | {"probes": each.relevance}), 0.5, 10.0, "slow")
+        return [converging] + [Entry(Spec(ConstantBins, fast), 0.5, 10.0, "fast")] * each.fast
     if isinstance(each, Linear):
         full = Spec(FullLinear, {"loss": logistic, "variance": 0.1 if number else 1.0, "forgetting": 1 - 3e-5})
         diagonal = Spec(DiagonalLinear, {"loss": logistic, "variance": 6.0, "bias": 1.0, "floor": 6e-3})
@@ -201,8 +201,8 @@ def map_of(each: ExpertSet, size: int, grids: int, features: int, number: bool, 
         policy = Spec(labels(Policy)[each.policy], {"novelty": 0.03})
         arguments = {"features": features, "capacity": size, "kernel": Spec(RBF), "policy": policy, "single": True}
         return Spec(LandmarkMap, arguments)
-    if isinstance(each, Cells):
-        return Spec(CellMap, {"features": features, "table": size, "grids": grids, "seed": seed, "relevance": None})
+    if isinstance(each, Bins):
+        return Spec(BinMap, {"features": features, "table": size, "grids": grids, "seed": seed, "relevance": None})
     if isinstance(each, Linear):
         sparse = is_sparse(each, features)
         row = Spec(IdentityMap, {"features": features, "unsquashed": number})
@@ -217,7 +217,7 @@ def regrid(spec: Spec, sets: Sequence[ExpertSet], memory: int, before: int, afte
     """The spec with the grids of `after` outputs instead of `before`, where its targets are classes."""
     experts = list(spec.arguments["experts"])
     for i, each in enumerate(sets):
-        if not isinstance(each, Cells):
+        if not isinstance(each, Bins):
             continue
         grids = argument_of(spec, i, "grids")
         grids = max(min(grids, FEWEST_GRIDS), grids * grids_of(each, memory, after) // grids_of(each, memory, before))

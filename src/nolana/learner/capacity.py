@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from nolana import engine as numpy_engine
-from nolana.engine.experts.bins.bin_map import CellMap
-from nolana.engine.experts.bins.heads import FOLD, DiagonalCells
+from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.engine.experts.bins.heads import FOLD, DiagonalBins
 from nolana.engine.experts.landmarks.kernels import Kernel
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
@@ -45,7 +45,7 @@ def padded_outputs(outputs: int) -> int:
 
 def fitted(spec: Spec, measure: Measure, memory: int) -> Spec | None:
     """The spec with tables that just fit into the memory; None where no table fits."""
-    tables = maps_of(spec, CellMap)
+    tables = maps_of(spec, BinMap)
     if not tables:
         return spec if measure(spec) <= memory else None
     smallest = measure(with_tables(spec, SLOTS))
@@ -61,7 +61,7 @@ def fitted(spec: Spec, measure: Measure, memory: int) -> Spec | None:
 
 def with_tables(spec: Spec, table: int) -> Spec:
     """The spec with tables of so many slots."""
-    for i in maps_of(spec, CellMap):
+    for i in maps_of(spec, BinMap):
         spec = with_argument(spec, i, table=table)
     return spec
 
@@ -98,12 +98,12 @@ def shrunk(spec: Spec, state: State, smaller: Iterable[Sizes], measure: Measure,
 
 def can_fold(spec: Spec) -> bool:
     """Whether a table can become smaller."""
-    return any(argument_of(spec, i, "table") > SMALLEST_TABLE for i in maps_of(spec, CellMap))
+    return any(argument_of(spec, i, "table") > SMALLEST_TABLE for i in maps_of(spec, BinMap))
 
 
 def fold_tables(spec: Spec, state: State) -> Spec:
     """Slots 2i and 2i + 1 become one, weighted by precision. An odd table begins again, half as large."""
-    for i in maps_of(spec, CellMap):
+    for i in maps_of(spec, BinMap):
         table = argument_of(spec, i, "table")
         if table <= SMALLEST_TABLE:
             continue
@@ -122,7 +122,7 @@ def fold_cells(head: Spec, state: State, e: int) -> None:
     """The cells of one expert."""
     cells = state[f"expert{e}/cells"]
     pairs = cells.reshape(len(cells) // 2, 2, -1)
-    if head.kind is DiagonalCells:
+    if head.kind is DiagonalBins:
         start = head.arguments["variance"]
         variances = state[f"expert{e}/variances"].astype(np.float64).reshape(-1, 2)
         precision = 1 / variances - 1 / start + 1e-3
@@ -140,7 +140,7 @@ def empty_table(spec: Spec, i: int, outputs: int) -> State:
     table, state = argument_of(spec, i, "table"), {}
     for e in experts_on(spec, i):
         head = head_of(spec, e)
-        slow = head.kind is DiagonalCells
+        slow = head.kind is DiagonalBins
         slots = table if slow else -(-table // FOLD)
         state[f"expert{e}/cells"] = np.zeros((slots, outputs), dtype=np.float32)
         if slow:

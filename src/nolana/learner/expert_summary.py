@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.engine.experts.bins.heads import CellHead, ConstantCells, DiagonalCells
+from nolana.engine.experts.bins.heads import BinHead, ConstantBins, DiagonalBins
 from nolana.engine.experts.landmarks.lms import LMS
 from nolana.engine.experts.landmarks.newton import Newton
 from nolana.engine.experts.linear.full_linear import FullLinear
@@ -19,8 +19,8 @@ from nolana.modelfile.specs import Spec
 NAMES = {
     Newton: "landmarks",
     LMS: "landmarks, fast",
-    DiagonalCells: "cells",
-    ConstantCells: "cells, fast",
+    DiagonalBins: "bins",
+    ConstantBins: "bins, fast",
     DiagonalLinear: "linear",
     FullLinear: "linear",
 }
@@ -47,7 +47,7 @@ def expert_records(spec: Spec, state: State, target_factor: float | None) -> lis
         shared = len(experts_on(spec, i))
         own = part_of(state, f"expert{e}/")
         nbytes = sum(np.asarray(v).nbytes for v in own.values())
-        if issubclass(expert.arguments["head"].kind, CellHead):  # exported in single precision, stored in 16 bits
+        if issubclass(expert.arguments["head"].kind, BinHead):  # exported in single precision, stored in 16 bits
             nbytes -= sum(own[name].nbytes // 2 for name in CELL_NUMBERS if name in own)
         nbytes += sum(np.asarray(v).nbytes for v in part_of(state, f"map{i}/").values()) // shared
         records.append(

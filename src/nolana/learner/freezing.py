@@ -11,7 +11,7 @@ which can be added up. The merged learner forgets for all rows when it learns ag
 from dataclasses import replace
 from typing import Any
 
-from nolana.engine.experts.bins.heads import DiagonalCells
+from nolana.engine.experts.bins.heads import DiagonalBins
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.newton import Newton
 from nolana.engine.experts.landmarks.policies.fixed import Fixed
@@ -27,7 +27,7 @@ from nolana.modelfile.specs import Spec
 
 UNFORGETTING: dict[Any, dict[str, Any]] = {
     Newton: {"forgetting": 1.0},
-    DiagonalCells: {"floor": 0.0, "probes": False},
+    DiagonalBins: {"floor": 0.0, "probes": False},
     DiagonalLinear: {"floor": 0.0},
     FullLinear: {"forgetting": 1.0},
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from nolana.engine.experts.bins.heads import DiagonalCells
+from nolana.engine.experts.bins.heads import DiagonalBins
 from nolana.engine.experts.linear.identity_map import IdentityMap
 from nolana.learner.driver import State
 from nolana.modelfile.specs import Spec
@@ -45,7 +45,7 @@ def experts_with(spec: Spec, *kinds: type) -> list[int]:
 
 def probing(spec: Spec) -> list[int]:
     """Experts that measure the relevance of the features."""
-    return [e for e in experts_with(spec, DiagonalCells) if head_of(spec, e).arguments["probes"]]
+    return [e for e in experts_with(spec, DiagonalBins) if head_of(spec, e).arguments["probes"]]
 
 
 def is_unsquashed(spec: Spec) -> bool:

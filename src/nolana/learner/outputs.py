@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from nolana.engine.base.state import unpack
-from nolana.engine.experts.bins.heads import ConstantCells, DiagonalCells
+from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.linear.full_linear import FullLinear
 from nolana.engine.experts.neighbours.vote import Vote
@@ -31,12 +31,12 @@ def rearrange(spec: Spec, state: State, old: int, sources: list[int], signs: lis
             weights[new] = -ones  # an output that has been -1 so far
             state[f"expert{e}/weights"] = np.ascontiguousarray(weights)
     logit = sign / 2 if old == 1 else sign  # one output is the difference of two
-    for e in experts_with(spec, DiagonalCells, ConstantCells):
+    for e in experts_with(spec, DiagonalBins, ConstantBins):
         if f"expert{e}/cells" not in state:  # a state without tables
             continue
         cells = state[f"expert{e}/cells"][:, sources] * logit.astype(np.float32)
         state[f"expert{e}/cells"] = np.ascontiguousarray(cells)
-    linear = [f"expert{e}/linear" for e in experts_with(spec, DiagonalCells)]
+    linear = [f"expert{e}/linear" for e in experts_with(spec, DiagonalBins)]
     for key in (*linear, *(f"expert{e}/weights" for e in experts_with(spec, FullLinear))):
         weights = logit[:, None] * state[key][sources]
         weights[new, -1] = -math.log(int(state["rows"]) + 1)

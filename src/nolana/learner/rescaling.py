@@ -11,7 +11,7 @@ import numpy as np
 
 from nolana import engine as numpy_engine
 from nolana.engine.base.state import pack, unpack
-from nolana.engine.experts.bins.heads import ConstantCells, DiagonalCells
+from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.landmarks.inverse import factored
 from nolana.engine.experts.landmarks.kernels import Kernel, decayed, width_of_distances
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
@@ -115,7 +115,7 @@ def multiply_features(spec: Spec, state: State, metric: Array) -> None:
     move_rows(spec, state, lambda z: z * metric)
     for e in experts_with(spec, FullLinear):
         move_linear(spec, state, e, metric, np.zeros_like(metric))
-    for e in experts_with(spec, DiagonalCells):
+    for e in experts_with(spec, DiagonalBins):
         state[f"expert{e}/linear"][:, :-1] /= metric
         state[f"expert{e}/linear_variances"][:-1] /= metric**2
     for i in maps_of(spec, IdentityMap):
@@ -132,9 +132,9 @@ def rescale_targets(spec: Spec, state: State, g: float, shift: float) -> None:
         ones = unpack(state[f"map{i}/inverse"]).sum(axis=1)  # P 1
         for e in experts_on(spec, i):
             state[f"expert{e}/weights"] = g * state[f"expert{e}/weights"] + shift * ones
-    for e in experts_with(spec, DiagonalCells, ConstantCells):
+    for e in experts_with(spec, DiagonalBins, ConstantBins):
         state[f"expert{e}/cells"] *= np.float32(g)
-    for e in experts_with(spec, DiagonalCells):
+    for e in experts_with(spec, DiagonalBins):
         state[f"expert{e}/linear"] *= g
         state[f"expert{e}/linear"][:, -1] += shift
     for e in experts_with(spec, DiagonalLinear):

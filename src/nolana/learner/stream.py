@@ -29,7 +29,7 @@ from nolana.engine.base.bounds import Count, Seed
 from nolana.engine.base.state import Field, export
 from nolana.engine.base.state import check as check_field
 from nolana.engine.base.threads import one_blas_thread
-from nolana.engine.experts.bins.bin_map import CellMap
+from nolana.engine.experts.bins.bin_map import BinMap
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.linear.identity_map import IdentityMap
 from nolana.engine.experts.neighbours.neighbour_map import WIDEST, NeighbourMap
@@ -420,7 +420,7 @@ class StreamLearner(Driver):
         before = self._scaling.state()["metric"]
         metric, state, spec = metric_of(relevance), self._engine.state(tables=False), self.spec
         multiply_features(spec, state, metric / before)
-        for i in maps_of(spec, CellMap):
+        for i in maps_of(spec, BinMap):
             spec = with_argument(spec, i, relevance=np.maximum(LEAST_RELEVANCE, np.sqrt(relevance)))
         self._rebuild(spec, state, self.outputs)
         self._note_widths()

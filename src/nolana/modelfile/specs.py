@@ -23,6 +23,8 @@ from nolana.modelfile.tree import Tree
 __all__ = ["Spec", "arguments_of", "defaults_of", "kinds", "labels", "record_of", "spec_of", "tree_of"]
 
 CLASS = "class"
+# Classes that have another name in files of 0.2.
+RENAMED = {"CellMap": "BinMap", "Cells": "Bins", "ConstantCells": "ConstantBins", "DiagonalCells": "DiagonalBins"}
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,9 @@ def tree_of(value: Any) -> Tree:
 def spec_of(node: Node, base: type, features: int, objects: Mapping[str, Any]) -> Spec:
     """The spec of a record, of a class of this kind; `objects` has what a file cannot hold."""
     legal = kinds(base)
-    kind = legal[node[CLASS].text(sorted(legal))]
+    old = {name for name, new in RENAMED.items() if new in legal}
+    name = node[CLASS].text(sorted({*legal, *old}))
+    kind = legal[RENAMED.get(name, name)]
     arguments = arguments_of(kind, node, features, objects, beside=(CLASS,))
     if arguments.get("features", features) != features:
         raise ModelFileError(f"{node.place}/features: expected {features}, as many as the learner has")

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from nolana.engine.base.state import unpack
-from nolana.engine.experts.bins.bin_map import CellMap
-from nolana.engine.experts.bins.heads import ConstantCells, DiagonalCells
+from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.lms import LMS
 from nolana.engine.experts.landmarks.newton import Newton
@@ -48,13 +48,13 @@ Rule = Callable[[Parts, Spec, Spec], State]  # parts, map and head -> entries of
 HEADS: dict[Any, Rule] = {
     Newton: lambda parts, map, head: merge_newton(parts, unpack(parts.base["inverse"]).sum(axis=1)),
     LMS: lambda parts, map, head: merge_lms(parts),
-    DiagonalCells: lambda parts, map, head: merge_cells(parts, map.arguments["grids"], head.arguments["variance"]),
-    ConstantCells: lambda parts, map, head: merge_constant_cells(parts),
+    DiagonalBins: lambda parts, map, head: merge_cells(parts, map.arguments["grids"], head.arguments["variance"]),
+    ConstantBins: lambda parts, map, head: merge_constant_cells(parts),
     DiagonalLinear: lambda parts, map, head: merge_linear(parts, head.arguments["variance"]),
     FullLinear: lambda parts, map, head: merge_newton(replace(parts, absent=())),  # a new class has a low bias there
     Vote: lambda parts, map, head: merge_vote(parts, int(map.arguments["windows"][head.arguments["window"]])),
 }
-MAPS = (IdentityMap, LandmarkMap, CellMap, NeighbourMap, LinearMap)
+MAPS = (IdentityMap, LandmarkMap, BinMap, NeighbourMap, LinearMap)
 SINCE = ("last_nearest", "placed")  # of landmark policies: row numbers, whose age is not that of the frozen rows
 
 
@@ -123,8 +123,8 @@ def thawed(spec: Spec, state: State, rows: int) -> State:
         elif head.kind is FullLinear:
             prior = head.arguments["variance"] * np.eye(own["weights"].shape[1])
             change = relaxed(own, rows, prior, head.arguments["forgetting"])
-        elif head.kind in (DiagonalCells, DiagonalLinear):
-            names = ("variances",) if head.kind is DiagonalCells else ("variances", "bias_variance")
+        elif head.kind in (DiagonalBins, DiagonalLinear):
+            names = ("variances",) if head.kind is DiagonalBins else ("variances", "bias_variance")
             change = floored(own, head.arguments["floor"], names)
         else:
             continue

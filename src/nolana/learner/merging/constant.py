@@ -23,7 +23,7 @@ def merge_lms(parts: Parts) -> State:
 
 
 def merge_constant_cells(parts: Parts) -> State:
-    """`ConstantCells`."""
+    """`ConstantBins`."""
     base = parts.base["cells"].astype(np.float64)
     change, rows = np.zeros_like(base), np.zeros_like(base)
     for i, state in enumerate(parts.states):

@@ -58,7 +58,7 @@ def _as(like: Any, value: Array) -> Any:
 
 
 def merge_cells(parts: Parts, grids: int, start: float) -> State:
-    """`DiagonalCells`: the table, and the linear part, which every row meets: the mean by what the parts learned."""
+    """`DiagonalBins`: the table, and the linear part, which every row meets: the mean by what the parts learned."""
     v = grids * mean_variance(parts.base["variances"], start)
     linear = merge_diagonal(parts, "linear", "linear_variances", 0, np.inf)
     return merge_diagonal(parts, "cells", "variances", 1, SHARED * v) | linear

@@ -37,7 +37,7 @@ class SparseMap(Map):
         """The active places of a row."""
 
 
-class CellMap(SparseMap):
+class BinMap(SparseMap):
     """`grids` random grids, drawn from a seed; `table` slots."""
 
     def __init__(

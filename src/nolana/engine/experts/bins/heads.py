@@ -1,11 +1,11 @@
-"""Heads on cells: `DiagonalCells` converges (second order, diagonal), `ConstantCells` tracks (constant gain).
+"""Heads on cells: `DiagonalBins` converges (second order, diagonal), `ConstantBins` tracks (constant gain).
 
-DiagonalCells: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
+DiagonalBins: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 
     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in whole numbers of 16 bits (`cell_table`)
 
-ConstantCells: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalCells is its offset.
+ConstantBins: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalBins is its offset.
 
 Probes measure the relevance of features: before a row is learned, one feature is replaced by its value in another row,
 out of a sample of 64 (in steps of 1/40); `relevance` is the mean increase of the loss, of the last 200 probes or so.
@@ -36,7 +36,7 @@ from nolana.engine.experts.neighbours.neighbour_map import LARGEST as LARGEST_ST
 from nolana.engine.experts.neighbours.neighbour_map import STEPS
 from nolana.engine.learner.losses import CurvedLoss
 
-FOLD = 4  # slots of the map that share one of ConstantCells
+FOLD = 4  # slots of the map that share one of ConstantBins
 SAMPLE = 64  # rows that probes take values from
 FIRST_SAMPLED = 512  # the scaling is settled after these rows
 DENSE_PROBES = 2048  # until this row
@@ -59,7 +59,7 @@ def probed_features(step: int, probed: Array) -> list[int]:
     return [step // rows_each % features] if step % rows_each == 0 else []
 
 
-class CellHead(Head):
+class BinHead(Head):
     """What both share: the implicit step of the loss. cells (slots, c) are the weights, in steps of 1/8192."""
 
     map: SparseMap
@@ -94,7 +94,7 @@ class CellHead(Head):
         return class_step(f, v, y, weight)
 
 
-class DiagonalCells(CellHead):
+class DiagonalBins(BinHead):
     """variances (N,) in steps; the linear part: linear (c, d + 1), linear_variances (d + 1,); relevance (d,)."""
 
     def __init__(
@@ -190,10 +190,10 @@ class DiagonalCells(CellHead):
         return [*own, Field(self, "relevance", (d,)), Field(self, "probed", (d,), low=0.0), sample]
 
 
-class ConstantCells(CellHead):
+class ConstantBins(BinHead):
     """cells (N/4, c); `offset` is the index of the expert whose linear part is added to the scores."""
 
-    offset_head: DiagonalCells
+    offset_head: DiagonalBins
 
     def __init__(self, loss: CurvedLoss, gain: Positive, offset: Index) -> None:
         super().__init__(loss)
@@ -201,7 +201,7 @@ class ConstantCells(CellHead):
 
     def connect(self, heads: list[Head]) -> None:
         head = heads[self.offset] if self.offset < len(heads) else None
-        if not isinstance(head, DiagonalCells):
+        if not isinstance(head, DiagonalBins):
             raise ValueError("the offset of constant cells is the index of an expert with diagonal cells")
         self.offset_head = head
 
