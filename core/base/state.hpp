@@ -186,13 +186,16 @@ inline void check(const Field& field, const Array& array, Sizes& sizes) {
     const double high = field.below.empty() ? field.high : static_cast<double>(sizes.at(field.below)) - 1;
     std::size_t count = 1;
     for (const std::size_t n : array.shape) count *= n;
-    const bool plain = array.single && !field.whole;
-    int outside = !plain;
-    for (std::size_t i = 0; plain && i < count; ++i) {  // tables are large: without a branch for each number
-        const double value = static_cast<double>(array.single[i]);
-        outside |= !(value >= field.low) | !(value <= high);
-    }
-    for (std::size_t i = 0; outside && i < count; ++i) {
+    const auto suspicious = [&](const auto* data) {  // states are large: without a branch for each number
+        int outside = field.whole;
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto value = static_cast<double>(data[i]);
+            outside |= !(value >= field.low) | !(value <= high);
+        }
+        return outside != 0;
+    };
+    if (!(array.single ? suspicious(array.single) : suspicious(array.data))) return;
+    for (std::size_t i = 0; i < count; ++i) {
         const double value = array.single ? static_cast<double>(array.single[i]) : array.data[i];
         if (value >= field.low && value <= high && (!field.whole || value == std::floor(value))) continue;
         if (std::isnan(value) && !field.whole && std::isinf(field.low) && std::isinf(high)) continue;  // a diverged model can be copied

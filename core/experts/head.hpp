@@ -35,7 +35,8 @@ class Head : public Listener {
     virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step, double noise) = 0;
 
     virtual void describe(Description& d) = 0;
-    virtual void resize(const Sizes& sizes, const std::string& prefix) = 0;
+    // Sizes of a state that is restored next; `clear` was called with its outputs.
+    virtual void resize(const Sizes& sizes, const std::string& prefix) { (void)sizes, (void)prefix; }
 
   protected:
     // The log-odds of a class that none of the rows had.
@@ -90,7 +91,6 @@ class DenseHead : public Head {
                        for (std::size_t i = 0; i < n; ++i) weights(o)[map_->place(i)] = *from++;
                }});
     }
-    void resize(const Sizes& sizes, const std::string&) override { clear(sizes.at("outputs")); }
 
   protected:
     double* weights(std::size_t output) { return w_.data() + output * map_->stride(); }

@@ -27,7 +27,6 @@ class BinHead : public Head {
     void append_output(double) override { set_outputs(outputs_ + 1); }
     void grown(const Growth&) override {}
     void moved(const Move&) override {}
-    void resize(const Sizes& sizes, const std::string&) override { clear(sizes.at("outputs")); }
 
   protected:
     void set_outputs(std::size_t outputs) {
@@ -121,7 +120,6 @@ class DiagonalBins final : public BinHead {
         if (probes_) probes_.describe(d);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
-        BinHead::resize(sizes, prefix);
         if (probes_) probes_.resize(sizes.at(prefix + "sample"));
     }
 

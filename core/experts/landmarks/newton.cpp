@@ -70,7 +70,6 @@ class Newton final : public DenseHead {
         r_->describe(d, map_->side(), [this](std::size_t i) { return map_->place(i); });
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
-        DenseHead::clear(sizes.at("outputs"));
         r_->resize(sizes.at(prefix + "waiting"));
     }
 

@@ -55,7 +55,6 @@ class FullLinear final : public DenseHead {
         covariance_->describe(d, map_->side(), [this](std::size_t i) { return map_->place(i); });
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
-        clear(sizes.at("outputs"));
         covariance_->resize(sizes.at(prefix + "waiting"));
     }
 

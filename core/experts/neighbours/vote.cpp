@@ -88,7 +88,6 @@ class Vote final : public Head {
         d.scratch(targets_, votes_);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
-        clear(sizes.at("outputs"));
         stored_ = sizes.at(prefix + "targets");
         next_ = stored_ % targets_.size();
     }

@@ -93,7 +93,6 @@ class DiagonalLinear final : public Head {
         d.vector("bias", bias_, Side::outputs(c));
         d.number("bias_variance", bias_variance_, 0);
     }
-    void resize(const Sizes& sizes, const std::string&) override { clear(sizes.at("outputs")); }
 
   private:
     ImplicitStep step_;
