@@ -42,3 +42,17 @@ def test_slopes_say_nothing_where_recent_rows_left_the_landmarks_in_many_feature
         assert (slopes_of(spec, state, np.ones(16), middle) is not None) == known
     near = places.mean(axis=0) + 0.4  # less than half a deviation of the features
     assert slopes_of(spec, state, np.ones(16), near) is not None
+
+
+def test_slopes_of_more_outputs_than_landmarks_are_the_sum_over_the_outputs(learned):
+    """Outputs that are repeated k times, each divided by sqrt(k), have the slopes of one."""
+    spec, state, places = learned
+    own = np.random.default_rng(0).normal(size=(3, len(places)))
+    repeats = len(places)  # three times as many outputs as landmarks
+    few, many = dict(state), dict(state)
+    for name in state:
+        if name.endswith("/weights") and state[name].shape[1:] == (len(places),):
+            few[name], many[name] = own, np.tile(own, (repeats, 1)) / np.sqrt(repeats)
+    expected = slopes_of(spec, few, np.ones(16), places.mean(axis=0))
+    np.testing.assert_allclose(slopes_of(spec, many, np.ones(16), places.mean(axis=0)), expected, rtol=1e-9)
+    assert not np.allclose(expected, slopes_of(spec, state, np.ones(16), places.mean(axis=0)))

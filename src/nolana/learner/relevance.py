@@ -88,8 +88,11 @@ def slopes_of(spec: Spec, state: State, metric: Array, middle: Array) -> Array |
     if len(places) < places.shape[1] or argument_of(spec, i, "capacity") < FEWEST_LANDMARKS:
         return None
     kernel = decayed(gamma, argument_of(spec, i, "kernel").build(numpy_engine).pairwise(places))
+    weights = state[f"expert{heads[0]}/weights"]  # (c, m)
+    if len(weights) > len(places):  # the sum over the outputs depends on weights' weights alone
+        weights = np.linalg.qr(weights, mode="r")
     squares = np.zeros(places.shape[1])
-    for alpha in state[f"expert{heads[0]}/weights"]:
+    for alpha in weights:
         terms = kernel * alpha
         slope = terms.sum(axis=1)[:, None] * places - terms @ places  # over -2 gamma
         squares += (slope**2).sum(axis=0)
