@@ -9,7 +9,10 @@ import scipy.sparse
 
 from conftest import same_state
 from nolana import StreamClassifier
-from nolana.learner.capacity import FEW_OUTPUTS, padded_outputs
+from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.learner.budget import SLOTS
+from nolana.learner.capacity import FEW_OUTPUTS, padded_outputs, with_tables
+from nolana.learner.layout import argument_of, maps_of
 from nolana.learner.outputs import rearrange
 from stream_cases import KB, same
 
@@ -60,6 +63,18 @@ def test_memory_with_each_of_many_new_classes_is_never_exceeded():
         model.learn(x[i : i + 1], [i])
         assert model.memory_bytes_ <= 512 * KB
     assert model.predict(x[-1:]).shape == (1,)
+
+
+@pytest.mark.parametrize("classes", [3, 40])
+def test_fitted_tables_are_the_largest_that_the_memory_holds(classes):
+    """Bytes grow evenly with the slots, so two small tables are measured instead of the large one."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(100, 5)), np.arange(100) % classes
+    learner = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x, y)._learner
+    table = max(argument_of(learner.spec, i, "table") for i in maps_of(learner.spec, BinMap))
+    room = padded_outputs(classes)
+    assert learner.bytes_with(with_tables(learner.spec, table), room) <= 512 * KB
+    assert learner.bytes_with(with_tables(learner.spec, table + SLOTS), room) > 512 * KB
 
 
 def test_state_without_padded_outputs_more_classes_loads_and_learns_within_the_memory():

@@ -49,14 +49,9 @@ def fitted(spec: Spec, measure: Measure, memory: int) -> Spec | None:
     if not tables:
         return spec if measure(spec) <= memory else None
     smallest = measure(with_tables(spec, SLOTS))
-    slot = (measure(with_tables(spec, 2 * SLOTS)) - smallest) / SLOTS  # bytes of a slot in all tables
-    table = SLOTS * int(1 + (memory - smallest) / (slot * SLOTS))
-    while table >= SLOTS:
-        sized = with_tables(spec, table)
-        if measure(sized) <= memory:
-            return sized
-        table -= SLOTS
-    return None
+    step = measure(with_tables(spec, 2 * SLOTS)) - smallest  # of SLOTS more slots in all tables, however many there are
+    table = SLOTS * (1 + (memory - smallest) // step)
+    return with_tables(spec, table) if table >= SLOTS else None
 
 
 def with_tables(spec: Spec, table: int) -> Spec:
@@ -127,8 +122,9 @@ def fold_cells(head: Spec, state: State, e: int) -> None:
         variances = state[f"expert{e}/variances"].astype(np.float64).reshape(-1, 2)
         precision = 1 / variances - 1 / start + 1e-3
         total = precision[:, 0] + precision[:, 1]  # sum(axis=1) of two numbers is many times slower
-        weighted = pairs * precision[:, :, None]
-        folded = (weighted[:, 0] + weighted[:, 1]) / total[:, None]
+        folded = pairs[:, 0] * precision[:, :1]
+        folded += pairs[:, 1] * precision[:, 1:]
+        folded /= total[:, None]
         state[f"expert{e}/variances"] = (1 / (total + 1 / start)).astype(np.float32)
     else:
         folded = (pairs[:, 0] + pairs[:, 1]) / 2

@@ -27,15 +27,17 @@ def rearrange(spec: Spec, state: State, old: int, sources: list[int], signs: lis
     for i in maps_of(spec, LandmarkMap):
         ones = unpack(state[f"map{i}/inverse"]).sum(axis=1) if len(state[f"map{i}/landmarks"]) else np.zeros(0)
         for e in experts_on(spec, i):
-            weights = sign[:, None] * state[f"expert{e}/weights"][sources]
+            weights = state[f"expert{e}/weights"].take(sources, axis=0)
+            weights *= sign[:, None]
             weights[new] = -ones  # an output that has been -1 so far
-            state[f"expert{e}/weights"] = np.ascontiguousarray(weights)
+            state[f"expert{e}/weights"] = weights
     logit = sign / 2 if old == 1 else sign  # one output is the difference of two
     for e in experts_with(spec, DiagonalBins, ConstantBins):
         if f"expert{e}/cells" not in state:  # a state without tables
             continue
-        cells = state[f"expert{e}/cells"][:, sources] * logit.astype(np.float32)
-        state[f"expert{e}/cells"] = np.ascontiguousarray(cells)
+        cells = state[f"expert{e}/cells"].take(sources, axis=1)
+        cells *= logit.astype(np.float32)
+        state[f"expert{e}/cells"] = cells
     linear = [f"expert{e}/linear" for e in experts_with(spec, DiagonalBins)]
     for key in (*linear, *(f"expert{e}/weights" for e in experts_with(spec, FullLinear))):
         weights = logit[:, None] * state[key][sources]

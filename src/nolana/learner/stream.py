@@ -430,7 +430,6 @@ class StreamLearner(Driver):
         """Continue with an engine of another spec; without `tables` those are empty."""
         engine = spec.build(self._module)
         engine.reserve(self._room(spec, outputs))
-        engine.clear(outputs)
         engine.restore(state, tables)
         self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
 
