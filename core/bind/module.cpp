@@ -149,6 +149,19 @@ void restore_state(Stateful& self, const nb::dict& from, Extent extent) {
     restore_part(self, names, source);
 }
 
+// The names of the sides of each array; empty for a side whose length does not depend on the state.
+nb::dict axes(Stateful& self) {
+    Description description;
+    self.describe(description);
+    nb::dict out;
+    for (const Field& field : description.fields) {
+        nb::list names;
+        for (const Side& side : field.shape) names.append(side.name.substr(side.name.rfind('/') + 1));
+        out[field.name.c_str()] = names;
+    }
+    return out;
+}
+
 std::size_t memory_bytes(Stateful& self) {
     Description description;
     self.describe(description);
@@ -205,6 +218,7 @@ NB_MODULE(NOLANA_MODULE, m) {
             "state"_a, "tables"_a = true)
         .def(
             "restore_part", [](Stateful& self, const nb::dict& from) { restore_state(self, from, Extent::part); }, "state"_a)
+        .def("axes", &axes)
         .def_prop_ro("memory_bytes", &memory_bytes);
     nb::class_<Online, Stateful>(m, "Online")
         .def("learn", &learn, "x"_a, "y"_a, "weight"_a = nb::none())

@@ -447,7 +447,7 @@ def test_fresh_starts_anew(mail, tmp_path):
     ("method", "expected"),
     [
         (["--method", "nolana"], [r"[\d,]+ moves, model [\d,]+ bytes"]),
-        ([], [r"model [\d,]+ bytes", r"experts +linear +weight +-?\d", r"cells, fast +weight", r"drift +no alarm"]),
+        ([], [r"model [\d,]+ bytes", r"experts +linear +weight +-?\d", r"bins, fast +weight", r"drift +no alarm"]),
     ],
 )
 def test_a_terminal_sees_the_run(tmp_path, method, expected):

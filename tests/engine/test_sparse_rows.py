@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import nolana.engine as reference
 from conftest import core_builds, same_state
-from nolana.learner.feature_slots import FREQUENCIES, moved_slots, slots_of
+from nolana.experts.sparse_linear import moved_slots, slot_features
 from nolana.learner.rows import SparseRows
 
 BUILDS = core_builds()
@@ -154,7 +154,7 @@ def test_a_smaller_table_has_the_features_at_their_places(engine):
     x, _, _ = rows(60)
     table.advance(*x.parts)
     state = table.state()
-    sources, keys = moved_slots(state["keys"], slots_of(FEATURES, state)[FREQUENCIES], 32)
+    sources, keys = moved_slots(state["keys"], slot_features(FEATURES, state)["frequencies"], 32)
     assert (state["keys"][sources[keys >= 0]] == keys[keys >= 0]).all()
     smaller = engine.FeatureTable(FEATURES, 32, FEATURES)
     scales = np.where(keys >= 0, state["scales"][sources], 0).astype(np.float32)

@@ -9,7 +9,7 @@ import nolana
 from conftest import same_state
 from nolana import StreamClassifier, StreamRegressor
 from nolana.estimators import stream
-from nolana.learner.stream import JUDGEMENT
+from nolana.learner.stack import JUDGEMENT
 
 
 def noisy(n, seed=0):

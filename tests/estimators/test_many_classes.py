@@ -10,10 +10,9 @@ import scipy.sparse
 from conftest import same_state
 from nolana import StreamClassifier
 from nolana.engine.experts.bins.bin_map import BinMap
-from nolana.learner.budget import SLOTS
-from nolana.learner.capacity import FEW_OUTPUTS, padded_outputs, with_tables
-from nolana.learner.layout import argument_of, maps_of
-from nolana.learner.outputs import rearrange
+from nolana.experts.base import Outputs
+from nolana.experts.bins import SLOTS
+from nolana.learner.memory import FEW_OUTPUTS, padded_outputs, with_tables
 from stream_cases import KB, same
 
 CLASSES = 70
@@ -71,10 +70,10 @@ def test_fitted_tables_are_the_largest_that_the_memory_holds(classes):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(100, 5)), np.arange(100) % classes
     learner = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x, y)._learner
-    table = max(argument_of(learner.spec, i, "table") for i in maps_of(learner.spec, BinMap))
+    table = max(map.arguments["table"] for map in learner.spec.arguments["maps"] if map.kind is BinMap)
     room = padded_outputs(classes)
-    assert learner.bytes_with(with_tables(learner.spec, table), room) <= 512 * KB
-    assert learner.bytes_with(with_tables(learner.spec, table + SLOTS), room) > 512 * KB
+    assert learner.bytes_with(with_tables(learner.experts, learner.spec, table), room) <= 512 * KB
+    assert learner.bytes_with(with_tables(learner.experts, learner.spec, table + SLOTS), room) > 512 * KB
 
 
 def test_state_without_padded_outputs_more_classes_loads_and_learns_within_the_memory():
@@ -112,11 +111,11 @@ def test_refusal_of_many_classes_names_a_memory_that_is_enough():
 def test_appended_output_starts_as_a_rearranged_one():
     x, y = clusters()
     learner = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x[y < 50], y[y < 50])._learner
-    before = learner.state()
+    before, copy = learner.state(), learner.copy()
     change = [*range(50), 0], [1.0] * 50 + [0.0]
     assert learner._engine.room > 50
     learner.rearrange_outputs(*change)
-    rearrange(learner.spec, before, 50, *change)
+    before = copy.rearranged(before, Outputs(*change, 50, learner.rows))
     after = learner.state()
     for name, expected in before.items():  # sums of a row of P in another order
         np.testing.assert_allclose(after[name], expected, rtol=1e-9, atol=1e-9, err_msg=name)

@@ -15,7 +15,6 @@ import nolana.engine as reference
 from concurrent_readers import models_between_blocks, read_while_learning
 from nolana import StreamClassifier, StreamRegressor, experts
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
-from nolana.learner.layout import maps_of
 from stream_cases import ROWS, SETS, STREAMS, learn, same, stream, streams
 
 EVENTS = (0, 1, 2, 3, 4, 5, 8, 17, 40, 64, 101, 256, 257, 511, 512, 513, 1024, 2047, 2048, 2049, 2500, 2501, ROWS)
@@ -97,7 +96,7 @@ def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bi
     whole, parts = (StreamClassifier(random_state=0) for _ in range(2))
     whole.learn(x, y)
     parts.learn(x[:513], y[:513])
-    landmarks = maps_of(parts._learner.spec, LandmarkMap)[0]
+    landmarks = [map.kind for map in parts._learner.spec.arguments["maps"]].index(LandmarkMap)
     width, between = parts._learner._maps[landmarks].gamma, 0
     for i in range(513, 700, 11):
         map = parts._learner._maps[landmarks]
@@ -116,7 +115,7 @@ def test_an_interrupted_event_does_not_stop_the_model(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("nolana.learner.stream.StreamLearner._after", interrupt)
+        patch.setattr("nolana.learner.stream.run_events", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(x[:1], y[:1]).learn(x[1:100], y[1:100])
     model.learn(x[:200], y[:200])

@@ -10,7 +10,8 @@ from nolana.engine.experts.linear.full_linear import FullLinear
 from nolana.engine.experts.linear.identity_map import IdentityMap
 from nolana.engine.learner.learner import Expert, Learner
 from nolana.engine.learner.losses import Squared
-from nolana.learner.rescaling import change_features, move_linear
+from nolana.experts import Linear
+from nolana.experts.base import Anchors, split
 from nolana.modelfile.specs import Spec
 
 ENGINES = [*core_builds(), reference]
@@ -67,10 +68,6 @@ def stacked_spec(features=4):
     return Spec(Learner, {"maps": [Spec(IdentityMap, {"features": features})], "experts": experts, "combiner": None})
 
 
-def prefixed(state):
-    return {f"expert0/{name}": value for name, value in state.items()}
-
-
 @engines
 def test_another_scale_is_that_of_all_rows(engine):
     """The head whose rows z become a z + b is the head that learned them so."""
@@ -79,10 +76,10 @@ def test_another_scale_is_that_of_all_rows(engine):
     before, after = made(engine), made(engine)
     before.learn(x, y)
     after.learn(x * a + b, y)
-    state = prefixed(before.state())
-    move_linear(stacked_spec(), state, 0, a, b)
-    assert np.allclose(state["expert0/weights"], after.state()["weights"], rtol=1e-8, atol=1e-10)
-    before.restore({name.removeprefix("expert0/"): value for name, value in state.items()})
+    state = before.state()
+    Linear().move(split(stacked_spec(), state, {})[0], a, b)
+    assert np.allclose(state["weights"], after.state()["weights"], rtol=1e-8, atol=1e-10)
+    before.restore(state)
     assert np.allclose(before.learn(*rows(seed=1)), after.learn(*rows(seed=1)), rtol=1e-8, atol=1e-10)
 
 
@@ -90,12 +87,12 @@ def test_anchors_that_a_wild_value_had_set_say_nothing_about_a_feature():
     x, y = rows()
     learner = made(reference)
     learner.learn(x, y)
-    state = prefixed(learner.state())
+    state = learner.state()
     old = {"factor": np.ones(4), "center": np.zeros(4), "metric": np.ones(4)}
     new = {"factor": np.array([1.0, 1e6, 1e-6, 1.0]), "center": np.array([0.0, 0.0, 0.0, 1e4]), "metric": np.ones(4)}
-    change_features(stacked_spec(), state, old, new)
-    assert (state["expert0/weights"][0, 1:4] == 0).all()
-    assert state["expert0/weights"][0, 0] != 0
+    Linear().follow_anchors(split(stacked_spec(), state, {})[0], Anchors(lambda z: z, old, new))
+    assert (state["weights"][0, 1:4] == 0).all()
+    assert state["weights"][0, 0] != 0
 
 
 @pytest.mark.parametrize("number", [False, True])

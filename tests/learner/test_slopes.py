@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from nolana import StreamClassifier
-from nolana.learner.relevance import slopes_of
+from nolana.experts import Landmarks
+from nolana.experts.base import split
+
+
+def slopes_of(spec, state, metric, middle):
+    own = next(own for own in split(spec, state, {}) if "landmarks" in own.map_state)
+    return Landmarks().slopes(own, metric, middle)
 
 
 @pytest.fixture(scope="module")

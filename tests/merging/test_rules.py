@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from nolana.engine import RobustScaling
 from nolana.engine.learner.losses import Squared
 from nolana.engine.learner.stack import Stack
-from nolana.learner.merging.information import forgotten
-from nolana.learner.merging.moments import merge_scaling, merge_v01_scaling
-from nolana.learner.merging.parts import Gain, Parts
-from nolana.learner.merging.stack import merge_stack
+from nolana.experts.information import forgotten
+from nolana.experts.parts import Gain, Parts
+from nolana.learner.moments import merge_scaling, merge_v01_scaling
+from nolana.learner.stack import merge_stack
 
 GAINS = [Gain(1 / 256), Gain(1 / 256, 3.0, 3.0), Gain(0.002, 1.0, 10.0), Gain(0.001, 1.0)]
 

@@ -6,7 +6,7 @@ import pytest
 import nolana
 from nolana import NolanaClassifier, OnlineNystroem, StreamClassifier, StreamRegressor, modelfile, rivals
 from nolana.errors import ModelFileError
-from nolana.learner.memory import bytes_needed
+from nolana.learner.room import bytes_needed
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 Y = X[:, 0] > 0

@@ -216,7 +216,7 @@ def test_a_file_knows_its_memory(tmp_path):
     facts = Inspection(model).facts()
     assert facts["bytes"] <= facts["memory"] == 65536
     assert facts["sizes"].keys() == {"landmarks", "grids", "slots", "recent rows"}
-    assert {record["name"] for record in facts["experts"]} >= {"landmarks", "cells, fast"}
+    assert {record["name"] for record in facts["experts"]} >= {"landmarks", "bins, fast"}
     assert facts["drift"] == []
 
 

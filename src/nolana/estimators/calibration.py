@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.backend import backend
-from nolana.learner.merging.stack import merge_calibration
+from nolana.learner.stack import merge_calibration
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 

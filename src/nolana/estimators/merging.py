@@ -20,11 +20,9 @@ from nolana.estimators.model import NolanaModel
 from nolana.estimators.parameters import integer
 from nolana.estimators.stream import StreamModel
 from nolana.learner import records
-from nolana.learner.alignment import Alignment
 from nolana.learner.driver import Origin
-from nolana.learner.freezing import frozen_copy, mergeable
-from nolana.learner.merge import merged_learner
-from nolana.learner.merging import can_merge
+from nolana.learner.landmark import mergeable_experts
+from nolana.learner.merge import Alignment, frozen_copy, mergeable, merged_learner
 
 T = TypeVar("T")
 
@@ -72,7 +70,9 @@ def check_mergeable(model: Any) -> None:
     if learner is not None:
         can = mergeable(learner)
     else:
-        can = isinstance(model, StreamModel) or (isinstance(model, NolanaModel) and can_merge(model._spec(1)[0]))
+        can = isinstance(model, StreamModel) or bool(
+            isinstance(model, NolanaModel) and mergeable_experts(model._spec(1)[0])
+        )
     if not can:
         raise ValueError(f"parts of this {type(model).__name__} could not be merged; {WHO}")
 

@@ -16,11 +16,11 @@ from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.losses import REGRESSION, EpsilonInsensitive, Loss
 from nolana.engine.learner.residual_variance import NoiseLevel
 from nolana.estimators.schedules import POWERS
-from nolana.experts import DEFAULT, Bins, ExpertSet, Linear
+from nolana.experts import DEFAULT, Bins, Expert, Linear
+from nolana.experts.linear import has_full_covariance
 from nolana.experts.spectral.refit import PaperLandmarkMap, PaperRefit, Refit
 from nolana.experts.spectral.spectral_map import SpectralMap
 from nolana.experts.spectral.spectrum import Randomized, Solver
-from nolana.learner.budget import has_linear
 from nolana.learner.driver import learner_spec
 from nolana.learner.landmark import LandmarkOptions
 from nolana.modelfile.specs import Spec, defaults_of, labels
@@ -364,7 +364,7 @@ def options_of(estimator: Any, ridge: float) -> LandmarkOptions:
 def sets_of(experts: Any) -> list[Spec]:
     """The expert sets as specs."""
     sets = list(DEFAULT) if experts is None else experts
-    if not isinstance(sets, list | tuple) or not sets or not all(isinstance(each, ExpertSet) for each in sets):
+    if not isinstance(sets, list | tuple) or not sets or not all(isinstance(each, Expert) for each in sets):
         raise ValueError(f"experts={experts!r} is not a list of expert sets such as nolana.experts.Bins()")
     return [Spec(type(each), dict(vars(each))) for each in sets]
 
@@ -380,7 +380,7 @@ def sets_for(experts: Any, memory: int, features: int, sparse: bool) -> list[Spe
         alike = {"relevance": False}
         return [replace(each, arguments={**each.arguments, **alike}) if each.kind is Bins else each for each in sets]
     others = [each for each in sets if each.kind is not Linear]
-    if has_linear(memory, features, alone=not others):
+    if has_full_covariance(memory, features, alone=not others):
         return sets
     if not others:
         raise ValueError(

@@ -10,9 +10,9 @@ from nolana import engine as numpy_engine
 from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import NotFittedError
 from nolana.estimators.parameters import sets_of
-from nolana.experts import ExpertSet
+from nolana.experts import Expert
 from nolana.learner import records
-from nolana.learner.memory import FREE, RATIO, bytes_of
+from nolana.learner.room import FREE, RATIO, bytes_of
 from nolana.modelfile import specs
 from nolana.modelfile.node import Node
 from nolana.modelfile.placeholders import is_placeholder, placeholder, placeholder_names, resolve
@@ -119,7 +119,7 @@ def _parameter_of(name: str, node: Node, objects: Mapping[str, Any]) -> Any:
     if is_placeholder(node):
         return resolve(node, objects)
     if name == "experts" and not node.is_none:
-        return [specs.spec_of(each, ExpertSet, 1, objects).build(numpy_engine) for each in node.items()]
+        return [specs.spec_of(each, Expert, 1, objects).build(numpy_engine) for each in node.items()]
     if name == "class_weight" and isinstance(node.value, dict):
         labels, weights = ([each.value for each in node[key].items()] for key in ("classes", "weights"))
         if len(labels) != len(weights) or not all(isinstance(label, str | bool | int | float) for label in labels):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nolana.estimators.labels import aligned
 from nolana.estimators.merging import check_mergeable, merge
 from nolana.learner.landmark import LATE
-from nolana.learner.relevance import FIRST_REDRAW
+from nolana.learner.schedule import FIRST_REDRAW
 
 __all__ = ["PARTS", "ROWS_PER_ROUND", "RoundLearner", "leader_rows", "learn_here", "part_of_rows", "rows_of_parts"]
 

@@ -95,7 +95,7 @@ class StreamModel(OnlineEstimator):
         """A record for each expert: name, weight in the stack, score over the last 1,000 rows or so, bytes."""
         learner = self._read()
         with learner.lock:
-            return list(learner.experts())
+            return list(learner.expert_records())
 
     @property
     def drift_(self) -> list[int]:

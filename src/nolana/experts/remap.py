@@ -59,6 +59,13 @@ def covariance_of(state: State) -> Array:
     return unpack(state["covariance"] + pack((state["waiting_left"].T @ state["waiting_right"]).reshape(n, n)))
 
 
+def set_covariance(state: State, covariance: Array) -> None:
+    """Another covariance; what waits becomes zero, as many as before, because sizes stay."""
+    state["covariance"] = pack(covariance)
+    for name in ("waiting_left", "waiting_right"):
+        state[name] = np.zeros_like(state[name])
+
+
 def with_matrices(state: State, inverse: Array, covariance: Array | None) -> State:
     """The state with other matrices in it; what waits becomes zero."""
     after = state | {"inverse": pack(inverse), "since_refresh": 0.0}

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.learner.robust_scaling import unscaled
-from nolana.learner.driver import Array, State, part_of
+from nolana.experts.parts import entries
+from nolana.learner.driver import Array, State
 from nolana.learner.engine_scaling import EngineScaling
 
 Change = Callable[[Array], Array]  # of places (m, d) that the kernel sees
@@ -83,7 +84,7 @@ class AnchoredScaling(EngineScaling):
         return super().state() | {GROWTH + name: value for name, value in watched.items()}
 
     def restore(self, state: State) -> None:
-        own = part_of(state, GROWTH)
+        own = entries(state, GROWTH)
         if bool(own) != bool(self._watch):
             raise ValueError(f"state: {GROWTH[:-1]} {'is missing' if self._watch else 'has no place here'}")
         if self._watch:

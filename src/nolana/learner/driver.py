@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -11,15 +12,16 @@ from numpy.typing import NDArray
 from nolana import engine as numpy_engine
 from nolana.backend import backend
 from nolana.engine.experts.landmarks.kernels import LARGEST_VALUE
-from nolana.engine.learner.learner import Expert, Learner
+from nolana.engine.learner.learner import Expert as EngineExpert
+from nolana.engine.learner.learner import Learner
 from nolana.errors import DivergenceWarning
+from nolana.experts.base import Axes, Expert, Outputs, rearrange
 from nolana.learner.lock import FairLock
 from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
 State = dict[str, Any]
 
-OUTPUT_WEIGHTS = ("weights", "fourier_weights")  # fields with one row for each output
 LARGEST_FLOAT = sys.float_info.max
 # How to take shorter steps, by the argument of an engine object. The text names parameters of the estimators.
 SHORTER_STEPS = {
@@ -34,20 +36,8 @@ SHORTER_STEPS = {
 
 def learner_spec(map: Spec, head: Spec, noise: Spec | None = None) -> Spec:
     """A learner with one expert; `noise` estimates the variance of targets that are numbers."""
-    own = {"maps": [map], "experts": [Spec(Expert, {"map": 0, "head": head})], "combiner": None}
+    own = {"maps": [map], "experts": [Spec(EngineExpert, {"map": 0, "head": head})], "combiner": None}
     return Spec(Learner, own | ({} if noise is None else {"noise": noise}))
-
-
-def part_of(state: State, prefix: str) -> State:
-    """The entries of a state whose names begin with the prefix, without it."""
-    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-
-
-def rearrange_weights(state: State, sources: list[int], signs: list[float]) -> None:
-    """Output o of an exported state becomes signs[o] times the old output sources[o]."""
-    for name in OUTPUT_WEIGHTS:
-        if name in state:
-            state[name] = np.ascontiguousarray(np.array(signs)[:, None] * state[name][sources])
 
 
 @dataclass(frozen=True)
@@ -100,6 +90,17 @@ class Driver:
     @property
     def rows(self) -> int:
         return int(self._engine.rows)
+
+    @property
+    def experts(self) -> Sequence[Expert]:
+        """The experts of its maps; none if its parts cannot be merged."""
+        return ()
+
+    @property
+    def axes(self) -> Axes:
+        """The names of the axes of each array of the engine's state."""
+        named: Axes = self._engine.axes()
+        return named
 
     @property
     def outputs(self) -> int:
@@ -163,8 +164,12 @@ class Driver:
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
         state = self._engine.state()
-        rearrange_weights(state, sources, signs)
-        self._engine.restore(state)
+        self._engine.restore(self.rearranged(state, Outputs(sources, signs, self.outputs, self.rows)))
+
+    def rearranged(self, state: State, outputs: Outputs) -> State:
+        """An exported state with other outputs."""
+        rearrange(state, self.axes, outputs.sources, outputs.sign)
+        return state
 
     def state(self) -> State:
         """Everything that was learned, as named arrays and numbers."""

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from nolana.learner.driver import State, part_of
+from nolana.experts.parts import entries
+from nolana.learner.driver import State
 
 
 class EngineScaling(ABC):
@@ -23,7 +24,7 @@ class EngineScaling(ABC):
 
     def restore(self, state: State) -> None:
         """ValueError for a state that does not fit; then nothing changes."""
-        own = part_of(state, self.prefix)
+        own = entries(state, self.prefix)
         if own.get("rows") != state["rows"]:
             raise ValueError(f"state: {self.prefix}rows differs from rows")
         self._engine.restore(own)

@@ -23,18 +23,21 @@ from nolana.engine.base.threads import one_blas_thread
 from nolana.engine.experts.landmarks.inverse import inverted
 from nolana.engine.experts.landmarks.kernels import SMALLEST_SQUARE, Kernel, squared_distances
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap, MovingLandmarks
+from nolana.engine.experts.landmarks.lms import LMS
+from nolana.engine.experts.landmarks.newton import Newton
 from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.residual_variance import START as START_NOISE
 from nolana.engine.learner.robust_scaling import FIRST_ROWS
 from nolana.errors import GrowthWarning
+from nolana.experts.base import joined_state, split
+from nolana.experts.landmarks import Landmarks
 from nolana.experts.remap import remap, reweight, with_matrices
 from nolana.experts.spectral.refit import inverse_roots
 from nolana.experts.spectral.spectral_map import SpectralMap
 from nolana.experts.spectral.spectrum import Spectrum
 from nolana.learner.anchored import AnchoredScaling, Change
 from nolana.learner.driver import Array, Driver, State, user_stacklevel
-from nolana.learner.merging import thawed
 from nolana.learner.scaling import Scaling
 from nolana.learner.target_scaling import Rescaling, TargetScaling
 from nolana.learner.weights import relative
@@ -119,6 +122,10 @@ class LandmarkLearner(Driver):
             raise ValueError(f"targets are standardised for a LandmarkMap, not for {map.kind.__name__}")
 
     # Reading
+
+    @property
+    def experts(self) -> list[Landmarks]:
+        return mergeable_experts(self.spec)
 
     @property
     def rank(self) -> int:
@@ -373,8 +380,9 @@ class LandmarkLearner(Driver):
         before = self.origin.rows
         super().thaw()
         with one_blas_thread():
-            state = self._engine.state()
-            self._engine.restore(state | thawed(self.spec, state, self.rows - before))
+            states = split(self.spec, self._engine.state(), self.axes)
+            self.experts[0].thaw(states[0], self.rows - before)
+            self._engine.restore(joined_state(self.spec, states))
             self._reestimate_all(before, before.bit_length() < self.rows.bit_length())
         self._due = self._rows_to_event()
 
@@ -511,3 +519,9 @@ def spread(landmarks: Array) -> float:
     """The mean squared distance between landmarks."""
     total = float(((landmarks - landmarks.mean(axis=0)) ** 2).sum())
     return total if total > 0 else 1.0
+
+
+def mergeable_experts(spec: Spec) -> list[Landmarks]:
+    """The expert of a landmark learner; none if its parts cannot be merged."""
+    map, expert = spec.arguments["maps"][0], spec.arguments["experts"][0]
+    return [Landmarks()] if map.kind is LandmarkMap and expert.arguments["head"].kind in (Newton, LMS) else []

@@ -1,65 +1,171 @@
-"""How much memory a record may ask for: a small file must not make a large learner.
+"""From a number of bytes and a list of experts to the spec of a learner whose maps are as large as the memory allows.
 
-A learner takes its memory when it is made, for all landmarks it may ever have. A record with arrays of b bytes may make
-one of at most FREE + RATIO b bytes. A learner that needs more than its record so far accounts for, as while its
-landmarks are not full, adds the difference as zeros.
+`measure` says how many bytes a learner of a spec takes.
 """
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nolana.engine.experts.landmarks.newton import Newton
-from nolana.engine.experts.linear.identity_map import IdentityMap
-from nolana.errors import ModelFileError
+from nolana.engine.learner.learner import Expert as EngineExpert
+from nolana.engine.learner.learner import Learner
+from nolana.engine.learner.losses import Logistic, Squared
+from nolana.engine.learner.stack import Stack
+from nolana.experts.base import Budget, Expert, ExpertState, HeadEntry, Sizes, joined_spec, split
+from nolana.experts.bins import SLOTS, SMALLEST_TABLE
+from nolana.experts.landmarks import SMALL, Landmarks
+from nolana.experts.linear import Linear
+from nolana.experts.sparse_linear import SKETCH, SparseLinear
 from nolana.modelfile.specs import Spec
-from nolana.modelfile.tree import Tree
 
-FREE = 1 << 26
-RATIO = 64
+# Of the usual sizes, until they fit; small steps, because a new class may need one.
+FRACTIONS = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)
+FEW_OUTPUTS = 32  # up to so many a new class is rare enough to rebuild the learner for it
+SLOW, FAST, VOTE = 0.9, 0.1, 0.1  # first weights in the stack: shared by the slow and by the fast heads, of each vote
+STACK_FORGETTING = 0.999
+STACK_PRIOR = {"classification": 1.0, "regression": 100.0}
 
-
-def bytes_of(tree: Tree) -> int:
-    """Bytes of all arrays in a tree."""
-    if isinstance(tree, np.ndarray):
-        return tree.nbytes
-    if isinstance(tree, dict):
-        return sum(bytes_of(value) for value in tree.values())
-    return sum(bytes_of(value) for value in tree) if isinstance(tree, list) else 0
+Measure = Callable[[Spec], int]
 
 
-def bytes_needed(spec: Spec, features: int, outputs: int) -> int:
-    """Bytes that a learner of this spec takes, roughly; not more than format version 1 allowed for."""
-    numbers, covariances = 0, sum(part.kind is Newton for part in spec.parts())
-    for part in spec.parts():
-        arguments, wide = part.arguments, features + outputs + 16
-        if "capacity" in arguments:
-            m = arguments["capacity"] + 8
-            numbers += m * (features + outputs + 64) + m * m * max(1, covariances) + 8 * features
-        if part.kind is IdentityMap:
-            numbers += wide * (features + 64)
-        if "budget" in arguments:
-            b = arguments["budget"] + 9
-            numbers += b * wide + (b * b if part.kind.matrix else 0)
-        if "projections" in arguments:
-            draws = len(arguments["projections"]) + 8
-            numbers += 4 * draws * wide + 4 * draws * draws * covariances
-        if "table" in arguments:
-            numbers += arguments["table"] * (outputs + 3) + arguments.get("grids", 0) * (2 * min(features, 64) + 16)
-        if "windows" in arguments:
-            numbers += arguments["windows"][-1] * (features + 16) / 8
-    return int(8 * numbers)
+def dense_features(experts: Sequence[Expert], features: int) -> int:
+    """Features of the rows that all experts but the sparse linear one learn on."""
+    return SKETCH if any(isinstance(each, SparseLinear) for each in experts) else features
 
 
-def room_for(needed: int, present: int) -> dict[str, Any]:
-    """The zeros that a record lacks, if it lacks any."""
-    lacking = needed - FREE - RATIO * present
-    return {"room": np.zeros(-(-lacking // RATIO), np.uint8)} if lacking > 0 else {}
+def sizes_for(
+    experts: Sequence[Expert], memory: int, features: int, outputs: int, fraction: float = 1.0
+) -> list[Sizes]:
+    """How large each map becomes; a table as small as it may be, until it is fitted to what is left.
+
+    A fraction below 1 makes all but the table smaller, if the features alone take much of the memory.
+    """
+    budget = Budget(memory, dense_features(experts, features), features, outputs, fraction)
+    sparse: dict[int, Sizes] = {}
+    for i, each in enumerate(experts):
+        if isinstance(each, SparseLinear):
+            sparse[i] = each.sizes(budget)
+            budget = replace(budget, memory=budget.memory - each.bytes(sparse[i], budget))
+    budget = replace(budget, full_linear=any(isinstance(each, Linear) for each in experts))
+    # Fewer landmarks than have slopes that count are worth less than the slots of the table that they would take.
+    landmarks = [each for each in experts if isinstance(each, Landmarks)]
+    small = budget.memory < SMALL and not any(each.has_slopes(budget) for each in landmarks)
+    budget = replace(budget, small=small)
+    return [sparse[i] if i in sparse else each.sizes(budget) for i, each in enumerate(experts)]
 
 
-def check_room(place: str, needed: int, present: int) -> None:
-    """Refuse what the record is too small for."""
-    if needed > FREE + RATIO * present:
-        raise ModelFileError(
-            f"{place}: a learner of {needed:.3g} bytes in a record of {present} bytes; nolana writes none so small"
-        )
+def first_weights(entries: Sequence[HeadEntry], task: str) -> list[float]:
+    """First weights in the stack: slow heads share most of a total of 2 (regression: 1), fast ones the rest."""
+    regression = task == "regression"
+    total = 1.0 if regression else 2.0
+    slow, fast = (sum(entry.speed == speed for entry in entries) for speed in ("slow", "fast"))
+    shares = {
+        "slow": total * (SLOW if fast else 1.0) / max(1, slow),
+        "fast": total * (FAST if slow else 1.0) / max(1, fast),
+        "vote": (0.0 if regression else VOTE) if slow or fast else total / max(1, len(entries)),
+    }
+    return [shares[entry.speed] for entry in entries]
+
+
+def learner_spec(experts: Sequence[Expert], sizes: Sequence[Sizes], features: int, task: str, seed: int) -> Spec:
+    """The learner with maps of these sizes."""
+    maps: list[Spec] = []
+    heads: list[Spec] = []
+    entries: list[HeadEntry] = []
+    width = dense_features(experts, features)
+    for i, (each, own) in enumerate(zip(experts, sizes, strict=True)):
+        maps.append(each.map_spec(own, width, task, seed + i))
+        entries += each.heads(maps[i], task, len(entries))
+        heads += [Spec(EngineExpert, {"map": i, "head": entry.head}) for entry in entries[len(heads) :]]
+    arguments: dict[str, Any] = {
+        "loss": Spec(Squared) if task == "regression" else Spec(Logistic),
+        "factors": np.array([entry.factor for entry in entries]),
+        "limits": np.array([entry.limit for entry in entries]),
+        "start": np.array(first_weights(entries, task)),
+        "forgetting": STACK_FORGETTING,
+        "prior": STACK_PRIOR[task],
+        "follows": task == "regression",
+    }
+    return Spec(Learner, {"maps": maps, "experts": heads, "combiner": Spec(Stack, arguments)})
+
+
+def fitted(experts: Sequence[Expert], spec: Spec, measure: Measure, memory: int) -> Spec | None:
+    """The spec with tables that just fit into the memory; None if no table fits."""
+    if not any(each.elastic for each in experts):
+        return spec if measure(spec) <= memory else None
+    smallest = measure(with_tables(experts, spec, SLOTS))
+    step = measure(with_tables(experts, spec, 2 * SLOTS)) - smallest  # the same for all tables, however many there are
+    table = SLOTS * (1 + (memory - smallest) // step)
+    return with_tables(experts, spec, table) if table >= SLOTS else None
+
+
+def with_tables(experts: Sequence[Expert], spec: Spec, slots: int) -> Spec:
+    """The spec with tables of so many slots."""
+    maps = [each.with_table(map, slots) for each, map in zip(experts, spec.arguments["maps"], strict=True)]
+    return replace(spec, arguments={**spec.arguments, "maps": maps})
+
+
+def smallest(experts: Sequence[Expert], spec: Spec, sizes: Sequence[Sizes]) -> Spec:
+    """The spec with maps of at most these sizes, and tables as small as they may be."""
+    states = split(spec, {}, {})
+    shrink(experts, states, sizes)
+    return with_tables(experts, joined_spec(spec, states), SMALLEST_TABLE)
+
+
+def shrink(experts: Sequence[Expert], states: Sequence[ExpertState], sizes: Sequence[Sizes]) -> None:
+    """Maps of at most these sizes; tables stay."""
+    for each, own, size in zip(experts, states, sizes, strict=True):
+        if not each.elastic:
+            each.shrink(own, size)
+
+
+def shrunk(
+    experts: Sequence[Expert],
+    spec: Spec,
+    states: Sequence[ExpertState],
+    smaller: Iterable[Sequence[Sizes]],
+    measure: Measure,
+    memory: int,
+) -> None:
+    """Maps of the first of these sizes, and tables folded, so that all fits into the memory."""
+    for sizes in smaller:
+        shrink(experts, states, sizes)
+        while (excess := measure(joined_spec(spec, states)) - memory) > 0:
+            folded = [each.fold(own) for each, own in zip(experts, states, strict=True)]
+            if not any(folded):
+                break
+        if excess <= 0:
+            break
+
+
+def padded_outputs(outputs: int) -> int:
+    """Outputs that the arrays of so many have room for: up to an eighth more, so that few new classes rebuild them.
+
+    >>> [padded_outputs(c) for c in (3, 32, 33, 100, 1000)]
+    [3, 32, 36, 104, 1024]
+    """
+    if outputs <= FEW_OUTPUTS:
+        return outputs
+    step = 1 << ((outputs - 1).bit_length() - 4)
+    return -(-outputs // step) * step
+
+
+def size_for(needed: int) -> int:
+    """A round number of bytes with room to spare.
+
+    >>> size_for(40_000) // 1024, size_for(4_271_184) / 2**20
+    (64, 5.0)
+    """
+    kilobytes = -(-needed // 1024)
+    return 1024 << (kilobytes - 1).bit_length() if kilobytes <= 512 else -(-needed // 2**20) << 20
+
+
+def size_text(memory: int) -> str:
+    """A round number of bytes, as users write it.
+
+    >>> size_text(64 << 10), size_text(5 << 20)
+    ('64KB', '5MB')
+    """
+    return f"{memory >> 10}KB" if memory < 1 << 20 else f"{memory >> 20}MB"

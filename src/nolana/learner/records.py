@@ -13,9 +13,9 @@ from nolana.engine.learner.online import Online
 from nolana.errors import ModelFileError
 from nolana.learner import version1
 from nolana.learner.driver import Driver, Origin
-from nolana.learner.freezing import mergeable
 from nolana.learner.landmark import LandmarkLearner
-from nolana.learner.memory import bytes_needed, bytes_of, check_room, room_for
+from nolana.learner.merge import mergeable
+from nolana.learner.room import bytes_needed, bytes_of, check_room, room_for
 from nolana.learner.scaled import ScaledLearner
 from nolana.learner.sketched import SKETCH, SketchedLearner
 from nolana.learner.stream import StreamLearner

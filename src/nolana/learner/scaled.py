@@ -14,7 +14,8 @@ from nolana.backend import backend
 from nolana.engine.base.state import Field, Size
 from nolana.engine.base.state import check as check_field
 from nolana.engine.learner.robust_scaling import LAST_ANCHOR
-from nolana.learner.driver import Array, Driver, State, part_of
+from nolana.experts.parts import entries
+from nolana.learner.driver import Array, Driver, State
 from nolana.learner.lock import FairLock
 
 PREFIX = "scaling/"
@@ -106,7 +107,7 @@ class ScaledLearner(Driver):
         stored = self._stored_of(state)
         before = self._scaling.state()
         try:
-            self._scaling.restore(part_of(state, PREFIX))
+            self._scaling.restore(entries(state, PREFIX))
             if self._scaling.rows != state["rows"]:
                 raise ValueError(f"state: {PREFIX}rows differs from rows")
             self.inner.restore({k: v for k, v in state.items() if not k.startswith(PREFIX) and k not in STORED})

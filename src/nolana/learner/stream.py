@@ -1,23 +1,25 @@
-"""The driver of the default learner: linear, landmarks, cells and neighbours behind a stack, in a fixed memory.
+"""The driver of the default learner: several experts behind a stack, in a fixed memory.
 
-The engine learns. This file decides when something is re-estimated, always after a row whose number is fixed, so that a
-block may be split anywhere; `rescaling`, `relevance`, `outputs` and `capacity` say what then happens to the state:
+The engine learns. This file does what is due at events, whose rows are in `schedule`, always after a row whose number
+is fixed, so that a block may be split anywhere; the experts say what then happens to their part of the state:
 
-- rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) landmarks are re-mapped, stored rows scaled
-  again, and cells are cleared (up to 256 rows; at 2 rows everything starts again);
+- rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) experts follow the new scale, and tables are
+  cleared (up to 256 rows; at 2 rows everything starts again);
 - the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and once they are full;
 - at 512, 1024 and 2048 rows, and at 2048 4^k rows once if few features matter: rows are scaled by the relevance of the
-  features, the grids are drawn again, the cells cleared and the landmarks re-mapped;
-- a new class may need memory: then tables fold, and where that is not enough, windows and landmarks become fewer; up
-  to 256 rows, where every anchor clears the cells, a new class clears them too.
+  features, the grids are drawn again, the tables cleared and the landmarks re-mapped;
+- a new class may need memory: then tables fold, and if that is not enough, windows and landmarks become fewer; up to
+  256 rows, when every anchor clears the tables, a new class clears them too.
 
 In a part of a merge (`frozen`) nothing is re-estimated; only a new class changes its maps.
 
-Wide sparse rows go through a `FeatureTable`: the linear expert learns on the non-zeros, all others on the sketch of a
-row, as if its 64 sums were the features.
+Wide sparse rows go through a `FeatureTable`: the sparse linear expert learns on the non-zeros, all others on the sketch
+of a row, as if its 64 sums were the features.
 """
 
 import functools
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,71 +31,66 @@ from nolana.engine.base.bounds import Count, Seed
 from nolana.engine.base.state import Field, export
 from nolana.engine.base.state import check as check_field
 from nolana.engine.base.threads import one_blas_thread
-from nolana.engine.experts.bins.bin_map import BinMap
-from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
-from nolana.engine.experts.linear.identity_map import IdentityMap
-from nolana.engine.experts.neighbours.neighbour_map import WIDEST, NeighbourMap
-from nolana.engine.experts.sparse_linear.linear_map import LinearMap
+from nolana.engine.experts.neighbours.neighbour_map import WIDEST
 from nolana.engine.learner.learner import Learner
-from nolana.engine.learner.robust_scaling import CHECK_EVERY, LAST_ANCHOR, unscaled
-from nolana.experts import ExpertSet, Linear
-from nolana.learner.budget import FRACTIONS, buy, counters_of, dense_features, has_linear, regrid, spec_of
-from nolana.learner.capacity import fitted, padded_outputs, shrunk, smallest
-from nolana.learner.driver import Array, Driver, State, part_of
-from nolana.learner.expert_summary import expert_records, sizes_of
-from nolana.learner.feature_slots import KEYS, SCALES, slots_of
-from nolana.learner.layout import argument_of, is_unsquashed, maps_of, parts_on, probing, with_argument
-from nolana.learner.merging import thawed
-from nolana.learner.outputs import is_appended, rearrange
-from nolana.learner.relevance import (
-    FIRST_REDRAW,
-    LEAST_RELEVANCE,
-    is_concentrated,
-    is_probed,
-    metric_of,
-    next_redraw,
-    relevance_of,
-    slope_rows,
-    slopes_of,
+from nolana.engine.learner.robust_scaling import LAST_ANCHOR, OTHER_STEP, unscaled
+from nolana.experts.base import (
+    Anchors,
+    Expert,
+    ExpertState,
+    Outputs,
+    heads_on,
+    joined_spec,
+    joined_state,
+    prefixes,
+    split,
 )
-from nolana.learner.rescaling import (
-    RIDGE,
-    change_features,
-    change_unit,
-    in_unit_of,
-    move_range,
-    move_rows,
-    multiply_features,
-    remap_landmarks,
-    rescale_targets,
+from nolana.experts.bins import Bins
+from nolana.experts.landmarks import RIDGE, Landmarks
+from nolana.experts.linear import Linear, has_full_covariance
+from nolana.experts.parts import entries
+from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
+from nolana.learner import stack
+from nolana.learner.driver import Array, Driver, State
+from nolana.learner.memory import (
+    FRACTIONS,
+    dense_features,
+    fitted,
+    learner_spec,
+    padded_outputs,
+    shrunk,
+    size_for,
+    size_text,
+    sizes_for,
+    smallest,
 )
+from nolana.learner.relevance import FEWEST_PROBES, is_concentrated, metric, relevance
 from nolana.learner.rows import SparseRows
+from nolana.learner.schedule import catch_up, next_event, run_events
 from nolana.learner.weights import relative
 from nolana.modelfile.specs import Spec
 
-CHECK_FULL = 64  # rows between checks whether the landmarks have become full
-LAST_CLEARING = 256  # rows up to which an anchor clears the cells
+LAST_CLEARING = 256  # rows up to which an anchor clears the tables
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
-OF_THE_STACK = ["stack_weights", "information", "calibration", "calibration_information"]
-# What is learned from the experts' errors on rows that they have not seen.
-JUDGEMENT = [*OF_THE_STACK, "errors", "residual_variance", "lowest", "highest", "bias"]
-
-
 @dataclass(frozen=True)
 class StreamOptions:
-    """memory: bytes that state and scratch never exceed; experts: specs of expert sets; number: targets are numbers."""
+    """memory: bytes that state and scratch never exceed; experts: specs of experts; number: targets are numbers."""
 
     memory: Count
-    experts: list[ExpertSet]  # as specs
+    experts: list[Expert]  # as specs
     number: bool
     seed: Seed
 
     @property
-    def sets(self) -> list[ExpertSet]:
-        return [each.build(numpy_engine) for each in self.experts]  # type: ignore[attr-defined]
+    def task(self) -> str:
+        return "regression" if self.number else "classification"
+
+    def built(self, features: int) -> list[Expert]:
+        """The experts for rows of so many features."""
+        return [each.build(numpy_engine).for_rows(features) for each in self.experts]  # type: ignore[attr-defined]
 
 
 class StreamLearner(Driver):
@@ -101,23 +98,27 @@ class StreamLearner(Driver):
 
     options_class = StreamOptions
     options: StreamOptions
+    regression: bool
+    extrapolates: bool  # whether an expert follows late anchors
     _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
         super().__init__(spec, options, features, outputs)
+        self._experts = options.built(features)
+        self.regression = options.number
         self.width = self.engine_features(options, features)  # of the rows that all maps but the linear one take
         self._scaling: Any = self._module.RobustScaling(self.width)
         self._parts: dict[str, Any] = {"scaling": self._scaling}
-        self.sparse = bool(maps_of(spec, LinearMap))
+        self.sparse = any(isinstance(each, SparseLinear) for each in self._experts)
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
-        if options.number:
+        if self.regression:
             self._target_scaling: Any = self._module.RobustScaling(1, follows_level=False)
             self._interval: Any = self._module.IntervalWidth(LEVELS)
             self._parts |= {"target_scaling": self._target_scaling, "interval": self._interval}
         self.mean_weight, self.redrawn = 0.0, 0.0
-        # For each map 1 where its width is that of full landmarks, or where it has none.
-        self.widened: Array = np.array([float(map.kind is not LandmarkMap) for map in spec.arguments["maps"]])
+        # For each map 1 if its width is that of full landmarks, or if it has none.
+        self.widened: Array = np.array([float(not isinstance(each, Landmarks)) for each in self._experts])
         self._reported = 0  # the last row whose alarm was asked for
         self._fitted_to: tuple[int, int] | None = None  # outputs and other bytes that the tables were fitted to
         self._prepare()
@@ -129,12 +130,17 @@ class StreamLearner(Driver):
 
     @classmethod
     def engine_features(cls, options: StreamOptions, features: int) -> int:
-        return dense_features(options.sets, features)
+        return dense_features(options.built(features), features)
+
+    @property
+    def experts(self) -> list[Expert]:
+        return self._experts
 
     def _feature_table(self, spec: Spec) -> Any:
         """An empty table with a slot for each place of the linear map."""
-        table = argument_of(spec, maps_of(spec, LinearMap)[0], "table")
-        return self._module.FeatureTable(self.n_features, table, counters_of(self.options.memory, self.n_features))
+        i = next(i for i, each in enumerate(self._experts) if isinstance(each, SparseLinear))
+        table = spec.arguments["maps"][i].arguments["table"]
+        return self._module.FeatureTable(self.n_features, table, counters(self.options.memory, self.n_features))
 
     def _sketch(self, starts: NDArray[np.int64], indices: NDArray[np.int32], values: Array) -> Array:
         sketch: Array = self._module.sketch_rows(starts, indices, values, self.width, self.options.seed)
@@ -143,18 +149,24 @@ class StreamLearner(Driver):
     def _prepare(self) -> None:
         """What follows from the state of the engine and of the scaling."""
         self._maps: list[Any] = list(self._engine.maps)
-        for i in maps_of(self.spec, LandmarkMap):
+        for i in self._landmarks:
             if not self._maps[i].size:
                 self._maps[i].gamma = 1 / (2 * self.width)  # about right for standardised features
                 self._maps[i].ridge = RIDGE
-        self._can_redraw = bool(probing(self.spec))
-        self._unsquashed = is_unsquashed(self.spec)
+        maps = self.spec.arguments["maps"]
+        self.extrapolates = any(each.follows_late_anchors(map) for each, map in zip(self._experts, maps, strict=True))
+        self._can_redraw = bool(self._probes())
         self._target_center, self._target_factor = 0.0, 0.0
-        if self.options.number:
+        if self.regression:
             state = self._target_scaling.state()
             center = state["center" if self.rows > 1 else "mean"]  # before the first anchor: the first target
             self._target_center, self._target_factor = float(center[0]), float(state["factor"][0])
-        self._next_event = self.rows + self._rows_to_event()  # the row after which something may be re-estimated
+        self._next_event = next_event(self)  # the row after which something may be re-estimated
+
+    @property
+    def _landmarks(self) -> list[int]:
+        """Indices of the landmark experts."""
+        return [i for i, each in enumerate(self._experts) if isinstance(each, Landmarks)]
 
     # Reading
 
@@ -182,19 +194,38 @@ class StreamLearner(Driver):
         """Of the interval that covers this share of the targets, in their units."""
         return float(self._interval.half_width(level)) / self._target_factor if self._target_factor > 0 else 0.0
 
-    def experts(self) -> list[dict[str, Any]]:
-        """For each expert its name, its weight in the stack, its recent score and its bytes."""
-        factor = self._target_factor if self.options.number else None
-        return expert_records(self.spec, self._engine.state(), factor)
+    def expert_records(self) -> list[dict[str, Any]]:
+        """For each head its name, its weight in the stack, its recent score and its bytes."""
+        state = self._engine.state()
+        records = []
+        for i, (expert, own) in enumerate(zip(self._experts, self._split(state), strict=True)):
+            shared = sum(np.asarray(value).nbytes for value in own.map_state.values()) // len(own.heads)
+            for e, name, learned in zip(heads_on(self.spec, i), expert.names(own), own.head_states, strict=True):
+                error = float(state["errors"][e])
+                score = math.sqrt(error) / (self._target_factor or 1.0) if self.regression else 1 - error
+                nbytes = expert.head_bytes(learned) + shared
+                weight = float(state["stack_weights"][e])
+                records.append({"name": name, "weight": weight, "score": score, "bytes": nbytes})
+        return records
 
     def sizes(self) -> dict[str, int]:
-        """What the memory bought."""
-        return sizes_of(self.spec)
+        """Sizes for the memory, by their names in summaries."""
+        sizes: dict[str, int] = {}
+        for expert, map in zip(self._experts, self.spec.arguments["maps"], strict=True):
+            for name, size in expert.size_summary(map).items():
+                sizes[name] = sizes.get(name, 0) + size
+        return sizes
 
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average (d,)."""
-        measured = self._engine.state([f"expert{e}/relevance" for e in probing(self.spec)])
-        return relevance_of(self.spec, measured, self.n_features)
+        return relevance([increase for increase, _ in self._probes()], self.n_features)
+
+    def _probes(self) -> list[tuple[Array, Array]]:
+        """What the probes of the experts measured, and how often."""
+        elastic = [i for i, each in enumerate(self._experts) if each.elastic]
+        states = self._export(elastic, tables=False)
+        found = [expert.probes(own) for expert, own in states]
+        return [each for each in found if each is not None]
 
     @property
     def alarms(self) -> list[int]:
@@ -209,12 +240,12 @@ class StreamLearner(Driver):
 
     def _from_engine(self, f: Array) -> Array:
         """Predictions in the units of the targets."""
-        if not self.options.number:
+        if not self.regression:
             return f
         return f / self._target_factor + self._target_center if self._target_factor > 0 else f * 0 + self._target_center
 
     def _to_engine(self, y: Array) -> Array:
-        return (y - self._target_center) * self._target_factor if self.options.number else y
+        return (y - self._target_center) * self._target_factor if self.regression else y
 
     def remedies(self) -> list[str]:
         """Features are scaled, and there is no step to shorten."""
@@ -240,7 +271,7 @@ class StreamLearner(Driver):
             stop = min(len(x), start + max(1, self._next_event - self.rows))
             before = None
             if self._new_class:
-                stop, before = start + 1, self._engine.state(OF_THE_STACK)
+                stop, before = start + 1, self._engine.state(stack.OF_THE_STACK)
             scores[start:stop] = self._learn_part(
                 x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
             )
@@ -253,7 +284,7 @@ class StreamLearner(Driver):
     def _learn_part(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
         """Rows between two events."""
         targets = self._to_engine(y)
-        judgement = self._engine.state(JUDGEMENT) if self.repeats else {}
+        judgement = self._engine.state(stack.JUDGEMENT) if self.repeats else {}
         if isinstance(x, SparseRows):
             starts, indices, values = x.parts
             features = self._parts["features"]
@@ -267,65 +298,21 @@ class StreamLearner(Driver):
             scores = self._engine.learn(self._scaled(x, weight), targets, weight)
         if judgement:
             self._engine.restore_part(judgement)
-        if self.options.number:
+        if self.regression:
             learned = slice(None) if weight is None else weight > 0
             if not self.repeats:
                 self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
             self._target_scaling.observe(np.ascontiguousarray(y[learned]))
             scores = self._from_engine(scores)
         if self.rows >= self._next_event:
-            self._after()
-            self._next_event = self.rows + self._rows_to_event()
+            run_events(self)
+            self._next_event = next_event(self)
         return scores
 
     def _scaled(self, x: Array, weight: Array | None) -> Array:
         """Rows as the maps see them, observed by the scaling."""
-        z: Array = self._scaling.advance(x, weight, late_anchors=not self.frozen and not self._unsquashed)
+        z: Array = self._scaling.advance(x, weight, late_anchors=not self.frozen and not self.extrapolates)
         return z
-
-    def _rows_to_event(self) -> int:
-        """Rows until something may have to be re-estimated."""
-        if self.frozen:
-            return 1 << 62
-        t = self.rows
-        if t == 0 and self.options.number:
-            due = 1
-        elif t < LAST_ANCHOR:
-            due = int(self._scaling.rows_to_anchor())
-        elif self.options.number:
-            due = CHECK_EVERY - t % CHECK_EVERY
-        else:
-            due = 1 << 62
-        if self._can_redraw and not self.redrawn:
-            due = min([due, next_redraw(t) - t, *(row - t for row in slope_rows(self.n_features) if row > t)])
-        if not self.widened.all():
-            due = min(due, CHECK_FULL - t % CHECK_FULL)
-        return due
-
-    def _after(self) -> None:
-        """What is due now that rows have been learned."""
-        t = self.rows
-        if t == 1:  # of numbers: until the first anchor all predictions are the first target
-            self._target_center = float(self._target_scaling.state()["mean"][0])
-            return
-        if self._can_redraw and not self.redrawn and t >= FIRST_REDRAW and next_redraw(t - 1) == t:
-            with one_blas_thread():
-                self._redraw_by_probes()
-        if t <= LAST_ANCHOR and t & (t - 1) == 0:
-            anchors = self._scaling.state()
-            if self._scaling.anchor().any():
-                with one_blas_thread():
-                    self._follow_anchors(t, anchors)
-        else:
-            if t % CHECK_FULL == 0:
-                self._widen_full_maps()
-            if t % CHECK_EVERY == 0 and self._unsquashed:
-                self._follow_late_anchors()
-        if self._can_redraw and not self.redrawn and t in slope_rows(self.n_features):
-            with one_blas_thread():
-                self._redraw(self._slopes())
-        if self.options.number and (t <= LAST_ANCHOR or t % CHECK_EVERY == 0) and self._target_scaling.anchor().any():
-            self._follow_target_anchor()
 
     def thaw(self) -> None:
         """Forget as one process would have done; measure the relevance that was due while the maps were frozen."""
@@ -334,97 +321,138 @@ class StreamLearner(Driver):
         super().thaw()
         with one_blas_thread():
             state = self._engine.state()
-            self._engine.restore(state | thawed(self.spec, state, t - before))
+            states = self._split(state)
+            for expert, own in zip(self._experts, states, strict=True):
+                expert.thaw(own, t - before)
+            self._engine.restore(state | joined_state(self.spec, states))
             self._prepare()
-            if self._can_redraw and not self.redrawn and next_redraw(before) <= t:
-                self._redraw_by_probes()
-            if self._can_redraw and not self.redrawn and any(before < row <= t for row in slope_rows(self.n_features)):
-                self._redraw(self._slopes())
-        self._next_event = self.rows + self._rows_to_event()
+            catch_up(self, before)
+        self._next_event = next_event(self)
+
+    # Exporting and restoring parts of the state
+
+    def _split(self, state: State) -> list[ExpertState]:
+        return split(self.spec, state, self.axes)
+
+    def _export(self, indices: Iterable[int], tables: bool = True) -> list[tuple[Expert, ExpertState]]:
+        """Some of the experts with their part of the state."""
+        wanted = list(indices)
+        names = [name for i in wanted for name in prefixes(self.spec, i)]
+        states = self._split(self._engine.state(names, tables)) if names else []
+        return [(self._experts[i], states[i]) for i in wanted]
+
+    def _change(self, indices: Iterable[int], change: Callable[[Expert, ExpertState], None]) -> None:
+        """Change the part of some of the experts; sizes stay."""
+        wanted = list(indices)
+        with one_blas_thread():
+            states = self._split(self._engine.state([name for i in wanted for name in prefixes(self.spec, i)]))
+            for i in wanted:
+                change(self._experts[i], states[i])
+            self._engine.restore_part(joined_state(self.spec, states))
 
     # Events
 
-    def _follow_anchors(self, t: int, before: State) -> None:
-        """The features have another scale; `before` is the state of the scaling with the anchors so far."""
+    @property
+    def may_redraw(self) -> bool:
+        """Whether relevance is measured and has not settled."""
+        return self._can_redraw and not self.redrawn
+
+    @property
+    def stores_sketches(self) -> bool:
+        """Whether neighbours store sketches of rows, which cannot be scaled again."""
+        return self.width > WIDEST
+
+    def take_first_target(self) -> None:
+        """Until the first anchor all predictions are the first target."""
+        self._target_center = float(self._target_scaling.state()["mean"][0])
+
+    def follow_anchors(self) -> None:
+        """The features have another scale."""
+        before, t = self._scaling.state(), self.rows
+        if not self._scaling.anchor().any():
+            return
         if t == 2:
-            self.widened[maps_of(self.spec, LandmarkMap)] = 0.0
+            self.widened[self._landmarks] = 0.0
             self._engine.clear(self.outputs)
             self._engine.restore_part({"rows": float(t), "stacked": float(t)})
             self._prepare()
             return
-        recent = [f"map{i}/" for i in maps_of(self.spec, NeighbourMap)]
-        carried = maps_of(self.spec, LandmarkMap) + maps_of(self.spec, IdentityMap)
-        own = [""] if t <= LAST_CLEARING else parts_on(self.spec, carried) + recent
-        state = self._engine.state(own, tables=False)
-        move_rows(self.spec, state, lambda z: np.asarray(self._scaling.apply(unscaled(z, before))))
-        change_features(self.spec, state, before, self._scaling.state())
-        if t <= LAST_CLEARING:
-            self._engine.restore(state, tables=False)
-        elif self.width > WIDEST:  # stored rows are sketches, which were forgotten
-            self._engine.restore(self._engine.state() | state)
+        anchors = Anchors(lambda z: np.asarray(self._scaling.apply(unscaled(z, before))), before, self._scaling.state())
+        if t > LAST_CLEARING and not self.stores_sketches:
+            solid = [i for i, each in enumerate(self._experts) if not each.elastic]
+            self._change(solid, lambda expert, own: expert.follow_anchors(own, anchors))
         else:
-            self._engine.restore_part(state)
+            with one_blas_thread():
+                state = self._engine.state(tables=t > LAST_CLEARING)
+                states = self._split(state)
+                for expert, own in zip(self._experts, states, strict=True):
+                    expert.follow_anchors(own, anchors)
+                self._engine.restore(state | joined_state(self.spec, states), tables=t > LAST_CLEARING)
         self._note_widths()
         if t <= LAST_CLEARING:
             self._fit_tables()
 
-    def _follow_late_anchors(self) -> None:
-        """The linear expert follows features that have another anchor; all others learn in terms of it."""
+    def follow_late_anchors(self) -> None:
+        """Experts that extrapolate follow features that have another anchor; all others learn in terms of it."""
         before = self._scaling.state()
         if not self._scaling.anchor().any():
             return
-        with one_blas_thread():
-            state = self._engine.state(parts_on(self.spec, maps_of(self.spec, IdentityMap)))
-            after = self._scaling.state()
-            change_features(self.spec, state, in_unit_of(before, after), after)
-            self._engine.restore_part(state)
+        after = self._scaling.state()
+        anchors = Anchors(lambda z: z, in_unit_of(before, after), after)
+        maps = self.spec.arguments["maps"]
+        following = [i for i, each in enumerate(self._experts) if each.follows_late_anchors(maps[i])]
+        self._change(following, lambda expert, own: expert.follow_late_anchors(own, anchors))
 
-    def _widen_full_maps(self) -> None:
+    def widen_full_maps(self) -> None:
         """A landmark map that has just become full takes the width of all its landmarks."""
-        full = [i for i in maps_of(self.spec, LandmarkMap) if not self.widened[i] and self._is_full(i)]
+        full = [i for i in self._landmarks if not self.widened[i] and self._is_full(i)]
         if full:
-            with one_blas_thread():
-                state = self._engine.state(parts_on(self.spec, full))
-                for i in full:
-                    remap_landmarks(self.spec, state, i)
-                self._engine.restore_part(state)
+            self._change(full, lambda expert, own: expert.multiply_features(own, np.ones(self.width)))  # only the width
             self._note_widths()
 
     def _is_full(self, map: int) -> bool:
-        return bool(self._maps[map].size == argument_of(self.spec, map, "capacity"))
+        return bool(self._maps[map].size == self.spec.arguments["maps"][map].arguments["capacity"])
 
     def _note_widths(self) -> None:
         """All landmark maps have just been re-mapped, or have the width of full landmarks already."""
-        for i in maps_of(self.spec, LandmarkMap):
+        for i in self._landmarks:
             self.widened[i] = float(self._is_full(i))
 
     def _slopes(self) -> Array | None:
         scaling = self._scaling.state()
         middle = self._scaling.apply(scaling["mean"][None])[0]
-        state = self._engine.state(parts_on(self.spec, maps_of(self.spec, LandmarkMap)))
-        return slopes_of(self.spec, state, scaling["metric"], middle)
+        slow = [i for i in self._landmarks if self._experts[i].slow]  # type: ignore[attr-defined]
+        for expert, own in self._export(slow[:1]):
+            assert isinstance(expert, Landmarks)
+            return expert.slopes(own, scaling["metric"], middle)
+        return None
 
-    def _redraw_by_probes(self) -> None:
-        """Once, where few features matter."""
-        relevance = self.relevance()
-        probed = self._engine.state([f"expert{e}/probed" for e in probing(self.spec)])
-        if is_probed(self.spec, probed) and is_concentrated(relevance):
-            self.redrawn = 1.0
+    def redraw_by_slopes(self) -> None:
+        with one_blas_thread():
             slopes = self._slopes()
-            self._redraw(np.sqrt(relevance) if slopes is None else np.sqrt(relevance * slopes))
+            if slopes is not None:
+                self._redraw(slopes)
 
-    def _redraw(self, relevance: Array | None) -> None:
-        """Measure distances by relevance and draw the grids again; None: it is not known."""
-        if relevance is None:
-            return
+    def redraw_by_probes(self) -> None:
+        """Once, if few features matter."""
+        probed, relevances = self._probes(), self.relevance()
+        if all(bool((count >= FEWEST_PROBES).all()) for _, count in probed) and is_concentrated(relevances):
+            self.redrawn = 1.0
+            with one_blas_thread():
+                slopes = self._slopes()
+                self._redraw(np.sqrt(relevances) if slopes is None else np.sqrt(relevances * slopes))
+
+    def _redraw(self, relevances: Array) -> None:
+        """Measure distances by relevance and draw the grids again."""
         before = self._scaling.state()["metric"]
-        metric, state, spec = metric_of(relevance), self._engine.state(tables=False), self.spec
-        multiply_features(spec, state, metric / before)
-        for i in maps_of(spec, BinMap):
-            spec = with_argument(spec, i, relevance=np.maximum(LEAST_RELEVANCE, np.sqrt(relevance)))
-        self._rebuild(spec, state, self.outputs)
+        after, state = metric(relevances), self._engine.state(tables=False)
+        states = self._split(state)
+        for expert, own in zip(self._experts, states, strict=True):
+            expert.multiply_features(own, after / before)
+            own.map = expert.redrawn(own.map, relevances)
+        self._rebuild(joined_spec(self.spec, states), state | joined_state(self.spec, states), self.outputs)
         self._note_widths()
-        self._scaling.restore(self._scaling.state() | {"metric": metric})
+        self._scaling.restore(self._scaling.state() | {"metric": after})
 
     def _rebuild(self, spec: Spec, state: State, outputs: int, tables: bool = False) -> None:
         """Continue with an engine of another spec; without `tables` those are empty."""
@@ -433,23 +461,31 @@ class StreamLearner(Driver):
         engine.restore(state, tables)
         self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
 
-    def _follow_target_anchor(self) -> None:
+    def follow_target_anchor(self) -> None:
         """Targets have another scale: y' = g y + shift in the engine."""
+        if not self._target_scaling.anchor().any():
+            return
         center, factor = self._target_center, self._target_factor
         anchors = self._target_scaling.state()
         self._target_center, self._target_factor = float(anchors["center"][0]), float(anchors["factor"][0])
         g = self._target_factor / factor if factor > 0 else 0.0
         shift = (center - self._target_center) * self._target_factor if g > 0 else 0.0
         state = self._engine.state()
-        move_range(state, g, shift)
+        states = self._split(state)
+        stack.move_range(state, g, shift)
         if self.rows > LAST_ANCHOR:
-            kept = change_unit(self.spec, state, g, shift)
+            kept = stack.change_unit(state, g, shift, lambda kept: self._rescale_experts(states, kept, 0.0))
         else:
             kept, shift = (g, shift) if g <= LARGEST_RESCALING else (0.0, 0.0)
-            rescale_targets(self.spec, state, kept, shift)
+            self._rescale_experts(states, kept, shift)
+            stack.rescale(state, kept, shift)
         if kept > 0:
             self._interval.rescale(kept)
-        self._engine.restore(state)
+        self._engine.restore(state | joined_state(self.spec, states))
+
+    def _rescale_experts(self, states: list[ExpertState], g: float, shift: float) -> None:
+        for expert, own in zip(self._experts, states, strict=True):
+            expert.rescale_targets(own, g, shift)
 
     # Classes and memory
 
@@ -460,27 +496,58 @@ class StreamLearner(Driver):
             self._new_class = True
             return
         spec = None
-        if self.rows < LAST_CLEARING and not self.frozen:  # the next anchor clears the cells in any case
-            spec = self._fitted(regrid(self.spec, self.options.sets, memory, self.outputs, outputs), outputs)
+        if self.rows < LAST_CLEARING and not self.frozen:  # the next anchor clears the tables in any case
+            spec = self._fitted(self._regridded(outputs), outputs)
         tables = spec is None
-        state = self._engine.state(tables=tables)
-        rearrange(self.spec, state, self.outputs, sources, signs)
-        features = self._parts["features"].state() if self.sparse else {}
-        if self.sparse:
-            state |= slots_of(self.n_features, features)
+        state = self.rearranged(
+            self._engine.state(tables=tables), Outputs(sources, signs, self.outputs, int(self._engine.rows))
+        )
+        table = self._parts["features"].state() if self.sparse else {}
         if spec is None:
+            states = self._split(state)
+            self._add_slots(states, table)
             measure = functools.partial(self.bytes_with, outputs=padded_outputs(outputs))
-            smaller = (buy(memory, self.options.sets, self.n_features, outputs, fraction) for fraction in FRACTIONS)
-            spec = shrunk(self.spec, state, smaller, measure, memory)
+            smaller = (sizes_for(self._experts, memory, self.n_features, outputs, each) for each in FRACTIONS)
+            shrunk(self._experts, self.spec, states, smaller, measure, memory)
+            table |= self._take_slots(states)
+            spec, state = joined_spec(self.spec, states), state | joined_state(self.spec, states)
         self._rebuild(spec, state, outputs, tables)
         self._new_class = True
         self._fitted_to = None if tables else (self._engine.room, self._other_bytes)  # shrunk tables may have room
         if self.sparse:
             self._parts["features"] = self._feature_table(spec)
-            self._parts["features"].restore(features | {"keys": state[KEYS], "scales": state[SCALES]})
+            self._parts["features"].restore(table)
+
+    def rearranged(self, state: State, outputs: Outputs) -> State:
+        states = self._split(state)
+        for expert, own in zip(self._experts, states, strict=True):
+            expert.rearrange_outputs(own, outputs)
+        return state | joined_state(self.spec, states)
+
+    def _add_slots(self, states: list[ExpertState], table: State) -> None:
+        """What the sparse linear expert needs to know of the table of features."""
+        for expert, own in zip(self._experts, states, strict=True):
+            if isinstance(expert, SparseLinear):
+                own.map_state |= slot_features(self.n_features, table)
+
+    def _take_slots(self, states: list[ExpertState]) -> State:
+        """The features and scales of the slots that stayed."""
+        for expert, own in zip(self._experts, states, strict=True):
+            if isinstance(expert, SparseLinear):
+                own.map_state.pop("frequencies")
+                return {name: own.map_state.pop(name) for name in ("keys", "scales")}
+        return {}
+
+    def _regridded(self, outputs: int) -> Spec:
+        """The spec with the grids of so many outputs."""
+        states = split(self.spec, {}, {})
+        for i, (expert, own) in enumerate(zip(self._experts, states, strict=True)):
+            if isinstance(expert, Bins):
+                expert.regrid(own, self.options.memory, self.outputs, outputs, heads_on(self.spec, i)[0])
+        return joined_spec(self.spec, states)
 
     def check_outputs(self, outputs: int) -> None:
-        """ValueError where so many outputs do not fit into the memory, however small the maps become."""
+        """ValueError if so many outputs do not fit into the memory, however small the maps become."""
         if outputs <= self._engine.room:
             return
         needed = self.least_bytes(outputs)
@@ -493,8 +560,8 @@ class StreamLearner(Driver):
 
     def least_bytes(self, outputs: int) -> int:
         """Bytes with so many outputs and maps as small as they may be."""
-        sizes = buy(self.options.memory, self.options.sets, self.n_features, outputs, 0.0)
-        return self.bytes_with(smallest(self.spec, sizes), outputs)
+        sizes = sizes_for(self._experts, self.options.memory, self.n_features, outputs, 0.0)
+        return self.bytes_with(smallest(self._experts, self.spec, sizes), outputs)
 
     @property
     def _other_bytes(self) -> int:
@@ -516,9 +583,10 @@ class StreamLearner(Driver):
         return room if room == outputs or self.bytes_with(spec, room) <= self.options.memory else outputs
 
     def _fitted(self, spec: Spec, outputs: int) -> Spec | None:
-        """The spec with tables that just fit, with room for more outputs or without; None where no table fits."""
+        """The spec with tables that just fit, with room for more outputs or without; None if no table fits."""
         for room in dict.fromkeys((padded_outputs(outputs), outputs)):
-            sized = fitted(spec, functools.partial(self.bytes_with, outputs=room), self.options.memory)
+            measure = functools.partial(self.bytes_with, outputs=room)
+            sized = fitted(self._experts, spec, measure, self.options.memory)
             if sized is not None:
                 return sized
         return None
@@ -556,7 +624,7 @@ class StreamLearner(Driver):
         before = {name: part.state() for name, part in self._parts.items()}
         try:
             for name, part in self._parts.items():
-                part.restore(part_of(state, f"{name}/"))
+                part.restore(entries(state, f"{name}/"))
             super().restore(state)
         except BaseException:
             for name, part in self._parts.items():
@@ -572,48 +640,44 @@ class StreamLearner(Driver):
         self._prepare()
 
 
-def size_for(needed: int) -> int:
-    """A round number of bytes with room to spare.
-
-    >>> size_for(40_000) // 1024, size_for(4_271_184) / 2**20
-    (64, 5.0)
-    """
-    kilobytes = -(-needed // 1024)
-    return 1024 << (kilobytes - 1).bit_length() if kilobytes <= 512 else -(-needed // 2**20) << 20
+def is_appended(sources: list[int], signs: list[float], old: int) -> bool:
+    """Whether all `old` outputs stay what they are, and one of a new class follows."""
+    return sources[:-1] == list(range(old)) and signs == [1.0] * old + [0.0]
 
 
-def size_text(memory: int) -> str:
-    """A round number of bytes, as users write it.
-
-    >>> size_text(64 << 10), size_text(5 << 20)
-    ('64KB', '5MB')
-    """
-    return f"{memory >> 10}KB" if memory < 1 << 20 else f"{memory >> 20}MB"
+def in_unit_of(before: State, after: State) -> State:
+    """The anchors `before`, as if a feature whose steps have another size had always had its new unit."""
+    other = (
+        (np.abs(before["step"] - before["usual_step"]) > OTHER_STEP) & (before["factor"] > 0) & (after["factor"] > 0)
+    )
+    ratio = np.divide(before["factor"], after["factor"], out=np.ones_like(before["factor"]), where=other)
+    return before | {"center": before["center"] * ratio, "factor": before["factor"] / ratio}
 
 
 def memory_for(options: StreamOptions, features: int, outputs: int) -> int:
     """A round number of bytes that is enough for so many classes.
 
-    A larger memory may have sets that a smaller one has not, and finer grids, so it is measured.
+    A larger memory may have experts that a smaller one has not, and finer grids, so it is measured.
     """
     memory, needed = options.memory, options.memory + 1
     while needed > memory:
         memory = size_for(needed)
-        sets: list[Any] = list(options.experts)
-        if has_linear(memory, features) and not any(isinstance(each, Linear) for each in options.sets):
-            sets.append(Spec(Linear))
-        needed = stream_learner(replace(options, memory=memory, experts=sets), features, 1).least_bytes(outputs)
+        experts: list[Any] = list(options.experts)
+        linear = any(isinstance(each, Linear | SparseLinear) for each in options.built(features))
+        if has_full_covariance(memory, features) and not linear:
+            experts.append(Spec(Linear))
+        needed = stream_learner(replace(options, memory=memory, experts=experts), features, 1).least_bytes(outputs)
     return memory
 
 
 def stream_learner(options: StreamOptions, features: int, outputs: int) -> StreamLearner:
     """A learner whose maps are as large as the memory allows."""
-    sets = options.sets
+    experts = options.built(features)
     for fraction in FRACTIONS:
-        sizes = buy(options.memory, sets, features, outputs, fraction)
-        spec = spec_of(sets, sizes, features, options.number, options.seed)
+        sizes = sizes_for(experts, options.memory, features, outputs, fraction)
+        spec = learner_spec(experts, sizes, features, options.task, options.seed)
         learner = StreamLearner(spec, options, features, outputs)
-        fits = fitted(spec, learner.bytes_with, options.memory)
+        fits = fitted(experts, spec, learner.bytes_with, options.memory)
         if fits is not None:
             return StreamLearner(fits, options, features, outputs)
     raise ValueError(

@@ -59,16 +59,16 @@ class TargetsLearner(Driver):
         """Of the interval of each target."""
         return np.array([part.half_width(level) for part in self.parts])
 
-    def experts(self) -> list[dict[str, Any]]:
+    def expert_records(self) -> list[dict[str, Any]]:
         """Those of all targets, named by their target."""
         return [
             record | {"name": f"target {i}: {record['name']}"}
             for i, part in enumerate(self.parts)
-            for record in part.experts()
+            for record in part.expert_records()
         ]
 
     def sizes(self) -> dict[str, int]:
-        """What the memory bought for each target."""
+        """Sizes for the memory of each target."""
         return self.parts[0].sizes()
 
     def relevance(self) -> Array:

@@ -181,6 +181,11 @@ def part(fields: Iterable[Field], prefix: str, map_prefix: str) -> list[Field]:
     return [replace(field, name=prefix + field.key, shape=tuple(map(renamed, field.shape))) for field in fields]
 
 
+def side_name(side: Size | int) -> str:
+    """The name of a side without that of its owner."""
+    return "" if isinstance(side, int) else side.name.rpartition("/")[2]
+
+
 def nbytes(fields: Iterable[Field]) -> int:
     """Bytes of all arrays."""
     return sum(np.asarray(getattr(field.owner, field.attribute)).nbytes for field in fields if field.shape)
@@ -207,6 +212,10 @@ class Stateful(ABC):
         """Take some fields of a state; the others stay, and every size stays what it is."""
         check_part(self.fields(), state)
         self.restore(self.state() | state)
+
+    def axes(self) -> dict[str, list[str]]:
+        """The names of the sides of each array; empty for a side whose length does not depend on the state."""
+        return {field.key: [side_name(side) for side in field.shape] for field in self.fields()}
 
     @property
     def memory_bytes(self) -> int:

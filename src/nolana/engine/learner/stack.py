@@ -21,7 +21,7 @@ independent. b is what clipping at 3 deviations does to the mean of skewed targe
 
 Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
 |f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: where targets have another unit, they say whether predictions are the same
-function, and whether they have the new unit already (`nolana.learner.rescaling`).
+function, and whether they have the new unit already (`nolana.learner.stack`).
 
 Calibration: log-odds are linear in the inputs, probabilities need not be (random labels bound them: 10 % of them leave
 nobody more than 95 % sure). The log-odds u of the best class become u + c(u), c linear between KNOTS, by a logistic

@@ -1,15 +1,21 @@
 """The parts of a merge: what each learned after their common base."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.engine.base.state import State
 from nolana.engine.learner.residual_variance import SLOWEST as SLOWEST_VARIANCE
-from nolana.learner.driver import State, part_of
 
 Array = NDArray[np.float64]
+
+
+def entries(state: Mapping[str, Any], prefix: str) -> State:
+    """The entries whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,8 @@ class Parts:
 
     def only(self, prefix: str) -> "Parts":
         """The entries whose names begin with the prefix, without it."""
-        states = [part_of(state, prefix) for state in self.states]
-        return replace(self, base=part_of(self.base, prefix), states=states)
+        states = [entries(state, prefix) for state in self.states]
+        return replace(self, base=entries(self.base, prefix), states=states)
 
     def sum(self, name: str) -> Any:
         """base + sum of the changes: counts and sums."""

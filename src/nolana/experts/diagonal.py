@@ -6,11 +6,11 @@
 With p = 1/s_0 these would be the sums of independent weights. But each row moves many weights at once to correct one
 score, so parts correct the same error in all of them, and the sum of their changes overshoots: 60.2 % instead of 85.6
 on 100,000 rows of covtype in 8 parts. The variance of a score is v, that of all weights of a row, so p = 1/v for sparse
-rows and 1/(0.15 v) for cells: weights about which all parts learned much are their mean, weights that few rows met are
+rows and 1/(0.15 v) for bins: weights about which all parts learned much are their mean, weights that few rows met are
 the sum of the changes. On covtype a factor of 0.03 or of 1 instead of 0.15 costs 1.1 points, on sparse rows of 600
 features a factor of 0.15 instead of 1 costs 3.5.
 
-Variances of parts have no floor (`nolana.learner.freezing`), so that each says how much its part learned; the merged
+Variances of parts have no floor (`Expert.freeze`), so that each says how much its part learned; the merged
 learner has it again when it learns (`floored`).
 """
 
@@ -20,11 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.state import State
-from nolana.learner.merging.parts import Parts
+from nolana.experts.parts import Parts
 
 Array = NDArray[np.float64]
-
-SHARED = 0.15  # of the variance of a row's score, for cells
 
 
 def merge_diagonal(parts: Parts, weights: str, variances: str, axis: int, row_variance: float) -> State:
@@ -55,20 +53,6 @@ def mean_variance(variances: NDArray[Any], start: float) -> float:
 
 def _as(like: Any, value: Array) -> Any:
     return np.ascontiguousarray(value, dtype=like.dtype) if isinstance(like, np.ndarray) else float(value)
-
-
-def merge_cells(parts: Parts, grids: int, start: float) -> State:
-    """`DiagonalBins`: the table, and the linear part, which every row meets: the mean by what the parts learned."""
-    v = grids * mean_variance(parts.base["variances"], start)
-    linear = merge_diagonal(parts, "linear", "linear_variances", 0, np.inf)
-    return merge_diagonal(parts, "cells", "variances", 1, SHARED * v) | linear
-
-
-def merge_linear(parts: Parts, start: float) -> State:
-    """`DiagonalLinear`: the slots, and the bias. Rows have length 1, so v is the mean variance of a slot."""
-    v = mean_variance(parts.base["variances"], start)
-    bias = merge_diagonal(parts, "bias", "bias_variance", 0, np.inf)
-    return merge_diagonal(parts, "slots", "variances", 1, v) | bias
 
 
 def floored(state: State, floor: float, names: tuple[str, ...]) -> State:

@@ -5,7 +5,7 @@ With L = R^-1 and the base (L_0, w_0):
     L = L_0 + sum_i (L_i - L_0),   w = w_0 + L^-1 sum_i L_i (w_i - w_0)
 
 in coordinates in which R_0 is the identity, where no matrix is worse conditioned than what the parts learned. For the
-squared loss this is the head that learned all rows, in any order. Parts do not forget (`nolana.learner.freezing`).
+squared loss this is the head that learned all rows, in any order. Parts do not forget (`Expert.freeze`).
 
 `relaxed` makes up for that when the merged learner learns again. In a direction with the prior variance 1 the rows
 added g information each; one process that forgets 1 - mu of its information with each row has
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.state import State, pack
+from nolana.experts.parts import Parts
 from nolana.experts.remap import covariance_of
-from nolana.learner.merging.parts import Parts
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def inverse_of(matrix: Array) -> Array:
     return np.asarray(half.T @ half)
 
 
-def merge_newton(parts: Parts, ones: Array | None = None) -> State:
+def merge_information(parts: Parts, ones: Array | None = None) -> State:
     """Weights and covariance of the merged head; base and parts hold the state of their map too.
 
     ones: P 1 (m,), or None. A part that never saw the class of an output counts as if its rows had scored -1 there.

@@ -12,7 +12,7 @@ from nolana.engine.base.state import State
 from nolana.engine.learner.interval_width import MEMORY as INTERVAL_MEMORY
 from nolana.engine.learner.interval_width import SMALLEST_VARIANCE
 from nolana.engine.learner.robust_scaling import FAR_MEMORY, FIRST_ROWS, MEMORY, STEP_MEMORY, USUAL_MEMORY
-from nolana.learner.merging.parts import Gain, Parts
+from nolana.experts.parts import Gain, Parts
 
 Array = NDArray[np.float64]
 

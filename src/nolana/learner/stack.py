@@ -1,21 +1,70 @@
-"""The stack, the calibration and the drift alarm, which forget by rows.
+"""The stack in an exported state: how it follows a change of the targets' unit, and how parts of a merge are merged.
 
 Information H and H theta are running sums with forgetting lambda, so they merge as running means of the gain
-1 - lambda: exactly for numbers, and for classes as far as the parts had the same weights. Knots of the calibration
+1 - lambda: exactly for regression, and for classes as far as the parts had the same weights. Knots of the calibration
 forget only when they are used: they are the mean of the parts. The alarm takes the error rate of all parts and the
 largest excess, so that many parts raise no more false alarms than one.
 """
 
+from collections.abc import Callable
+
 import numpy as np
-from numpy.typing import NDArray
 
-from nolana.engine.base.state import State
 from nolana.engine.learner.calibration import FORGETTING, LARGEST, MEMORY, SMALLEST
-from nolana.engine.learner.stack import BIAS_ROWS, MOST_ALARMS, RECENT
+from nolana.engine.learner.stack import BIAS_ROWS, MOST_ALARMS, RECENT, START_NOISE, USUAL_RANGE
 from nolana.engine.learner.target_level import BLOCKS, RANGE_ROWS
-from nolana.learner.merging.parts import VARIANCE_GAIN, Gain, Parts
+from nolana.experts.base import Array, State
+from nolana.experts.parts import VARIANCE_GAIN, Gain, Parts
 
-Array = NDArray[np.float64]
+# What is learned about the experts from their scores.
+OF_THE_STACK = ["stack_weights", "information", "calibration", "calibration_information"]
+# What is learned from the experts' errors on rows that they have not seen.
+JUDGEMENT = [*OF_THE_STACK, "errors", "residual_variance", "lowest", "highest", "bias"]
+ENOUGH = 2.0  # times the agreement or the size of steps: half is enough
+LEARNED_SIZE = 0.1  # of the steps of targets: smaller predictions are still in the old unit
+NOISE_RANGE = 1e-3, 1.0
+SMALLEST_RANGE = 0.5  # of standardised targets
+
+
+def rescale(state: State, g: float, shift: float) -> None:
+    """Targets y become g y + shift; g = 0 forgets what was learned."""
+    low, high = NOISE_RANGE
+    state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
+    state["errors"] = state["errors"] * g * g
+    weights, constant = state["stack_weights"], len(state["errors"])
+    weights[constant] = g * weights[constant] + shift * (1 - weights[:constant].sum())
+    for name in ("level", "last_excess", "trial", "last_residual", "bias"):
+        if name in state:
+            state[name] = g * state[name]
+    for name in ("level_squares", "level_steps"):
+        state[name] = state[name] * g * g
+    state["lowest"] = min(-SMALLEST_RANGE, g * state["lowest"] + shift)
+    state["highest"] = max(SMALLEST_RANGE, g * state["highest"] + shift)
+
+
+def change_unit(state: State, g: float, shift: float, rescale_experts: Callable[[float], None]) -> float:
+    """Targets y become g y + shift because their steps have another size; returns what the experts are multiplied by.
+
+    1 keeps what was learned in terms of the new unit, g in the units of the targets. Larger steps that go up and down
+    with the predictions are the same function in another unit, and predictions never have larger steps than targets:
+    max(g, min(1, 2 agreement)), and g/(2 relative step) at most if they have learned the new size in part. As far as
+    nothing is multiplied by g, the level is that of the new rows, 0.
+    """
+    relative = state["relative_step"]
+    most = min(1.0, g / (ENOUGH * relative)) if relative > LEARNED_SIZE else 1.0
+    kept = min(1.0, max(g, min(ENOUGH * state["agreement"], most))) if g > 0 else 0.0
+    level = g * state["level"] + shift if kept == g else 0.0
+    rescale_experts(kept)
+    rescale(state, kept, 0.0)
+    state["level"], state["residual_variance"] = level, START_NOISE
+    state["lowest"], state["highest"] = max(-USUAL_RANGE, state["lowest"]), min(USUAL_RANGE, state["highest"])
+    return kept
+
+
+def move_range(state: State, g: float, shift: float) -> None:
+    """The range of the last targets, which become g y + shift."""
+    for name in ("range_lows", "range_highs"):
+        state[name] = g * state[name] + shift
 
 
 def solved(parts: Parts, weights: str, information: str, forgetting: float) -> tuple[Array, Array]:
