@@ -259,7 +259,7 @@ def spec_of(sets: Sequence[ExpertSet], sizes: Sizes, features: int, number: bool
         "limits": np.array([entry.limit for entry in entries]),
         "start": np.array(starts_of(entries, number)),
         "forgetting": 0.999,
-        "prior": 100.0 if number else 1.0,
+        "prior": 70.0 if number else 1.0,
         "follows": number,
     }
     return Spec(Learner, {"maps": maps, "experts": experts, "combiner": Spec(Stack, arguments)})
