@@ -98,6 +98,10 @@ def item_1() -> Iterator[Row]:
         streams = moving(0) | scaled(0)
         most = max(outside(scores(x, y, experts=[expert]), y) for x, y in streams.values())
         yield "1", f"{type(expert).__name__} alone, seed 0: furthest outside, of all streams", most, "<= 1"
+        x, y = streams["trend"]
+        best = min(rmse(y - np.r_[0.0, y[:-1]]), rmse(y - online_linear(x, y)))
+        ratio = rmse(y - scores(x, y, experts=[expert])) / best
+        yield "1", f"{type(expert).__name__} alone, trend, seed 0: RMSE over the better of both", ratio, "<= 1.2"
     for name, x, y in lagged():
         column, own = rmse(y - x[:, -1]), rmse(y - scores(x, y))
         yield "1", f"{name} with its lag 1 as a feature: RMSE over that of the column", own / column, "<= 1"
@@ -154,6 +158,9 @@ def tailed(seed: int, n: int = 20_000) -> dict[str, tuple[Array, Array]]:
         "zeros by a feature, gamma": (x, np.where(u < often, 5 * rng.gamma(1, size=n), 0.0)),
         "Student t, 3 degrees": (x, x[:, 0] + 0.5 * x[:, 1] ** 2 + rng.standard_t(3, n)),
         "lognormal": (x, np.exp(0.3 * x[:, 0] + rng.normal(size=n))),
+        "Pareto tail 2.5": (x, x[:, 0] + 0.5 * x[:, 1] + rng.pareto(2.5, n)),
+        "exponential of linear": (x, np.exp(x @ [0.5, -0.3, 0.2, 0.0] + 0.5 * rng.normal(size=n))),
+        "60 % zeros, lognormal": (x, np.where(u < 0.4, np.exp(0.5 * x[:, 0] + 0.7 * rng.normal(size=n)), 0.0)),
     }
 
 

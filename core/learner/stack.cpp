@@ -137,7 +137,7 @@ class Stack final : public Combiner {
     static constexpr std::size_t most_alarms = 100;
     static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1;
     static constexpr double agreement_rows = 32, relative_rows = 8, bias_clip = 20, bias_rows = 1000;
-    static constexpr double recent = 1000, clip = 3, unusual = 2;
+    static constexpr double recent = 1000, clip = 3, unusual = 2, largest = 1e100;
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
 
@@ -289,7 +289,10 @@ class Stack final : public Combiner {
         const double nu = noise(), residual = y - f, limit = clip * std::sqrt(nu), reach = bias_clip * std::sqrt(nu);
         const double above = y - track_->level.value(), own = above - track_->said;
         const double pull = weight * std::min(limit, std::max(-limit, own)) / nu;
-        for (std::size_t e = 0; e < experts_; ++e) count_error(e, (above - seen_[e]) * (above - seen_[e]));
+        for (std::size_t e = 0; e < experts_; ++e) {
+            const double error = std::min(largest, std::max(-largest, above - seen_[e]));
+            count_error(e, error * error);
+        }
         for (std::size_t a = 0; a < size_; ++a) {
             gradient_[a] = pull * seen_[a];
             for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += weight / nu * seen_[a] * seen_[b];
@@ -304,10 +307,12 @@ class Stack final : public Combiner {
         track_->last_target = y;
         highest_ = std::max(highest_, std::min(above + margin, std::max(usual, growth * highest_)));
         lowest_ = std::min(lowest_, std::max(above - margin, std::min(-usual, growth * lowest_)));
-        track_->own = std::min(highest_, std::max(lowest_, above));
+        const double explained = follows_ ? std::min(1.0, std::max(0.0, weights_[experts_ + 1])) * track_->last : 0;
+        track_->own = std::min(highest_, std::max(lowest_, above - explained));
         track_->bias += weight * (std::min(reach, std::max(-reach, own)) - track_->bias) / bias_rows;
         variance_.observe(residual * residual, stacked_);
-        track_->last = track_->own - track_->level.observe(y, residual, residual - std::min(limit, std::max(-limit, residual)));
+        const double moved = track_->level.observe(y, residual, residual - std::min(limit, std::max(-limit, residual)));
+        track_->last = std::min(highest_, std::max(lowest_, above)) - moved;
         for (std::size_t e = 0; e < experts_; ++e) track_->last -= start_[e] * seen_[e];
     }
     void mirror() {

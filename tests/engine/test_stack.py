@@ -119,3 +119,55 @@ def test_wrong_numbers_of_experts_are_refused(engine):
     stack = engine.Stack(loss, *[np.ones(3)] * 3, 0.9, 1.0)
     with pytest.raises(ValueError, match="made for 3 experts, not 1"):
         engine.Learner([map], [engine.Expert(0, engine.Vote(loss, 0))], stack)
+
+
+@engines
+def test_a_wild_target_leaves_the_errors_of_experts_finite(engine):
+    made = learner(engine, engine.Stack, "Squared", forgetting=0.999)
+    x, y, _ = rows(50, number=True)
+    y[20] = 1e300
+    made.learn(x, y)
+    assert all(np.isfinite(value).all() for value in made.state().values())
+
+
+def follower(module):
+    """The same experts and a linear one, in a stack that has the last residual as an input."""
+    loss = module.Squared()
+    maps = [module.NeighbourMap(2, np.array([4.0, 20.0]), 3), module.IdentityMap(2)]
+    heads = [(0, module.Vote(loss, window=0)), (0, module.Vote(loss, window=1)), (1, module.FullLinear(loss, 1.0))]
+    stack = module.Stack(loss, np.ones(3), np.full(3, 50.0), np.array([0.1, 0.1, 0.8]), 0.99, 1.0, True)
+    made = module.Learner(maps, [module.Expert(i, head) for i, head in heads], stack)
+    made.clear(1)
+    return made
+
+
+def walk(n):
+    """A function of the features and a random walk."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(n, 2))
+    return x, (x[:, :1] + np.cumsum(0.3 * rng.normal(size=n))[:, None])
+
+
+@pytest.mark.parametrize("build", core_builds(), ids=lambda m: m.__name__)
+def test_core_equals_reference_where_the_last_residual_has_a_weight(build):
+    core, mine = follower(build), follower(reference)
+    x, y = walk(400)
+    for i in range(0, len(x), 40):
+        mine.restore(core.state())
+        a, b = core.learn(x[i : i + 40], y[i : i + 40]), mine.learn(x[i : i + 40], y[i : i + 40])
+        assert np.allclose(a, b, rtol=0, atol=1e-7)
+    assert core.state()["stack_weights"][-1] > 0.5
+    assert core.state()["last_residual"] == pytest.approx(mine.state()["last_residual"], abs=1e-7)
+
+
+def test_experts_learn_the_target_less_what_the_last_residual_explains():
+    made = follower(reference)
+    x, y = walk(300)
+    for i in range(len(x)):
+        state = made.state()
+        phi, last = np.clip(state["stack_weights"][-1], 0.0, 1.0), state["last_residual"]
+        made.learn(x[i : i + 1], y[i : i + 1])
+        low, high = made.state()["lowest"], made.state()["highest"]
+        expected = np.clip(y[i, 0] - state["level"] - phi * last, low, high)
+        assert made.combiner.target(y[i])[0] == pytest.approx(expected, abs=1e-12)
+    assert phi > 0.5

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -9,12 +10,14 @@ from nolana import plot
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
-from nolana.engine.base.threads import one_blas_thread
-from nolana.runs import Recipe, Run, Scoring, SourceOptions, Stop, start
+from nolana.runs import SourceOptions, Stop, start
+
+if TYPE_CHECKING:
+    from nolana.runs import Recipe, Run, Scoring
 
 
 def execute(
-    source: str, options: SourceOptions, recipe: Recipe, scoring: Scoring, *, out: Path | None, as_json: bool
+    source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring", *, out: Path | None, as_json: bool
 ) -> None:
     """Process the source, print the score, draw it."""
     if out is not None:
@@ -24,6 +27,8 @@ def execute(
         scoring.new_evaluation()
     with blame_source(source):
         run = start(source, options, recipe, scoring)
+    from nolana.engine.base.threads import one_blas_thread  # loads the engine
+
     begun = time.monotonic()
     with one_blas_thread(), Stop() as stop, live_view() as view:
         run.process(stop=stop, on_block=view)
@@ -40,7 +45,7 @@ def execute(
         raise typer.Exit(128 + stop.signal)
 
 
-def _draw(run: Run, out: Path) -> None:
+def _draw(run: "Run", out: Path) -> None:
     metric = next(iter(run.evaluation.metrics))
     with blame_option("--out"):
         title = f"{run.stream.name}: each row predicted before it was learned"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,17 +14,12 @@ from nolana import modelfile
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
-from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import StreamError
 from nolana.options import declared
 from nolana.runs import (
     Checkpoints,
     Interval,
     ModelLock,
-    Recipe,
-    Run,
-    ScoredBlock,
-    Scoring,
     SourceOptions,
     Stop,
     exit_on_signals,
@@ -33,15 +28,17 @@ from nolana.runs import (
 )
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.source import CHANGEABLE, is_file
-from nolana.runs.workers import Workers
+
+if TYPE_CHECKING:
+    from nolana.runs import Recipe, Run, ScoredBlock, Scoring
 
 
 def execute(
     source: str,
     model: Path,
     options: SourceOptions,
-    recipe: Recipe,
-    scoring: Scoring,
+    recipe: "Recipe",
+    scoring: "Scoring",
     *,
     every: str,
     fresh: bool,
@@ -68,6 +65,8 @@ def execute(
                 run, saved = start(source, options, recipe, scoring), None
             else:
                 run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
+        from nolana.engine.base.threads import one_blas_thread  # loads the engine
+
         begun = time.monotonic()
         with one_blas_thread(), Stop() as stop, _workers(run, workers):
             printer = _Printer(as_json, stop) if each else None
@@ -96,11 +95,13 @@ def execute(
 
 
 @contextmanager
-def _workers(run: Run, count: int | None) -> Iterator[None]:
+def _workers(run: "Run", count: int | None) -> Iterator[None]:
     """Within this context the run learns with so many processes."""
     if count is None:
         yield
         return
+    from nolana.runs.workers import Workers
+
     with blame_option("--workers"):
         workers = Workers(count)
         run.learn_in_rounds(workers)
@@ -112,7 +113,7 @@ def _note(text: str) -> None:
     typer.echo(f"nolana: {text}", err=True)
 
 
-def _after_saving(error: StreamError, run: Run, checkpoints: Checkpoints, can_resume: bool) -> StreamError:
+def _after_saving(error: StreamError, run: "Run", checkpoints: Checkpoints, can_resume: bool) -> StreamError:
     """The error, after the rows learned before it are saved; a pipe cannot be resumed."""
     if not run.can_be_saved:
         return error
@@ -151,7 +152,7 @@ class _Printer:
         self._stop = stop
         self.error: OSError | None = None
 
-    def __call__(self, scored: ScoredBlock) -> None:
+    def __call__(self, scored: "ScoredBlock") -> None:
         """Some rows."""
         if self.error is not None:
             return

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -13,11 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from nolana.cli.output import bad_rows, new_categories, new_columns
-from nolana.estimators.stream import StreamModel
 from nolana.metrics import IN_PER_CENT
 from nolana.options import memory_of
-from nolana.runs import Run, Stop, resident_bytes
+from nolana.runs import Stop, resident_bytes
 from nolana.sources.task import InferredTask
+
+if TYPE_CHECKING:
+    from nolana.runs import Run
 
 __all__ = [
     "bad_rows", "columns", "drift", "experts", "inferred_task", "labels", "lines", "live_view", "memory",
@@ -87,8 +89,10 @@ def memory(nbytes: int, limit: int | None) -> str:
     return f"{nbytes:,} bytes" + ("" if limit is None else f" of at most {limit:,}")
 
 
-def summary(run: Run, seconds: float, stop: Stop) -> dict[str, Any]:
+def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
     """The results of a run, in JSON's types."""
+    from nolana.estimators.stream import StreamModel
+
     model = run.estimator
     classes = getattr(model, "classes_", None)
     stream = isinstance(model, StreamModel)
@@ -168,7 +172,7 @@ def print_lines(
 
 
 @contextmanager
-def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
+def live_view(*, quiet: bool = False) -> Iterator["Callable[[Run], None] | None"]:
     """Within this context, the function to call after each block; None where standard error is not a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
@@ -178,7 +182,7 @@ def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
     pause = REFRESH
     live = Live(console=console, auto_refresh=False, transient=True)
 
-    def refresh(run: Run) -> None:
+    def refresh(run: "Run") -> None:
         nonlocal refreshed, pause
         now = time.monotonic()
         if now - refreshed >= pause:
@@ -196,7 +200,9 @@ def live_view(*, quiet: bool = False) -> Iterator[Callable[[Run], None] | None]:
             live.stop()
 
 
-def _picture(run: Run, seconds: float) -> Group:
+def _picture(run: "Run", seconds: float) -> Group:
+    from nolana.estimators.stream import StreamModel
+
     model, share, resident = run.estimator, run.stream.share, resident_bytes()
     first = f"{run.rows:,} rows, {run.new_rows / seconds:,.0f} rows/s"
     second = scores(run.evaluation.metrics, run.recent, run.evaluation.recent_rows, run.evaluation.rows)

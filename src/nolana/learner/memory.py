@@ -25,7 +25,7 @@ FRACTIONS = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.35, 0.25, 0.12, 0
 FEW_OUTPUTS = 32  # up to so many a new class is rare enough to rebuild the learner for it
 SLOW, FAST, VOTE = 0.9, 0.1, 0.1  # first weights in the stack: shared by the slow and by the fast heads, of each vote
 STACK_FORGETTING = 0.999
-STACK_PRIOR = {"classification": 1.0, "regression": 100.0}
+STACK_PRIOR = {"classification": 1.0, "regression": 70.0}
 
 Measure = Callable[[Spec], int]
 

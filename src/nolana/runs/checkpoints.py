@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nolana.errors import ModelFileError
-from nolana.estimators.loading import load_with_extra
 from nolana.modelfile import Node
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.sources.plan import Plan
@@ -170,6 +169,8 @@ class SavedRun:
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
     """The estimator of a model file, and its run where it has one; ModelFileError where the file is invalid."""
+    from nolana.estimators.loading import load_with_extra  # loads the estimators
+
     estimator, extra = load_with_extra(path)
     if SECTION not in extra:
         return estimator, None

@@ -3,17 +3,19 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import ConflictError
 from nolana.estimators._sklearn import is_classifier
-from nolana.estimators.methods import STREAM, Method, method_by_name, method_of, methods
 from nolana.metrics import MAIN_METRICS
 from nolana.options import memory_of
 from nolana.sources.task import InferredTask, infer_task
+
+if TYPE_CHECKING:
+    from nolana.estimators.methods import Method
 
 __all__ = ["Recipe", "task_of"]
 
@@ -46,6 +48,10 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.task is not None and self.task not in MAIN_METRICS:
             raise ValueError(f"task={self.task!r} is not one of: {', '.join(MAIN_METRICS)}")
+        if self.method is None and not self.parameters:
+            return  # the methods are loaded after the source is opened
+        from nolana.estimators.methods import methods
+
         method = self._method()
         known = {name for each in methods() for name in parameters_of(each)}
         for name in self.parameters:
@@ -62,6 +68,10 @@ class Recipe:
 
     def check_new(self) -> None:
         """ValueError where the method of a new run does not have a parameter, with the methods that have it."""
+        if not self.parameters:
+            return
+        from nolana.estimators.methods import methods
+
         method = self._method()
         for name, value in self.parameters.items():
             if name in parameters_of(method, self.task):
@@ -77,6 +87,8 @@ class Recipe:
 
     def build(self, task: str, *, keep_growing: bool = False) -> Any:
         """The estimator, its parameters checked; `keep_growing`: the user has asked for columns that grow."""
+        from nolana.estimators.methods import methods
+
         method = self._method()
         if not method.solves(task):
             others = ", ".join(other.short_name for other in methods() if other.solves(task))
@@ -92,6 +104,8 @@ class Recipe:
 
     def check(self, estimator: Any) -> None:
         """ConflictError where the estimator of a file is another one."""
+        from nolana.estimators.methods import method_by_name, method_of
+
         task = task_of(estimator)
         if self.task not in (None, task):
             raise ConflictError(f"task={self.task!r} differs from the model, which is for {task}")
@@ -107,11 +121,13 @@ class Recipe:
                 saved = f"{name}={parameters[name]!r}"
                 raise ConflictError(f"{name}={value!r} differs from the model, which was made with {saved}")
 
-    def _method(self) -> Method:
+    def _method(self) -> "Method":
+        from nolana.estimators.methods import STREAM, method_by_name
+
         return STREAM if self.method is None else method_by_name(self.method)
 
 
-def parameters_of(method: Method, task: str | None = None) -> set[str]:
+def parameters_of(method: "Method", task: str | None = None) -> set[str]:
     """The parameters of a method's estimator for a task; None: for any task."""
     classes = [method.class_for(each) for each in ((task,) if task else MAIN_METRICS)]
     return {name for cls in classes if cls is not None for name in inspect.signature(cls).parameters}

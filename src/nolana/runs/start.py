@@ -30,8 +30,6 @@ def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scori
     >>> run.task, run.rows, run.evaluation.metrics["accuracy"] > 0.85
     ('classification', 700, True)
     """
-    from nolana.runs.run import Run  # a prediction loads this module, and needs no run
-
     recipe.check_new()
     evaluation = scoring.new_evaluation()
     stream = open_labelled(source, options, recipe.task)
@@ -42,6 +40,8 @@ def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scori
             if stream.unfinished_line is not None:
                 why += f'; line {stream.unfinished_line:,} has no line end, last_line="take" reads it'
             raise StreamError(f"{stream.name}: there are no rows to learn{why}", path=stream.name)
+        from nolana.runs.run import Run  # not for a source that cannot be learned, nor for a prediction
+
         assert first.y is not None
         inferred = recipe.infer_task(first.y, stream.plan["target"])
         estimator = recipe.build(inferred.task, keep_growing=bool(options.keep_column or options.features))

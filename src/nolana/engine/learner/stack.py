@@ -13,11 +13,15 @@ Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits
                theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta0)],  r = z - s clipped at 3 sqrt(nu)
                b += w (r' - b)/1000,  r' = z - s clipped at 20 sqrt(nu)
                nu: running variance of the residuals y - f
+               experts learn z - phi last, phi the weight of `last` within 0 and 1
 
-What the experts learn is z within its range, which is free up to 8.1 and then grows by 5 % a row at most: targets that
-are truly larger are reached soon, and one wild target is harmless. `last` is what makes a target that goes its own way
-(a random walk, an hour like the one before) no worse than the last target: its weight is 0 where residuals are
-independent. b is what clipping at 3 deviations does to the mean of skewed targets, many zeros for example.
+The range of z, in which the targets of the experts are, is free up to 8.1 and then grows by 5 % a row at most: targets
+that are truly larger are reached soon, and one wild target is harmless. `last` is what makes a target that goes its own
+way (a random walk, an hour like the one before) no worse than the last target: its weight is 0 where residuals are
+independent. Where they are not, experts learn what it does not explain (Cochrane and Orcutt, 1949, Application of least
+squares regression to relationships containing auto-correlated error terms): the noise of their targets is independent
+again, and a level that moves away does not spoil the weights of the features. b is what clipping at 3 deviations does
+to the mean of skewed targets, many zeros for example.
 
 Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
 |f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: where targets have another unit, they say whether predictions are the same
@@ -51,7 +55,7 @@ from nolana.engine.learner.combiner import Array, Combiner
 from nolana.engine.learner.drift_alarm import DriftAlarm
 from nolana.engine.learner.losses import Loss, sigmoid
 from nolana.engine.learner.residual_variance import ResidualVariance
-from nolana.engine.learner.target_level import TargetLevel
+from nolana.engine.learner.target_level import LARGEST, TargetLevel
 
 RARE = 1e-4  # a class below this probability adds nothing to H
 START_NOISE = 1.0  # of standardised targets: nothing is explained at first
@@ -186,8 +190,9 @@ class Stack(Combiner):
         nu, residual, experts = self.noise, y - f, len(self.factors)
         z = y - self.tracked.level
         own = z - float(self.stack_weights @ seen)
-        self.count_errors((z - seen[:experts]) ** 2)
+        self.count_errors(np.clip(z - seen[:experts], -LARGEST, LARGEST) ** 2)
         limit = CLIP * math.sqrt(nu)
+        explained = min(1.0, max(0.0, float(self.stack_weights[-1]))) * self.last_residual if self.follows else 0.0
         self.step(weight * clip(own, limit) / nu * seen, weight / nu * np.outer(seen, seen))
         self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
         df, dy = f - self.last_score, y - self.last_target
@@ -197,10 +202,11 @@ class Stack(Combiner):
         self.last_score, self.last_target = f, y
         self.highest = max(self.highest, min(z + MARGIN, max(USUAL_RANGE, GROWTH * self.highest)))
         self.lowest = min(self.lowest, max(z - MARGIN, min(-USUAL_RANGE, GROWTH * self.lowest)))
-        self.own = min(self.highest, max(self.lowest, z))
+        self.own = min(self.highest, max(self.lowest, z - explained))
         self.bias += weight * (clip(own, BIAS_CLIP * math.sqrt(nu)) - self.bias) / BIAS_ROWS
-        self.variance.observe_row(residual**2, self.stacked)
-        self.last_residual = self.own - self.tracked.observe_row(y, residual, residual - clip(residual, limit))
+        self.variance.observe_row(residual * residual, self.stacked)  # may be infinite
+        moved = self.tracked.observe_row(y, residual, residual - clip(residual, limit))
+        self.last_residual = min(self.highest, max(self.lowest, z)) - moved
         self.last_residual -= float(self.start[:experts] @ seen[:experts])
 
     def step(self, gradient: Array, curvature: Array) -> None:
