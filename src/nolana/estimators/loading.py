@@ -35,7 +35,8 @@ def load(path: str | os.PathLike[str], **objects: Any) -> Any:
     Parameters
     ----------
     path : the file.
-    objects : what a file cannot hold, by the name of its parameter: ``kernel=my_kernel``, ``landmarks=my_policy``.
+    objects : what a file cannot hold, by the name of its parameter: ``kernel=my_kernel``, ``landmarks=my_policy``;
+        classes of your own experts by their names.
 
     Raises `nolana.errors.ModelFileError`, which says what is wrong with the file. No file, whoever made it, can run
     code, crash the process or take more memory than its own size accounts for.

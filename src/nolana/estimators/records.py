@@ -54,7 +54,7 @@ def estimator_of(kind: Any, node: Node, objects: Mapping[str, Any]) -> Any:
     parameters = _parameters_of(kind, fields["parameters"], objects, bytes_of(node.value))
     learner = records.learner_of(fields["learner"], objects)
     names = placeholder_names(fields["parameters"].value) | placeholder_names(fields["learner"].value)
-    unused = [name for name in objects if name not in names]
+    unused = [name for name in objects if name not in names and not isinstance(objects[name], type)]
     if unused:
         raise ValueError(f"{unused[0]} is in the file; pass only objects that a file cannot hold")
     estimator = kind(**parameters)

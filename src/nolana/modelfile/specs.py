@@ -122,10 +122,15 @@ def tree_of(value: Any) -> Tree:
 
 def spec_of(node: Node, base: type, features: int, objects: Mapping[str, Any]) -> Spec:
     """The spec of a record, of a class of this kind; `objects` has what a file cannot hold."""
-    legal = kinds(base)
-    old = {name for name, new in RENAMED.items() if new in legal}
-    name = node[CLASS].text(sorted({*legal, *old}))
-    kind = legal[RENAMED.get(name, name)]
+    own = {name: kind for name, kind in objects.items() if isinstance(kind, type) and issubclass(kind, base)}
+    legal = kinds(base) | own
+    name = node[CLASS].text()
+    kind = legal.get(RENAMED.get(name, name))
+    if kind is None:
+        raise ModelFileError(
+            f"{node.place}/{CLASS}: expected one of {', '.join(sorted(legal))}, got {name!r}; pass a class of your own "
+            f"again: nolana.load(path, {name}=...)"
+        )
     arguments = arguments_of(kind, node, features, objects, beside=(CLASS,))
     if arguments.get("features", features) != features:
         raise ModelFileError(f"{node.place}/features: expected {features}, as many as the learner has")
@@ -149,6 +154,8 @@ def _argument(node: Node, hint: Any, features: int, objects: Mapping[str, Any]) 
         return node.flag()
     if hint is str:
         return node.text()
+    if hint is int:
+        return node.integer(0)
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         inner, nothing = typing.get_args(hint)
         assert nothing is type(None)
