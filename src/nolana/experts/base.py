@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nolana.engine.learner import learner as engine_learner
 from nolana.engine.learner.losses import Logistic, Squared, SquaredHinge
-from nolana.experts.parts import Parts, entries
+from nolana.experts.parts import Parts
 from nolana.modelfile.specs import Spec
 
 __all__ = [
@@ -115,19 +115,22 @@ class ExpertState:
     heads: list[Spec]
     map_state: State
     head_states: list[State]
-    axes: Axes = field(default_factory=dict)  # of all its arrays
+    axes: Mapping[str, Axes] = field(default_factory=dict)  # of the arrays, by the names of map and heads
+    names: Sequence[str] = ()  # of map and heads in `axes`
 
     def resize(self, **arguments: Any) -> None:
         """Other arguments for the map."""
         self.map = replace(self.map, arguments={**self.map.arguments, **arguments})
 
-    def rearrange(self, state: State, outputs: Outputs, factors: Array) -> None:
-        """All arrays with an axis of outputs: factors[o] times the old output sources[o]."""
-        rearrange(state, self.axes, outputs.sources, factors)
+    def rearrange(self, outputs: Outputs, factors: Array) -> None:
+        """All arrays of the heads with an axis of outputs: factors[o] times the old output sources[o]."""
+        for name, state in zip(self.names[1:], self.head_states, strict=True):
+            rearrange(state, self.axes[name], outputs.sources, factors)
 
-    def along(self, axis: str, state: State) -> list[str]:
-        """The names of the arrays that have this axis."""
-        return [name for name in state if axis in self.axes.get(name, ())]
+    def along(self, axis: str) -> list[str]:
+        """The names of the vectors of the map that have this axis."""
+        own = self.axes[self.names[0]]
+        return [name for name in self.map_state if list(own[name]) == [axis]]
 
 
 def rearrange(state: State, axes: Axes, sources: list[int], factors: Array) -> None:
@@ -213,8 +216,7 @@ class Expert(ABC):
     def permute_outputs(self, own: ExpertState, order: list[int]) -> None:
         """Output o of at least three becomes the old output order[o]."""
         outputs = Outputs(order, [1.0] * len(order), len(order), 0)
-        for state in own.head_states:
-            own.rearrange(state, outputs, outputs.sign)
+        own.rearrange(outputs, outputs.sign)
 
     # Relevance of the features
 
@@ -273,19 +275,26 @@ def prefixes(spec: Spec, map: int) -> list[str]:
     return [f"map{map}/", *(f"expert{e}/" for e in heads_on(spec, map))]
 
 
-def split(spec: Spec, state: State, axes: Axes) -> list[ExpertState]:
-    """Spec and state of a learner, expert by expert."""
-    states = []
+def by_part(named: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Entries map0/gamma, expert1/weights, ... by map0, expert1, ..."""
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in named.items():
+        part, _, own = name.rpartition("/")
+        parts.setdefault(part, {})[own] = value
+    return parts
+
+
+def split(spec: Spec, state: State, axes: Mapping[str, Axes]) -> list[ExpertState]:
+    """Spec and state of a learner, expert by expert; axes by part."""
+    if is_single(spec):
+        head = spec.arguments["experts"][0].arguments["head"]
+        return [ExpertState(spec.arguments["maps"][0], [head], state, [state], axes, ("", ""))]
+    parts, states = by_part(state), []
     for i, map in enumerate(spec.arguments["maps"]):
         heads = [spec.arguments["experts"][e].arguments["head"] for e in heads_on(spec, i)]
-        if is_single(spec):
-            states.append(ExpertState(map, heads, state, [state], axes))
-            continue
-        names = prefixes(spec, i)
-        named = {name: sides for prefix in names for name, sides in entries(axes, prefix).items()}
-        states.append(
-            ExpertState(map, heads, entries(state, names[0]), [entries(state, name) for name in names[1:]], named)
-        )
+        names = [name.removesuffix("/") for name in prefixes(spec, i)]
+        own, *learned = (parts.get(name, {}) for name in names)
+        states.append(ExpertState(map, heads, own, learned, axes, names))
     return states
 
 

@@ -168,8 +168,7 @@ class Bins(Expert):
         slow["linear"][:, -1] += shift
 
     def rearrange_outputs(self, own: ExpertState, outputs: Outputs) -> None:
-        for state in own.head_states:
-            own.rearrange(state, outputs, outputs.logit)
+        own.rearrange(outputs, outputs.logit)
         own.head_states[0]["linear"][outputs.new, -1] = -math.log(outputs.rows + 1)
 
     def probes(self, own: ExpertState) -> tuple[Array, Array] | None:

@@ -136,8 +136,7 @@ class Landmarks(Expert):
         places = np.ascontiguousarray(map["landmarks"][:m])
         gram = kernel.gram(places, places, map["gamma"])
         cross = kernel.gram(places, map["landmarks"], map["gamma"])
-        by_landmark = {name for name in own.along(LANDMARKS, map) if len(own.axes[name]) == 1} - {"inverse"}
-        first = {name: np.ascontiguousarray(map[name][:m]) for name in by_landmark}
+        first = {name: np.ascontiguousarray(map[name][:m]) for name in own.along(LANDMARKS) if name != "inverse"}
         for head, state in zip(own.heads, own.head_states, strict=True):
             mapped = relocate(map | state, places, gram, cross, head.arguments.get("prior", 1.0))
             state |= {name: mapped[name] for name in state}
@@ -178,8 +177,8 @@ class Landmarks(Expert):
 
     def rearrange_outputs(self, own: ExpertState, outputs: Outputs) -> None:
         ones = prior_ones(own) if len(own.map_state["landmarks"]) else np.zeros(0)
+        own.rearrange(outputs, outputs.sign)
         for state in own.head_states:
-            own.rearrange(state, outputs, outputs.sign)
             state["weights"][outputs.new] = -ones  # an output that has been -1 so far
 
     def slopes(self, own: ExpertState, metric: Array, middle: Array) -> Array | None:  # (d,)

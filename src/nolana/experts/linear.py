@@ -102,7 +102,7 @@ class Linear(Expert):
 
     def rearrange_outputs(self, own: ExpertState, outputs: Outputs) -> None:
         state = own.head_states[0]
-        own.rearrange(state, outputs, outputs.logit)
+        own.rearrange(outputs, outputs.logit)
         state["weights"][outputs.new, -1] = -math.log(outputs.rows + 1)
 
     def freeze(self, own: ExpertState) -> None:

@@ -90,7 +90,7 @@ class SparseLinear(Expert):
 
     def rearrange_outputs(self, own: ExpertState, outputs: Outputs) -> None:
         state = own.head_states[0]
-        own.rearrange(state, outputs, outputs.logit)
+        own.rearrange(outputs, outputs.logit)
         state["bias"] = np.where(outputs.new, -math.log(outputs.rows + 1), state["bias"])
 
     def freeze(self, own: ExpertState) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from nolana.engine.experts.landmarks.kernels import LARGEST_VALUE
 from nolana.engine.learner.learner import Expert as EngineExpert
 from nolana.engine.learner.learner import Learner
 from nolana.errors import DivergenceWarning
-from nolana.experts.base import Axes, Expert, Outputs, rearrange
+from nolana.experts.base import Axes, Expert, Outputs, by_part, rearrange
 from nolana.learner.lock import FairLock
 from nolana.modelfile.specs import Spec
 
@@ -66,6 +66,8 @@ class Driver:
     repeats = False  # whether rows were learned before, in an earlier pass of `fit`: their scores say nothing
     origin: Origin | None = None  # of a part, and of a merge of parts that has learned nothing since
 
+    _named: tuple[Any, Mapping[str, Axes]] | None = None  # axes of an engine
+
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
         self.check(spec, options)
         self.spec, self.options, self.n_features = spec, options, features
@@ -97,10 +99,11 @@ class Driver:
         return ()
 
     @property
-    def axes(self) -> Axes:
-        """The names of the axes of each array of the engine's state."""
-        named: Axes = self._engine.axes()
-        return named
+    def axes(self) -> Mapping[str, Axes]:
+        """The names of the axes of each array of the engine's state, by part."""
+        if self._named is None or self._named[0] is not self._engine:
+            self._named = self._engine, by_part(self._engine.axes())
+        return self._named[1]
 
     @property
     def outputs(self) -> int:
@@ -168,7 +171,7 @@ class Driver:
 
     def rearranged(self, state: State, outputs: Outputs) -> State:
         """An exported state with other outputs."""
-        rearrange(state, self.axes, outputs.sources, outputs.sign)
+        rearrange(state, self.axes[""], outputs.sources, outputs.sign)
         return state
 
     def state(self) -> State:

@@ -10,7 +10,7 @@ would have at the first row of the class, in one order. If that made tables, win
 smaller, all have the smallest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,7 +140,7 @@ def aligned(learner: Driver, state: State, how: Alignment) -> State:
 
 
 def resized(
-    experts: Sequence[Expert], specs: Sequence[Spec], states: Sequence[State], axes: Axes, features: int
+    experts: Sequence[Expert], specs: Sequence[Spec], states: Sequence[State], axes: Mapping[str, Axes], features: int
 ) -> tuple[list[Spec], list[State]]:
     """Specs and states with the smallest maps that one of them has."""
     parts = [split(spec, state, axes) for spec, state in zip(specs, states, strict=True)]
@@ -179,7 +179,7 @@ def check_maps(spec: Spec, state: State, part_spec: Spec, part_state: State) -> 
                 raise ValueError(f"the parts cannot be merged: {name}={second} of a part, its base has {first}")
 
 
-def merged(experts: Sequence[Expert], spec: Spec, axes: Axes, parts: Parts) -> State:
+def merged(experts: Sequence[Expert], spec: Spec, axes: Mapping[str, Axes], parts: Parts) -> State:
     """The state of a driver that learned the rows of all parts; all have the maps and outputs of the base."""
     after = dict(parts.base) | {"rows": parts.sum("rows")}
     states = split(spec, after, axes)
