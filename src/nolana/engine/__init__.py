@@ -10,11 +10,12 @@ from nolana.engine.experts.bins.bin_map import BinMap
 from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.fourier_map import FourierMap
 from nolana.engine.experts.head import Head
-from nolana.engine.experts.landmarks.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
+from nolana.engine.experts.landmarks import kernels, policies
+from nolana.engine.experts.landmarks.kernels import *  # noqa: F403
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.lms import LMS
 from nolana.engine.experts.landmarks.newton import Newton
-from nolana.engine.experts.landmarks.policies import Expiring, Fixed, KMeans, Policy, Weighted, Window
+from nolana.engine.experts.landmarks.policies import *  # noqa: F403
 from nolana.engine.experts.linear.full_linear import FullLinear
 from nolana.engine.experts.linear.identity_map import IdentityMap
 from nolana.engine.experts.map import Map
@@ -25,13 +26,14 @@ from nolana.engine.experts.sparse_linear.diagonal_linear import DiagonalLinear
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.experts.sparse_linear.linear_map import LinearMap
 from nolana.engine.experts.sparse_linear.sketch import sketch_rows
+from nolana.engine.learner import losses
 from nolana.engine.learner.calibration import Calibration
 from nolana.engine.learner.combiner import Combiner
 from nolana.engine.learner.drift_alarm import DriftAlarm
 from nolana.engine.learner.growth import GrowthWatch
 from nolana.engine.learner.interval_width import IntervalWidth
 from nolana.engine.learner.learner import Expert, Learner
-from nolana.engine.learner.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Squared, SquaredHinge
+from nolana.engine.learner.losses import *  # noqa: F403
 from nolana.engine.learner.mean import Mean
 from nolana.engine.learner.online import Online
 from nolana.engine.learner.residual_variance import NoiseLevel
@@ -43,55 +45,40 @@ from nolana.engine.text.json import json_cells
 from nolana.engine.text.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
+    *kernels.__all__,
+    *losses.__all__,
+    *policies.__all__,
     "LMS",
-    "RBF",
     "SGD",
     "BinMap",
     "Calibration",
     "Combiner",
     "ConstantBins",
-    "Cosine",
     "DiagonalBins",
     "DiagonalLinear",
     "DriftAlarm",
-    "EpsilonInsensitive",
     "Expert",
-    "Expiring",
     "FeatureTable",
-    "Fixed",
     "FourierMap",
     "FullLinear",
     "GrowthWatch",
     "Head",
-    "Hinge",
     "IdentityMap",
     "IntervalWidth",
-    "KMeans",
-    "Kernel",
     "LandmarkMap",
-    "Laplacian",
     "Learner",
-    "Linear",
     "LinearMap",
-    "Logistic",
-    "Loss",
     "Map",
     "Mean",
     "NeighbourMap",
     "Newton",
     "NoiseLevel",
     "Online",
-    "Policy",
-    "Polynomial",
     "Rival",
     "RobustScaling",
-    "Squared",
-    "SquaredHinge",
     "Stack",
     "Stateful",
     "Vote",
-    "Weighted",
-    "Window",
     "add_moments",
     "csv_cells",
     "csv_fields",

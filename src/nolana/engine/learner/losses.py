@@ -13,6 +13,9 @@ from nolana.engine.base.bounds import NonNegative
 CLASSIFICATION, REGRESSION = "classification", "regression"
 
 
+__all__ = ["CurvedLoss", "EpsilonInsensitive", "Hinge", "Logistic", "Loss", "Squared", "SquaredHinge"]
+
+
 class Loss(ABC):
     """A loss of one output, and what it can do."""
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from nolana.engine.base.bounds import Degree, NonNegative
 
+__all__ = ["RBF", "Cosine", "DotKernel", "Kernel", "Laplacian", "Linear", "Polynomial", "UserKernel"]
+
 Array = NDArray[np.float64]
 
 NARROWEST = 1e300  # gamma while one landmark is all there is: every other row counts as far away
