@@ -1,9 +1,11 @@
 """What surrounds an engine's learner: the engine that runs it, the lock, copies, divergence, changes of its outputs."""
 
 import sys
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import TracebackType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,13 +18,15 @@ from nolana.engine.learner.learner import Expert as EngineExpert
 from nolana.engine.learner.learner import Learner
 from nolana.errors import DivergenceWarning
 from nolana.experts.base import Axes, Expert, Outputs, by_part, rearrange
-from nolana.learner.lock import FairLock
 from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
 State = dict[str, Any]
 
 LARGEST_FLOAT = sys.float_info.max
+LARGEST_WEIGHT = 10.0  # times the running mean of the weights
+WEIGHT_GAIN = 0.001
+SMALLEST_WEIGHT = sys.float_info.min  # a positive weight stays positive, however large the others were
 # How to take shorter steps, by the argument of an engine object. The text names parameters of the estimators.
 SHORTER_STEPS = {
     "rate": "choose a smaller learning_rate",
@@ -52,6 +56,25 @@ class Origin:
     rows: int
     frozen: bool = True
     base: Any = field(default=None, compare=False, repr=False)
+
+
+class FairLock:
+    """One for each learner, fair enough that a reader gets in while another thread learns without a pause.
+
+    A mutex behind a gate: who waits for the mutex holds the gate, so nobody can overtake twice in a row.
+    """
+
+    def __init__(self) -> None:
+        self._gate, self._mutex = threading.Lock(), threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._gate:
+            self._mutex.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._mutex.release()
 
 
 class Driver:
@@ -206,3 +229,24 @@ def user_stacklevel() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nolana."):
         level, frame = level + 1, frame.f_back
     return level + 1
+
+
+def relative(
+    weight: Array | None, class_weight: Array | None, rows: int, learned: int, mean: float
+) -> tuple[Array | None, float]:
+    """c min(w, 10 wbar)/wbar of so many rows after `learned` rows of mean weight `mean` (0: none), and the new mean.
+
+    A common factor of all weights changes nothing, and no single row can outweigh all others.
+    w are weights of rows (None: 1), c of their classes (None: 1), which are not capped.
+    """
+    if weight is None and mean in (0.0, 1.0):
+        return class_weight, 1.0
+    w = np.ones(rows) if weight is None else weight
+    c = np.ones(rows) if class_weight is None else class_weight
+    out = np.zeros(rows)
+    for i in np.flatnonzero((w > 0) & (c > 0)).tolist():
+        learned += 1
+        capped = min(float(w[i]), LARGEST_WEIGHT * mean) if mean > 0 else float(w[i])
+        mean += (capped - mean) * max(1 / learned, WEIGHT_GAIN)
+        out[i] = max(c[i] * (capped / mean), SMALLEST_WEIGHT)
+    return out, mean

@@ -36,11 +36,9 @@ from nolana.experts.remap import remap, reweight, with_matrices
 from nolana.experts.spectral.refit import inverse_roots
 from nolana.experts.spectral.spectral_map import SpectralMap
 from nolana.experts.spectral.spectrum import Spectrum
-from nolana.learner.anchored import AnchoredScaling, Change
-from nolana.learner.driver import Array, Driver, State, user_stacklevel
-from nolana.learner.scaling import Scaling
-from nolana.learner.target_scaling import Rescaling, TargetScaling
-from nolana.learner.weights import relative
+from nolana.learner.driver import Array, Driver, State, relative, user_stacklevel
+from nolana.learner.scaling import AnchoredScaling, Change, Rescaling, TargetScaling
+from nolana.learner.version1 import Scaling
 from nolana.modelfile.specs import Spec
 
 ROWS_PER_LOCK = 4096  # rows learned or scored before other threads get their turn

@@ -31,13 +31,12 @@ from nolana.experts.base import (
 )
 from nolana.experts.parts import Gain, Parts, entries
 from nolana.experts.sparse_linear import SparseLinear, slot_features
-from nolana.learner.anchored import GROWTH
-from nolana.learner.driver import Driver, Origin
+from nolana.learner.driver import WEIGHT_GAIN, Driver, Origin
 from nolana.learner.moments import merge_interval, merge_scaling, merge_v01_scaling
+from nolana.learner.scaling import GROWTH
 from nolana.learner.sketched import SketchedLearner
 from nolana.learner.stack import merge_stack
 from nolana.learner.targets import TargetsLearner
-from nolana.learner.weights import WEIGHT_GAIN
 from nolana.modelfile.specs import Spec
 
 FEWEST_ROWS = 2  # of a base: the first anchors of the scaling

@@ -15,8 +15,7 @@ from nolana.engine.base.state import Field, Size
 from nolana.engine.base.state import check as check_field
 from nolana.engine.learner.robust_scaling import LAST_ANCHOR
 from nolana.experts.parts import entries
-from nolana.learner.driver import Array, Driver, State
-from nolana.learner.lock import FairLock
+from nolana.learner.driver import Array, Driver, FairLock, State
 
 PREFIX = "scaling/"
 STORED = ("stored_rows", "stored_targets", "stored_weights")

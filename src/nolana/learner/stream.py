@@ -51,7 +51,7 @@ from nolana.experts.linear import Linear, has_full_covariance
 from nolana.experts.parts import entries
 from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
 from nolana.learner import stack
-from nolana.learner.driver import Array, Driver, State
+from nolana.learner.driver import Array, Driver, State, relative
 from nolana.learner.memory import (
     FRACTIONS,
     dense_features,
@@ -67,7 +67,6 @@ from nolana.learner.memory import (
 from nolana.learner.relevance import FEWEST_PROBES, is_concentrated, metric, relevance
 from nolana.learner.rows import SparseRows
 from nolana.learner.schedule import catch_up, next_event, run_events
-from nolana.learner.weights import relative
 from nolana.modelfile.specs import Spec
 
 LAST_CLEARING = 256  # rows up to which an anchor clears the tables

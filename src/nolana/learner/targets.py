@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.learner.driver import Array, Driver, Origin, State
-from nolana.learner.lock import FairLock
+from nolana.learner.driver import Array, Driver, FairLock, Origin, State
 from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
 
 
