@@ -40,7 +40,7 @@ turn = np.hypot(x[:, 0], x[:, 1]) * 7 + np.arctan2(x[:, 1], x[:, 0])
 y = np.sin(turn) > 0
 for name, sets in (
     ("landmarks", [experts.Landmarks()]),
-    ("cells", [experts.Bins()]),
+    ("bins", [experts.Bins()]),
     ("neighbours", [experts.Neighbours()]),
     ("all", None),
 ):

@@ -16,7 +16,7 @@ for name, model in models.items():
     result = evaluate.progressive(model, blocks)
     curves[name] = result.history
     print(f"{name}: {100 * result.metrics['accuracy']:.1f} % of {result.rows:,} rows, {model.memory_bytes_:,} bytes")
-plot.running_scores(curves, "accuracy", "digits.svg", "Digits: each row predicted before it was learned")
+plot.running_scores(curves, "accuracy", "digits.svg", "Digits: prequential accuracy")
 
 model = StreamClassifier(random_state=0)
 scores = model.learn(X, y)  # NaN for a digit that was not known yet

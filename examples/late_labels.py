@@ -22,7 +22,7 @@ for row, label in zip(X, fraud, strict=True):
         model.partial_fit(old[None], [known])
 print(f"warned of {warned:,} payments; {fraud.sum():,} were fraud")
 
-# The same by the evaluation, with scores that count what was predicted when a row arrived.
+# The same by `evaluate`: a score counts the prediction that was made when the row arrived.
 blocks = [(X[i : i + 100], fraud[i : i + 100]) for i in range(0, n, 100)]
 for rows in (0, delay):
     result = evaluate.progressive(StreamClassifier(random_state=0), blocks, metrics=["precision", "recall"], delay=rows)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import nolana
-from nolana import StreamClassifier, evaluate, streams
+from nolana import StreamClassifier, evaluate, sources
 
 folder = tempfile.mkdtemp()
 path = os.path.join(folder, "clicks.parquet")
@@ -19,7 +19,7 @@ click = (np.sin(hour / 3) + np.cos(age / 9) - price / 30 + 0.3 * rng.normal(size
 pq.write_table(pa.table({"age": age, "hour": hour, "price": price, "click": click}), path)
 
 model = StreamClassifier(memory="256KB", random_state=0)
-with streams.open(path, target="click") as blocks:
+with sources.open(path, target="click") as blocks:
     result = evaluate.progressive(model, blocks, metrics=["accuracy", "auc"])
 print(f"{result.rows:,} rows from {os.path.getsize(path):,} bytes")
 print(f"accuracy {100 * result.metrics['accuracy']:.1f} %, AUC {result.metrics['auc']:.3f}")

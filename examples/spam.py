@@ -1,4 +1,4 @@
-"""Spam: text of any length, hashed into 2**16 features, in 512 KB; the words of the spam change half-way."""
+"""Spam: text of any length, hashed into 2**16 features, in 512 KB; the words of spam change half-way."""
 
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer

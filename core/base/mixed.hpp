@@ -1,4 +1,4 @@
-// Whole numbers that look random, from whole numbers (the finalizer of MurmurHash3).
+// Pseudorandom integers from integers (the finalizer of MurmurHash3).
 #pragma once
 
 #include <cstdint>

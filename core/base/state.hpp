@@ -18,7 +18,7 @@ namespace nolana {
 
 // One side of an array: a fixed number, or a size that the state itself decides (landmarks, outputs, supports).
 struct Side {
-    enum class Scope { part, map, learner };  // whose size it is, where a learner has several parts
+    enum class Scope { part, map, learner };  // whose size it is, if a learner has several parts
 
     Side(std::size_t n) : value(n), most(n) {}
     Side(std::string name, std::size_t value, std::size_t most = unlimited, Scope scope = Scope::part)
@@ -47,7 +47,7 @@ struct Field {
     std::vector<Side> shape;                 // empty: one number
     std::function<void(double*)> get;        // writes the whole array
     std::function<void(const double*)> set;  // reads it
-    // Lowest and highest legal value; whole numbers only where `whole`. A bound may depend on a size of the state.
+    // Lowest and highest legal value; integers only if `whole`. A bound may depend on a size of the state.
     double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
     std::string below = {};  // name of a size that every value must stay below
     bool whole = false;
@@ -73,7 +73,7 @@ class Description {
         field.low = low;
         add(std::move(field));
     }
-    static constexpr double positive = 5e-324;  // the lowest number above 0
+    static constexpr double positive = 5e-324;  // the smallest number above 0
     // A number of rows or moves.
     void count(const std::string& name, double& value) {
         Field field = scalar(name, value);
@@ -148,9 +148,9 @@ class Stateful {
 struct Array {
     std::vector<std::size_t> shape;
     const double* data;
-    const float* single = nullptr;  // where it is an array of float32
+    const float* single = nullptr;  // if it is an array of float32
 };
-// Throws where there is no such array.
+// Throws if there is no such array.
 using Source = std::function<Array(const std::string&)>;
 
 inline std::string shape_text(const std::vector<std::size_t>& shape) {

@@ -79,7 +79,7 @@ class Symmetric {
         return v;
     }
 
-    // M <- M^-1 by M = L L'. False, with M spoiled, where M is not positive definite.
+    // M <- M^-1 by M = L L'. False, with M spoiled, if M is not positive definite.
     bool invert(std::size_t n);
 
   private:
@@ -202,7 +202,7 @@ struct Columns {
     }
 };
 
-// Lower Cholesky factor, zeros above; false where a pivot is not positive.
+// Lower Cholesky factor, zeros above; false if a pivot is not positive.
 inline bool factor(double* t) {
     for (std::size_t c = 0; c < lanes; ++c) {
         for (std::size_t k = 0; k < c; ++k)

@@ -1,7 +1,7 @@
 // Four doubles at a time, with every operation's rounding written out.
 //
 // The same source is compiled for the plain target and, on x86-64, for AVX2 + FMA. fma(a, b, c) is
-// fused where the target fuses and two roundings where it does not, and never left to the compiler
+// fused if the target fuses and two roundings if it does not, and never left to the compiler
 // (the build passes -ffp-contract=off): a row is summed alike however the block around it was cut.
 #pragma once
 
@@ -192,7 +192,7 @@ inline double dot(const double* a, const double* b, std::size_t n) {
     return sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
-// The place of the largest of n numbers, the first one where several are.
+// The place of the largest of n numbers, the first one if there are several.
 inline std::size_t largest_of(const double* x, std::size_t n) {
     double top = x[0];
     std::size_t i = 0;

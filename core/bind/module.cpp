@@ -63,7 +63,7 @@ NumPyArray scores(Online& self, const Matrix& x) {
     return out.array;
 }
 
-// The features (rows, width) that a dense map gives rows.
+// The features (rows, width) of rows under a dense map.
 NumPyArray transform(Map& self, const Matrix& x) {
     auto* map = dynamic_cast<DenseMap*>(&self);
     expect(map != nullptr, "the features of this map are sparse");
@@ -168,7 +168,7 @@ std::size_t memory_bytes(Stateful& self) {
     return description.bytes;
 }
 
-// Flat index of the first value that is NaN or beyond the bound, -1 where there is none.
+// Flat index of the first value that is NaN or beyond the bound, -1 if there is none.
 std::ptrdiff_t first_beyond(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>& x, double bound) {
     const double* p = x.data();
     const std::size_t n = x.size(), stretch = 64;

@@ -1,4 +1,4 @@
-// Sparse rows from Python: starts (n + 1), and places and values of the non-zeros. A place is below the width; where
+// Sparse rows from Python: starts (n + 1), and places and values of the non-zeros. A place is below the width; if
 // slots may have new features, -1 - place marks one of these.
 #pragma once
 

@@ -12,7 +12,7 @@ namespace nolana {
 
 class Head : public Listener {
   public:
-    // Called once, before anything else; throws where the map is not one that this head can learn on.
+    // Called once, before anything else; throws if the map is not one that this head can learn on.
     virtual void attach(Map& map) = 0;
     // All heads of the learner, in the order of the experts; for a head that reads another one.
     virtual void connect(const std::vector<Head*>& heads) { (void)heads; }
@@ -31,7 +31,7 @@ class Head : public Listener {
     // f (c) of row r of the group.
     virtual void scores(std::size_t r, double* f) const = 0;
     // y and f have one entry for each output; step counts the rows from 1.
-    // noise is the variance of a target that is a number.
+    // noise is the variance of a scalar target.
     virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step, double noise) = 0;
 
     virtual void describe(Description& d) = 0;

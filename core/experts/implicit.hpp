@@ -1,7 +1,7 @@
 // Implicit logistic and least-squares steps: the prediction after the step is the one whose slope is taken.
 //     two classes   solve f* = f + w v (t - p(f*)): at most 3 Newton iterations; delta = w (t - p*), h = w max p (1 - p)
 //     more classes  the same for softmax, 2 diagonal iterations; h = w/2 max of sum_k p_k (1 - p_k)
-//     a number      delta = clip(r, 3 sqrt(n + v))/(n + v), n = noise/w, h = 1/n
+//     regression    delta = clip(r, 3 sqrt(n + v))/(n + v), n = noise/w, h = 1/n
 #pragma once
 
 #include <algorithm>

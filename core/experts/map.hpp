@@ -93,7 +93,7 @@ class DenseMap : public Map {
         : Map(features), stride_(padded(capacity, panel_lanes)), values_(group * stride_) {}
 
     std::size_t stride() const { return stride_; }
-    // Features in use; the state decides how many where the side is named.
+    // Features in use; the state decides how many if the side is named.
     virtual Side side() const = 0;
     // Where feature i is in a row of values.
     virtual std::size_t place(std::size_t i) const { return i; }
@@ -105,7 +105,7 @@ class DenseMap : public Map {
     virtual double explained(std::size_t r) = 0;
     // target += factor P
     virtual void add_prior(double factor, Symmetric& target) const = 0;
-    // y = P x over the places of a row of values; P is I where the features never change.
+    // y = P x over the places of a row of values; P is I if the features never change.
     virtual void prior_times(const double* x, double* y) { std::copy_n(x, stride_, y); }
 
     // (rows, side) of rows that are not learned.

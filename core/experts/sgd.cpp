@@ -1,7 +1,7 @@
 // Gradient steps: w <- (1 - eta lambda) w - eta loss'(y, f) P phi(x), eta = rate t^-power.
 // On a landmark map, P = (E + delta I)^-1, it is the gradient step in the weights of the Nystroem map, written in
-// alpha; on Fourier features P is the identity. Where targets are numbers, a residual is clipped at `clip` deviations of
-// the noise: Huber's loss.
+// alpha; on Fourier features P is the identity. For regression a residual is clipped at `clip` standard
+// deviations of the noise: Huber's loss.
 #include <cmath>
 
 #include "bind/bind.hpp"

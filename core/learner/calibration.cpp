@@ -1,5 +1,5 @@
-// Probabilities of scores that are no log-odds: a monotone link, learned from the score of each row before it was
-// learned. The rules and their reasons stand in nolana/engine/learner/calibration.py.
+// Probabilities of scores that are not log-odds: online Platt scaling with a monotone curve, on prequential
+// scores. The rules and their reasons are in nolana/engine/learner/calibration.py.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -106,7 +106,7 @@ class Calibration final : public Stateful {
         for (std::size_t i = 0; i < k; ++i) slopes_[i] = std::min(largest, std::max(smallest, slopes_[i] + gradient[i]));
     }
 
-    // H^-1 b in the place of b; false where a restored H is not positive.
+    // H^-1 b in the place of b; false if a restored H is not positive definite.
     bool solve(double* b) const {
         double a[k * k];
         std::copy_n(information_.data(), k * k, a);

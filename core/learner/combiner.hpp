@@ -15,7 +15,7 @@ class Combiner {
     virtual void combine(const double* scores, double* f) const = 0;
     // The row whose scores were combined last.
     virtual void learn(const double* scores, const double* y, const double* f, double weight) = 0;
-    // The variance of a target that is a number, as far as it is known.
+    // The noise variance of a scalar target, as far as it is known.
     virtual double noise() const { return 1; }
     // What the experts learn from the row that the combiner has just learned.
     virtual const double* target(const double* y) const { return y; }

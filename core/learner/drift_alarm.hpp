@@ -1,4 +1,4 @@
-// A drift alarm: CUSUM on the 0/1 error against the error rate of the past. The rules and their reasons stand in
+// A drift alarm: CUSUM on the 0/1 error against the error rate of the past. The rules and their reasons are in
 // nolana/engine/learner/drift_alarm.py.
 #pragma once
 
@@ -17,7 +17,7 @@ class DriftAlarm final : public Stateful {
     bool observe(double error) {
         rows += 1;
         if (seen_ > first_rows) {
-            const double rate = std::min(1.0, errors_ / seen_);  // a restored state may hold any numbers
+            const double rate = std::min(1.0, errors_ / seen_);  // a restored state may have any values
             const double expected = std::max(smallest_rate, rate + deviations * std::sqrt(rate * (1 - rate) / seen_));
             excess_ = std::max(0.0, excess_ + error * std::log(odds) - std::log(1 + (odds - 1) * expected));
             if (excess_ > threshold) {

@@ -1,4 +1,4 @@
-// Features that grow without bound. The rules and their reasons stand in nolana/engine/learner/growth.py.
+// Features that grow without bound. The rules and their reasons are in nolana/engine/learner/growth.py.
 #include <algorithm>
 
 #include "bind/bind.hpp"

@@ -1,5 +1,5 @@
-// Half-widths of prediction intervals: q sqrt(V), where V follows the squared residuals and q the misses. The rules and
-// their reasons stand in nolana/engine/learner/interval_width.py.
+// Half-widths of prediction intervals: q sqrt(V), V a running mean of squared residuals, q by the misses. The rules and
+// their reasons are in nolana/engine/learner/interval_width.py.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ class IntervalWidth final : public Stateful {
     // 1 for a residual outside the interval of levels[level], else 0.
     double observe(double residual, std::size_t level) {
         rows += 1;
-        if (!std::isfinite(residual)) return 1;  // a diverged model tells nothing about the width
+        if (!std::isfinite(residual)) return 1;  // a diverged model says nothing about the width
         const double gain = std::max(1 / memory, 3 / (rows + 3)), step = std::max(smallest_step, 2 / (rows + 10));
         const double deviation = std::sqrt(variance_);
         double result = 0;

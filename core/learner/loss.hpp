@@ -18,7 +18,7 @@ class Loss {
     virtual Proximal proximal(double y, double f, double kappa, double weight, double noise) const = 0;
     // Whether proximal exists.
     virtual bool curved() const { return true; }
-    // Whether what is learned is linear in the targets: numbers, not classes.
+    // Whether what is learned is linear in the targets: regression, not classification.
     virtual bool linear() const { return false; }
     // Whether the row asks for anything at all.
     virtual bool active(double y, double f) const { return slope(y, f) != 0; }

@@ -1,5 +1,5 @@
-// Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors that follow clipped running moments. The
-// rules and their reasons stand in nolana/engine/learner/robust_scaling.py.
+// Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors taken from clipped running moments. The
+// rules and their reasons are in nolana/engine/learner/robust_scaling.py.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -232,7 +232,7 @@ class RobustScaling final : public Stateful {
     }
     bool varies(std::size_t j) const { return std::sqrt(variance_[j]) > resolution * std::fabs(mean_[j]); }
 
-    // One wild value among the first rows must not set the scale.
+    // One outlier among the first rows must not set the scale.
     void drop_outlier(std::size_t j) {
         double middle = 0, others = 0, variance = 0;
         for (std::size_t i = 0; i < first_rows; ++i) middle += first_[i * d_ + j] / first_rows;

@@ -1,4 +1,4 @@
-// The stack: second-order regression on the experts' scores, with forgetting. Formulas and reasons stand in
+// The stack: second-order regression on the experts' scores, with forgetting. Formulas and reasons are in
 // nolana/engine/learner/stack.py.
 #include <algorithm>
 #include <cmath>
@@ -141,7 +141,7 @@ class Stack final : public Combiner {
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
 
-    // What follows the targets where they are numbers.
+    // What tracks the targets of a regression.
     struct Track {
         TargetLevel level;
         double bias = 0;
@@ -349,7 +349,7 @@ class Stack final : public Combiner {
     Buffer weights_, information_, errors_;
     double stacked_ = 0, lowest_ = 0, highest_ = 0;
     ResidualVariance variance_{start_noise};
-    std::unique_ptr<Track> track_;  // of numbers
+    std::unique_ptr<Track> track_;  // regression only
     DriftAlarm alarm_;
     std::size_t alarm_count_ = 0;
     double alarms_[most_alarms] = {};

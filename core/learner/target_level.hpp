@@ -1,4 +1,4 @@
-// The level that the targets have now, and the range of the last 1,000 of them. Rules and reasons stand in
+// The level that the targets have now, and the range of the last 1,000 of them. Rules and reasons are in
 // nolana/engine/learner/target_level.py.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Bounded online gradient descent (Zhao, Wang, Wu, Jin, Hoi 2012), with a uniformly drawn victim.
-//     every step alpha *= 1 - rate decay; where any slope is nonzero: if full (B), drop a random term and scale the
+//     every step alpha *= 1 - rate decay; if any slope is nonzero: when full (B), drop a random term and scale the
 //     others by B/(B-1); add (x, -rate slope weight); if it was full, alpha *= min(1, rate cap / max|alpha|)
 // Several outputs: the loss of each one, on one support set; the last factor is each output's own.
 #include "bind/bind.hpp"

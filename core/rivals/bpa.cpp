@@ -6,7 +6,7 @@
 //     BPA-NN (nearest)   span {x, n}:  n the nearest neighbour of r, whose coefficient changes as well
 // As phi(x) is in the span, f_r(x) = f(x) + tau y k(x, x) for every r, and |w_r - w|^2 = alpha_r^2 e_r + tau^2 k(x, x)
 // with e_r what of phi(x_r) lies outside the span: the r of least alpha_r^2 e_r is the r of least Q_r.
-// Several classes: the update goes to e_y - e_s, s the best wrong one, (f_y - f_s)/2 stands where y f stood.
+// Several classes: the update goes to e_y - e_s, s the best wrong one, (f_y - f_s)/2 takes the place of y f.
 #include <limits>
 
 #include "bind/bind.hpp"
@@ -101,7 +101,7 @@ class BPANearest final : public BPA {
     }
 
   private:
-    static constexpr double rounding = 1e-10;  // x and n are one direction where their determinant is below this part
+    static constexpr double rounding = 1e-10;  // x and n are one direction if their determinant is below this part
 
     struct Projection {
         double on_x, on_n, outside;

@@ -1,5 +1,5 @@
 // BSGD (Wang, Crammer, Vucetic 2012): Pegasos steps, then the support set is held to its budget. At row t:
-//     alpha *= 1 - 1/t;   where a slope l'(y, f) is not 0: add x with -weight l'(y, f)/(lambda t)
+//     alpha *= 1 - 1/t;   if a slope l'(y, f) is not 0: add x with -weight l'(y, f)/(lambda t)
 // Over the budget, i the vector of least |alpha_i| (the norm over the outputs):
 //     remove    delete i
 //     project   D = K^-1 k_i over the others, alpha_j += alpha_i D_j, delete i
@@ -26,7 +26,7 @@ class BSGD : public SupportRival {
 
   protected:
     std::size_t most_supports() const final { return budget_; }
-    // Give up one vector: i, the smallest, or i and another for one.
+    // Drop one vector: i, the smallest, or replace i and another by one.
     virtual void shrink(std::size_t i) = 0;
 
     // alpha_i.alpha_j over the outputs

@@ -1,7 +1,7 @@
 // Dual Space Gradient Descent (Le, Nguyen, Nguyen, Phung 2016): a support set whose least vectors move into random
 // Fourier features when it is full.
 //     f = sum_i w_i k(x_i, x) + v.z(x),   z = [cos(u'x), sin(u'x)]/sqrt(D)
-//     at step t: w, v *= (t-1)/t;  where loss' is not 0: if full, v += w_i z(x_i) for the k smallest |w_i|, which
+//     at step t: w, v *= (t-1)/t;  if loss' is not 0: when full, v += w_i z(x_i) for the k smallest |w_i|, which
 //     are deleted; then x is added with -loss'/(lambda t)
 // Several classes: one coefficient for each output, |w_i| the sum over them, a row is added if any slope is not 0.
 #include "bind/bind.hpp"

@@ -22,7 +22,7 @@ class GrowingRival : public SupportRival {
         supports_ = Supports(budget_, features_, kernel_);
         SupportRival::reset();
     }
-    // SupportRival::add, with more room where there is none left.
+    // SupportRival::add, with more room if there is none left.
     void append(const double* x, double scale, const double* coefficients) {
         if (supports_.full()) grow();
         add(x, scale, coefficients);

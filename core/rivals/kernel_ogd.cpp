@@ -1,5 +1,5 @@
-// Kernel online gradient descent without a budget, and NORMA (Kivinen et al. 2004): the unbounded reference.
-//     eta_t = rate t^-power;   alpha *= 1 - eta_t decay;   where any slope is nonzero, add (x, -eta_t slope weight)
+// Kernel online gradient descent without a budget, and NORMA (Kivinen et al. 2004): the unbounded method.
+//     eta_t = rate t^-power;   alpha *= 1 - eta_t decay;   if any slope is nonzero, add (x, -eta_t slope weight)
 // decay > 0 is NORMA's; it drops the oldest terms once they are below 1e-8 of the largest. Several outputs: the loss of
 // each one, on one support set.
 #include "bind/bind.hpp"

@@ -24,7 +24,7 @@ class Perceptron : public SupportRival {
         SupportRival::reset();
         direction_ = Buffer(outputs_);
     }
-    // Learn x in the direction that stands in direction_.
+    // Learn x in the direction in direction_.
     virtual void mistake(const double* x) = 0;
     double length() const { return outputs_ == 1 ? 1 : 2; }  // |direction|^2
 

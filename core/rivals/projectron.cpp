@@ -1,4 +1,4 @@
-// Projectron and Projectron++ (Orabona, Keshet, Caputo 2008): perceptrons that add a row only where the support set
+// Projectron and Projectron++ (Orabona, Keshet, Caputo 2008): perceptrons that add a row only if the support set
 // cannot express it. k_x = k(x, x_i) over the support set; on a mistake (y f <= 0):
 //     D = K^-1 k_x,   delta2 = k(x, x) - k_x.D
 //     if delta2 <= eta^2 or the set is full:   alpha += y D
@@ -6,7 +6,7 @@
 // Projectron++ learns from margin errors as well, 0 < l < 1 with l = 1 - y f (the form of 2008):
 //     p = k_x.D,   tau = min(l/p, 1),   U = sqrt((B+1)/ln(B+1))/4,   beta = tau (2 l - tau p - 2 U sqrt(delta2))
 //     if beta >= 0:   alpha += tau y D
-// Several classes: the update goes to e_y - e_s, s the best wrong one, and (f_y - f_s)/2 stands where y f stood.
+// Several classes: the update goes to e_y - e_s, s the best wrong one, and (f_y - f_s)/2 takes the place of y f.
 // A row counts as inside the span when delta2 is below 1e-10 k(x, x).
 #include "bind/bind.hpp"
 #include "rivals/support_rival.hpp"

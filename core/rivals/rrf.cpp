@@ -11,7 +11,7 @@ namespace nolana {
 
 class RRF final : public Rival {
   public:
-    // start (2D) holds the first weights, for every output.
+    // start (2D) has the first weights, for every output.
     RRF(std::size_t features, Landmarks projections, std::shared_ptr<const Loss> loss, double rate, double width_rate,
         double decay, const double* start)
         : Rival(features), map_(std::move(projections)), loss_(std::move(loss)), rate_(rate), width_rate_(width_rate),

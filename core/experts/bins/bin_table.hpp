@@ -1,11 +1,11 @@
-// A table of cells in whole numbers of 16 bits: for each slot a variance (where the head has one) and a weight for each
-// output. Weights are in steps of 1/8192 up to 4, variances in steps of 1/65535 of the variance at the start.
+// A hash table of bins in int16. A bucket (`cell` in the code) has a variance, if the head has one, and a weight for
+// each output. Weights are in steps of 1/8192 up to 4, variances in steps of 1/65535 of the variance at the start.
 //     weight += floor(s delta + u),   s <- max(floor, s + floor(u - s^2 e)),   in steps
-// u in [0, 1) depends on the row and the grid alone and looks random, so that on average no step is lost to rounding.
-// With one output all cells of a row are read before the first of them is written, otherwise cell after cell. Of many
-// outputs most fall by less than a step: floor(s delta + u) is 0 unless s delta < -u, so that each cell is changed
+// u in [0, 1) is a hash of row and grid: on average no step is lost to rounding (stochastic rounding).
+// With one output all buckets of a row are read before the first is written, otherwise one after the other. Of many
+// outputs most fall by less than a step: floor(s delta + u) is 0 unless s delta < -u, so that each bucket is changed
 // only in those blocks of eight that are large enough for its s and u.
-// All operations are in single precision, each one rounded: the reference computes the same numbers.
+// All operations are in single precision, each one rounded: the NumPy engine computes the same numbers.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@
 
 namespace nolana {
 
-// What a row does to each of its cells, in steps.
+// What a row does to each of its buckets, in steps.
 struct CellStep {
-    const float* weights;  // for each number of a cell: the change for each step of the variance, or the change itself
+    const float* weights;  // for each value of a bucket: the change for each step of the variance, or the change itself
     float variance;        // e times the size of a step of the variance
     float floor;           // of the variance
     double rows;           // the number of the row
 };
 
-// fold: slots of the map that share a cell; varies: whether cells begin with a variance.
+// fold: slots of the map that share a bucket; varies: whether buckets begin with a variance.
 template <std::size_t fold, bool varies> class BinTable {
   public:
     static constexpr double weight_steps = 8192, most = 65535;
@@ -72,7 +72,7 @@ template <std::size_t fold, bool varies> class BinTable {
         learn_cells(at, grids, step);
     }
 
-    // As numbers of single precision; variance_steps: steps of the variance 1.
+    // In single precision; variance_steps: steps of the variance 1.
     void get_weights(float* to) const {
         for (std::size_t i = 0; i < slots_; ++i)
             for (std::size_t o = 0; o < outputs_; ++o)
@@ -84,7 +84,7 @@ template <std::size_t fold, bool varies> class BinTable {
             for (std::size_t o = 0; o < outputs_; ++o)
                 cells_[i * stride_ + varies + o] = static_cast<std::int16_t>(nearest(*from++ * steps, -largest, largest));
     }
-    // At least one step: the numbers beyond a cell are written again as they are, from -32767 on.
+    // At least one step: the values beyond a bucket are written again as they are, from -32767 on.
     void get_variances(float* to, double variance_steps) const {
         for (std::size_t i = 0; i < slots_; ++i) to[i] = static_cast<float>((cells_[i * stride_] + middle) / variance_steps);
     }
@@ -98,7 +98,7 @@ template <std::size_t fold, bool varies> class BinTable {
     static constexpr int middle = 32768;  // variances are stored less this
     static constexpr float largest = 32767;
     static constexpr std::size_t single_stride = 1 + varies;  // with one output
-    static constexpr std::size_t few = 4 * eight;             // numbers of a cell that are changed without a choice
+    static constexpr std::size_t few = 4 * eight;             // values of a bucket that are changed without a choice
 
     void set_outputs(std::size_t outputs) {
         outputs_ = outputs;
@@ -106,7 +106,7 @@ template <std::size_t fold, bool varies> class BinTable {
         sums_ = BufferOf<std::int32_t>(padded(used_, eight));
         blocks_ = BufferOf<Block>(used_ > few ? (used_ - 1) / eight : 0);
     }
-    // Eight numbers of a cell from number k on, and the change of the one that falls most; -infinity where one rises.
+    // Eight values of a bucket from value k on, and the change of the one that falls most; -infinity if one rises.
     struct Block {
         float lowest;
         std::uint32_t k;
@@ -125,7 +125,7 @@ template <std::size_t fold, bool varies> class BinTable {
         }
         std::sort(blocks, blocks + blocks_.size(), [](const Block& a, const Block& b) { return a.lowest < b.lowest; });
     }
-    // Calls change(k) for each block but the first that has a number to change in a cell of variance s with the draw u.
+    // Calls change(k) for each block but the first that has a value to change in a bucket of variance s with draw u.
     template <class Change> void each_block(float s, float u, Change change) const {
         if (used_ <= few) {
             for (std::size_t k = eight; k < used_; k += eight) change(k);
@@ -155,7 +155,7 @@ template <std::size_t fold, bool varies> class BinTable {
         return static_cast<std::int16_t>(static_cast<int>(after) - middle);
     }
 
-    // One output: the cells of the row, a word for each.
+    // One output: the buckets of the row, a word for each.
     void read_single(const std::uint32_t* at, std::size_t grids) const {
         const std::int16_t* cells = cells_.data();
         std::uint32_t* read = read_.data();
@@ -219,7 +219,7 @@ template <std::size_t fold, bool varies> class BinTable {
         for (std::size_t g = 0; g < grids; ++g)
             std::memcpy(cells + static_cast<std::size_t>(at[g] / fold) * single_stride, words + g, varies ? 4 : 2);
     }
-    // Cell after cell, four at a time: wide cells are read in the order of the memory.
+    // Bucket after bucket, four at a time: wide buckets are read in the order of the memory.
     void add_up_cells(const std::uint32_t* at, std::size_t grids) const {
         std::int32_t* sums = sums_.data();
         const auto cell = [&](std::size_t g) { return cells_.data() + static_cast<std::size_t>(at[g] / fold) * stride_; };
@@ -234,7 +234,7 @@ template <std::size_t fold, bool varies> class BinTable {
             for (std::size_t k = 0; k < used_; ++k) sums[k] += a[k];
         }
     }
-    // Eight numbers of each cell from number k on.
+    // Eight values of each bucket from value k on.
     void add_up(const std::uint32_t* at, std::size_t grids, std::size_t k) const {
         const std::int16_t* cells = cells_.data() + k;
 #ifdef NOLANA_AVX2
@@ -263,7 +263,7 @@ template <std::size_t fold, bool varies> class BinTable {
         const __m256 curve = _mm256_set1_ps(-step.variance);
         const __m256 least = _mm256_blend_ps(lowest, _mm256_set1_ps(step.floor - middle), varies ? 1 : 0);
         for (std::size_t g = 0; g < grids; ++g) {
-            // Numbers beyond the cell change by floor(0 + u) = 0.
+            // Values beyond the bucket change by floor(0 + u) = 0.
             std::int16_t* cell = cells + static_cast<std::size_t>(at[g] / fold) * stride;
             const __m256 u = _mm256_broadcast_ss(draws + g);
             const __m256i first = load_halves(cell);
@@ -319,11 +319,11 @@ template <std::size_t fold, bool varies> class BinTable {
     }
 #endif
 
-    std::size_t slots_ = 0, outputs_ = 0, stride_ = 0;  // stride: numbers from one cell to the next
-    std::size_t used_ = 0;                              // numbers of a cell that are in use
+    std::size_t slots_ = 0, outputs_ = 0, stride_ = 0;  // stride: values from one bucket to the next
+    std::size_t used_ = 0;                              // values of a bucket that are in use
     BufferOf<std::int16_t> cells_{0};
-    mutable BufferOf<std::int32_t> sums_{0};   // of a row's cells
-    mutable BufferOf<std::uint32_t> read_{0};  // with one output: a row's cells
+    mutable BufferOf<std::int32_t> sums_{0};   // of a row's buckets
+    mutable BufferOf<std::uint32_t> read_{0};  // with one output: a row's buckets
     BufferOf<float> draws_{0};
     BufferOf<Block> blocks_{0};  // with many outputs
 };

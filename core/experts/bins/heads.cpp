@@ -1,8 +1,8 @@
-// Heads on cells: DiagonalBins converges (second order, diagonal), ConstantBins tracks (constant gain).
+// Heads on bins: DiagonalBins converges (second order, diagonal), ConstantBins tracks (constant gain).
 //
 // DiagonalBins: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 //     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
-//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in whole numbers of 16 bits (cell_table.hpp)
+//     weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in int16 with stochastic rounding (bin_table.hpp)
 // Probes (probes.hpp) measure the relevance of features.
 // ConstantBins: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalBins is its offset.
 #include "bind/bind.hpp"
@@ -39,7 +39,7 @@ class BinHead : public Head {
     ImplicitStep step_;
     SparseMap* map_ = nullptr;
     std::size_t outputs_ = 0;
-    BufferOf<float> changes_{0};  // of each number of a cell
+    BufferOf<float> changes_{0};  // of each value of a bucket
 };
 
 class DiagonalBins final : public BinHead {
@@ -142,7 +142,7 @@ class DiagonalBins final : public BinHead {
         }
         probes_.store(step, z);
     }
-    // Adds to f what it changes when the cells at `after` replace those at `before`.
+    // Adds to f what it changes when the bins at `after` replace those at `before`.
     void replace_cells(const std::uint32_t* before, const std::uint32_t* after, double* f) const {
         constexpr std::size_t stretch = 64;
         for (std::size_t start = 0; start < map_->grids(); start += stretch) {

@@ -6,7 +6,7 @@
 //     P'[i,j] = P[i,j] + (P_qq t_i t_j - t_q (p_i t_j + t_i p_j) - s p_i p_j) / D      i, j != q
 //     P'[i,q] = (t_q p_i - P_qq t_i) / D          P'[q,q] = P_qq / D
 //     alpha' = T alpha,  T = I + c e_q',  c_i = -(s p_i + t_q t_i) / D,  c_q = t_q / D - 1
-// D is a sum of non-negatives: nothing cancels, also where landmarks are duplicated.
+// D is a sum of non-negatives: nothing cancels, even if landmarks are duplicated.
 #pragma once
 
 #include <algorithm>

@@ -75,7 +75,7 @@ class Linear final : public DotKernel {  // x.u
     double value(double product, double, double, double) const override { return product; }
 };
 
-class Cosine final : public DotKernel {  // x.u / |x||u|, 0 where either is 0
+class Cosine final : public DotKernel {  // x.u / |x||u|, 0 if either is 0
     double value(double product, double x_norm, double u_norm, double) const override {
         return x_norm > 0 && u_norm > 0 ? product / (std::sqrt(x_norm) * std::sqrt(u_norm)) : 0;
     }

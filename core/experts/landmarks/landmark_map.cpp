@@ -63,7 +63,7 @@ class LandmarkMap final : public DenseMap {
     void add_prior(double factor, Symmetric& target) const override { target.add(factor, inverse_.matrix()); }
     void prior_times(const double* x, double* y) override { inverse_.matrix().multiply(x, y, landmarks_.size()); }
 
-    // P from the landmarks alone: A = E + delta I by its Cholesky factor. The ridge grows where it has become
+    // P from the landmarks alone: A = E + delta I by its Cholesky factor. The ridge grows if it has become
     // too small for the landmarks, or A is not positive definite even so.
     void refresh() {
         const std::size_t n = landmarks_.size(), d = features();
@@ -74,7 +74,7 @@ class LandmarkMap final : public DenseMap {
         }
         ridge = std::max(ridge, smallest_ridge * total / static_cast<double>(n));
         for (;; ridge = ridge > 0 ? 10 * ridge : 1e-12) {
-            if (!std::isfinite(ridge))  // no ridge helps where the kernel itself is not finite
+            if (!std::isfinite(ridge))  // no ridge helps if the kernel itself is not finite
                 throw std::overflow_error("the kernel matrix of the landmarks overflowed; scale the features");
             for (std::size_t i = 0; i < n; ++i) {
                 landmarks_.get(i, places_.data());

@@ -1,5 +1,5 @@
 // Normalised least mean squares: w += min(1, rate weight) (y - f) P phi / (phi.P phi + epsilon), for the outputs that the
-// loss asks for. Where targets are numbers, a residual is clipped at 3 sqrt(noise + 0.1).
+// loss asks for. For regression a residual is clipped at 3 sqrt(noise + 0.1).
 #include <cmath>
 
 #include "bind/bind.hpp"

@@ -1,8 +1,9 @@
 // Second-order steps: R, the covariance of the weights, starts at tau P. h = R phi, kappa = phi.h, and
 //     w_o += pull_o h,   R -= g h h' / (1 + g kappa),   g = mean of the outputs' curvatures.
+// For the squared loss this is a Kalman filter; the step of R is Sherman-Morrison's.
 // When landmark q moves: R <- T R T' + tau (s + nu) v v', v = P'[:,q]; with nu = 0 tau P becomes tau P', and nu
-// stops where R_qq has reached its prior. Forgetting, every 8 rows with l = lambda^8: R <- l R + (1 - l) tau P,
-// w <- sqrt(l) w. Where targets are numbers, a residual is clipped at `clip` deviations, sqrt(n + kappa).
+// stops when R_qq has reached its prior. Forgetting, every 8 rows with l = lambda^8: R <- l R + (1 - l) tau P,
+// w <- sqrt(l) w. For regression a residual is clipped at `clip` standard deviations, sqrt(n + kappa).
 #include <cmath>
 
 #include "bind/bind.hpp"

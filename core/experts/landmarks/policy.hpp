@@ -21,11 +21,11 @@ struct Situation {
 
 class Policy {
   public:
-    // A row is new where it adds this share of k(x, x) to what the landmarks explain.
+    // A row is new if it adds this share of k(x, x) to what the landmarks explain.
     explicit Policy(double novelty) : novelty_(novelty) {}
     virtual ~Policy() = default;
 
-    // How new a row must be to become a landmark, as a share of k(x, x). Where places are still free after m rows,
+    // How new a row must be to become a landmark, as a share of k(x, x). If places are still free after m rows,
     // less and less is enough.
     virtual double novelty(double rows, std::size_t capacity) const {
         return novelty_ * std::min(1.0, static_cast<double>(capacity) / rows);
@@ -40,7 +40,7 @@ class Policy {
     // Row number `rows` became the last landmark.
     virtual void grown(Landmarks& u, double rows) { (void)u, (void)rows; }
 
-    // The policy's own state, one entry for each landmark where it is an array.
+    // The policy's own state, one entry for each landmark if it is an array.
     virtual void describe(Description& d, const Side& landmarks) { (void)d, (void)landmarks; }
     // Memory for this many landmarks.
     virtual void reserve(std::size_t capacity) { (void)capacity; }

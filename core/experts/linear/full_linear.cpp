@@ -1,5 +1,5 @@
 // A linear head with a full covariance C of its weights, which starts at s I. With h = C phi and v = phi.h:
-//     f_o = w_o.phi,   delta and e of an implicit step,   w_o += delta_o h,   C -= e/(1 + e v) h h'
+//     f_o = w_o.phi,   delta and e of an implicit step,   w_o += delta_o h,   C -= e/(1 + e v) h h'  (Sherman-Morrison)
 // Forgetting, every 8 rows with l = lambda^8: C <- l C + (1 - l) s I, w <- sqrt(l) w.
 #include <cmath>
 

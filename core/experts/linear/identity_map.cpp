@@ -1,4 +1,4 @@
-// The row itself: phi(z) = (z, 1), or, `unsquashed`, without the logarithmic tail of the scaling. Formulas stand in
+// The row itself: phi(z) = (z, 1), or, `unsquashed`, without the logarithmic tail of the scaling. Formulas are in
 // nolana/engine/experts/linear/identity_map.py.
 #include <cmath>
 

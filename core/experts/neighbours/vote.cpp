@@ -1,6 +1,6 @@
 // The nearest rows of a window vote with weight 1.5 - (D/D_k)^2, D their distances, D_k the largest.
 //     classes    f_c = (log(votes_c + 0.1) - mean over the classes)/2;  one output: f of the second class
-//     a number   f = mean of their targets, which the stack has bounded
+//     regression f = mean of their targets, which the stack has bounded
 #include <cmath>
 
 #include "bind/bind.hpp"

@@ -1,4 +1,4 @@
-// A linear head on the non-zeros z_j of a sparse row: a slot has a variance s and c weights, both new where the slot has
+// A linear head on the non-zeros z_j of a sparse row: a slot has a variance s and c weights, both new if the slot has
 // just got another feature; the bias is one more feature, always 1.
 //     f = b + sum_j w_j z_j,   v = s_b + sum_j s_j z_j^2,   delta and h of an implicit step (implicit.hpp)
 //     w_j += s_j z_j delta,   s_j <- max(floor, s_j - (s_j z_j)^2 h/(1 + h v))

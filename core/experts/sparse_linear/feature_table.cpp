@@ -1,4 +1,4 @@
-// Rows of few non-zeros: which features have a slot, their units and frequencies. The rules and their reasons stand in
+// Rows of few non-zeros: which features have a slot, their units and frequencies. The rules and their reasons are in
 // nolana/engine/experts/sparse_linear/feature_table.py.
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Sparse rows as `width` sums of their values with random signs, each feature in one of them; what it is good for stands in
+// Sparse rows as `width` sums of their values with random signs, each feature in one of them; what it is good for is in
 // nolana/engine/experts/sparse_linear/sketch.py.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Online k-means whose unused landmarks are given to new places.
+// Online k-means that drops landmarks which are no longer used and places them anew.
 //
 // For a row x with nearest landmark q, e the landmark that has not been nearest to any row for the longest time:
 //     last_q <- rows

@@ -1,1 +1,1 @@
-"""What every part of the engine stands on: state as data, bounds of arguments, random draws."""
+"""What every part of the engine builds on: state as data, bounds of arguments, random draws."""

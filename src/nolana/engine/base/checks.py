@@ -7,7 +7,7 @@ Array = NDArray[np.float64]
 
 
 def first_beyond(x: Array, bound: float) -> int:
-    """Flat index of the first value that is NaN or beyond the bound, -1 where there is none."""
+    """Flat index of the first value that is NaN or beyond the bound, -1 if there is none."""
     bad = np.flatnonzero(~(np.abs(x) <= bound))
     return int(bad[0]) if len(bad) else -1
 

@@ -1,4 +1,4 @@
-"""Random choices inside learning: a hash of (seed, rows learned), the same as core/draw.hpp.
+"""Random choices inside learning: a hash of (seed, rows learned), the same as core/base/draw.hpp.
 
 Neither a saved state nor the way a block is cut can change what is drawn.
 Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014 (splitmix64).

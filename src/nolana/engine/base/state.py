@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 State = dict[str, Any]
 
 MOST = 2**53  # of a count
-POSITIVE = 5e-324  # the lowest number above 0
+POSITIVE = 5e-324  # the smallest number above 0
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Size:
 
     name: str
     most: float = np.inf
-    owner: str = "part"  # whose size it is where a learner has several parts: part, map or learner
+    owner: str = "part"  # whose size it is if a learner has several parts: part, map or learner
 
 
 OUTPUTS = Size("outputs", 2**24, owner="learner")
@@ -42,7 +42,7 @@ class Field:
     high: float = np.inf
     below: str = ""  # a size that every value must stay below
     dtype: Any = np.float64
-    steps: float = 0.0  # of the value 1, where the attribute is an array of whole numbers of steps
+    steps: float = 0.0  # of the value 1, if the attribute is an array of integers that count steps
 
     @property
     def key(self) -> str:
@@ -75,7 +75,7 @@ class Field:
             setattr(self.owner, self.attribute, np.array(value, dtype=self.dtype))
 
     def in_steps(self, value: NDArray[Any]) -> NDArray[Any]:
-        """The nearest whole numbers of steps: from 1 on where no value is below 0, otherwise in a symmetric range."""
+        """The nearest integers, in steps: from 1 on if no value is below 0, otherwise in a symmetric range."""
         stored = getattr(self.owner, self.attribute).dtype
         most = self.dtype(np.iinfo(stored).max)
         least = -most if np.iinfo(stored).min < 0 else self.dtype(1)
@@ -107,7 +107,7 @@ def export(fields: Iterable[Field]) -> State:
 
 
 def restore(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, int]:
-    """Take a state; everything is checked before anything changes. Returns the sizes that it has."""
+    """Restore a state, transactionally: all is checked before anything changes. Returns the sizes that it has."""
     fields = list(fields)
     sizes = check_all(fields, state)
     for field in fields:

@@ -23,7 +23,7 @@ class Head(ABC):
         self.weights: Array = np.zeros((0, 0))
 
     def attach(self, map: Map) -> None:
-        """Called once by the learner; ValueError where this head cannot learn on the map."""
+        """Called once by the learner; ValueError if this head cannot learn on the map."""
         self.map = map
         map.attach(self.follow)
 
@@ -48,7 +48,7 @@ class Head(ABC):
 
     @abstractmethod
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:  # (c,), (c,)
-        """The row that was scored; step counts rows from 1, noise is the variance of a target that is a number."""
+        """The row that was scored; step counts rows from 1, noise is the variance of a scalar target."""
 
     def follow(self, event: Event) -> None:
         """The map changed."""

@@ -40,7 +40,7 @@ Event = Growth | Move | Remap
 class Map(ABC):
     """Features of one row at a time, in `phi`, until the next `evaluate`."""
 
-    remaps = False  # whether its changes are events of kind Remap, which only first-order heads can follow
+    remaps = False  # whether its changes are events of kind Remap, which only first-order heads support
     takes_sparse_rows: ClassVar[bool] = False  # whether it reads the non-zeros of a row, by `evaluate_sparse`
     phi: Array
     self_value: float  # k(x, x) of the row

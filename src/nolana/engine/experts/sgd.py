@@ -3,7 +3,7 @@
 On a landmark map, P = (E + delta I)^-1, it is the gradient step in the weights of the Nyström map, written in alpha;
 on Fourier features and on a decomposed map P is the identity.
 
-Where targets are numbers, a residual is clipped at `clip` deviations of the noise: Huber's loss.
+For regression a residual is clipped at `clip` standard deviations of the noise: Huber's loss.
 """
 
 import math

@@ -24,7 +24,7 @@ class Combiner(ABC):
 
     @property
     def noise(self) -> float:
-        """The variance of a target that is a number, as far as it is known."""
+        """The noise variance of a scalar target, as far as it is known."""
         return 1.0
 
     def target(self, y: Array) -> Array:  # (c,) -> (c,)

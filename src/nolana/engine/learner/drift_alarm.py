@@ -3,15 +3,15 @@
 s errors in c rows, from s = 1, c = 4; at most c = 3,000 (older rows are forgotten exponentially). For each row:
 
     r = s/c,  p0 = max(.05, r + 2 sqrt(r (1 - r)/c))
-    while c > 200:  S = max(0, S + error ln 3 - ln(1 + 2 p0)),  alarm where S > 14
+    while c > 200:  S = max(0, S + error ln 3 - ln(1 + 2 p0)),  alarm if S > 14
     s += error,  c += 1
 
 After an alarm S, s and c start anew. The increment of S is the log-likelihood ratio of the error under three times the
 odds of p0 against p0. Reasons for the constants, from simulations of 20 million rows each:
 
 - Alternative: three times the odds stay below 1 for every p0. A fixed p1 = min(.97, p0 + max(.1, p0/2)) is below p0
-  where p0 > .97, and then reports an error that falls.
-- 2 deviations above the rate: with 200 rows and a rate of .3, an estimate that is too low by 2 deviations puts the
+  if p0 > .97, and then reports an error that falls.
+- 2 standard deviations above the rate: with 200 rows and a rate of .3, an estimate that is too low by as much puts the
   true rate halfway between p0 and p1.
 - p0 at least .05: a model with one error in 1,000 rows does not report two errors in a short time.
 - 14: at most .05 false alarms in a million rows of independent errors at any rate. A threshold of 9 gave 2 to 20.
@@ -57,7 +57,7 @@ class DriftAlarm(Stateful):
         """Whether this row raised an alarm."""
         self.rows += 1
         if self.seen > FIRST_ROWS:
-            rate = min(1.0, self.errors / self.seen)  # a restored state may hold any numbers
+            rate = min(1.0, self.errors / self.seen)  # a restored state may have any values
             expected = max(SMALLEST_RATE, rate + DEVIATIONS * math.sqrt(rate * (1 - rate) / self.seen))
             self.excess = max(0.0, self.excess + error * math.log(ODDS) - math.log(1 + (ODDS - 1) * expected))
             if self.excess > THRESHOLD:

@@ -1,17 +1,17 @@
 """Features that grow without bound: row numbers, counters, times.
 
 The next value of such a feature lies outside of all that was learned, so distances that include it are large to every
-landmark. Of each feature, with steps s between rows that follow each other, in units of 1/i0 of the scaling:
+landmark. Of each feature, with steps s between consecutive rows, in units of 1/i0 of the scaling:
 
     u, d  steps up and down, both halved every 512 rows
     j     steps beyond a unit: those up less those down
 
-Row t = 128, 256, 512, then every 64 rows, with w = 1 where u >= d and -1 where not:
+Row t = 128, 256, 512, then every 64 rows, with w = 1 if u >= d, else -1:
 
     growing = min(u, d) <= .01 max(u, d)  and  w j >= 0  and (max(u, d) >= 10 or it was growing before)
 
 One outlier is a step beyond a unit and a step back, which cancel in j. A feature that starts again (the second of the
-day) makes one large step back without the other, so it is released then. Where all features grow, none counts as
+day) makes one large step back without the other, so it is released then. If all features grow, none counts as
 growing: something must be learned from.
 """
 

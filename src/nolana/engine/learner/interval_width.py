@@ -1,4 +1,4 @@
-"""Half-widths of prediction intervals: q sqrt(V), where V follows the squared residuals and q the misses.
+"""Half-widths of prediction intervals: q sqrt(V), V a running mean of squared residuals, q tuned by the misses.
 
 Row t (from 1) has the residual r; each level 1 - alpha has its own q, from the quantile of the normal distribution:
 
@@ -11,7 +11,7 @@ that leave q bounded. q stays within a factor of 100 of its start: residuals tha
 Reasons for the gains, from simulations:
 
 - 3/(t + 3) gives recent rows more weight than old ones while residuals fall because the model learns. With 1/(t + 1)
-  intervals of 90 % covered 93 % of the first 500 rows where residuals fall as 1/sqrt(t); now 90.3 %.
+  intervals of 90 % covered 93 % of the first 500 rows if residuals fall as 1/sqrt(t); now 90.3 %.
 - Rare misses need longer steps: with one step for all levels, 99 % intervals of Laplace residuals covered 97.9 % of the
   first 500 rows; now 98.7 %.
 
@@ -61,7 +61,7 @@ class IntervalWidth(Stateful):
     def observe_row(self, residual: float, level: int) -> float:
         self.rows += 1
         if not math.isfinite(residual):
-            return 1.0  # a diverged model tells nothing about the width
+            return 1.0  # a diverged model says nothing about the width
         gain, step = max(1 / MEMORY, 3 / (self.rows + 3)), max(STEP, 2 / (self.rows + 10))
         deviation = math.sqrt(self.variance)
         result = 0.0

@@ -1,7 +1,7 @@
 """Losses: the slope for gradient steps, the proximal step for Newton's.
 
 ``proximal`` returns (pull, curvature): w += pull h, R -= g h h' / (1 + g kappa). Adding a loss here and in
-core/losses.cpp is all there is to do.
+core/learner/losses.cpp is all there is to do.
 """
 
 import math

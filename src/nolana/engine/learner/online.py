@@ -1,4 +1,4 @@
-"""Rows in, scores out: what every NumPy learner shares with its compiled twin."""
+"""Rows in, scores out: what every NumPy learner shares with its compiled counterpart."""
 
 from abc import abstractmethod
 
@@ -8,7 +8,7 @@ from nolana.engine.base.state import Array, Field, State, Stateful, check_all, c
 
 
 class Online(Stateful):
-    """Targets are (n, c): y in {-1, +1} or a number for one output, else one output for each class, +1 for its own."""
+    """Targets are (n, c): y in {-1, +1} or a scalar for one output, else one output for each class, +1 for its own."""
 
     def __init__(self, features: int) -> None:
         self.features, self.outputs, self.rows = features, 1, 0
@@ -24,7 +24,7 @@ class Online(Stateful):
 
     @abstractmethod
     def score(self, x: Array) -> Array:  # (d,) -> (c,)
-        """f of one row; what is computed on the way may be used by the update that follows."""
+        """f of one row; what is computed on the way may be used by the next update."""
 
     @abstractmethod
     def update(self, x: Array, y: Array, weight: float, f: Array) -> None:
@@ -34,7 +34,7 @@ class Online(Stateful):
         return [count(self, "rows")]
 
     def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
-        """What each row scored before it was learned; a row of weight 0 is scored only."""
+        """Prequential scores: each row is scored, then learned; a row of weight 0 is scored only."""
         scores = np.empty(y.shape)
         for i, row in enumerate(x):
             scores[i] = self.score(row)

@@ -2,9 +2,9 @@
 
     nu += (min(r^2, 10 nu + .01) - nu) max(.002, 1/(t + 10)),  t the row, from 1
 
-The stack learns with nu itself. A second-order head alone must not: rows that it learned with a small nu would count
-more than all later ones for ever. `NoiseLevel` stays as it is until the driver sets it, and weighs again what the rows
-said.
+The stack learns with nu itself. A second-order head alone must not: rows that it learned with a small nu would outweigh
+all later ones for ever. `NoiseLevel` stays as it is until the driver sets it and reweights the
+evidence of all rows.
 """
 
 from nolana.engine.base.state import POSITIVE, Field

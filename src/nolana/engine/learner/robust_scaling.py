@@ -1,11 +1,11 @@
-"""Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors that follow clipped running moments.
+"""Robust online scaling: z = (x - m0) i0 with a logarithmic tail, from anchors taken from clipped running moments.
 
-Row t (from 1), a = 1/n, n = min(t, 256) the rows that the moments stand for, e = x - mu, from n > 4 clipped at
+Row t (from 1), a = 1/n, n = min(t, 256) the rows that the moments average, e = x - mu, from n > 4 clipped at
 +-6 max(sqrt v, 1/i0), three times that while n <= 16:
 
     mu += a e,   v += a ((1 - a) e^2 - v)
 
-At t = 16, where v exceeds 1e4 times the variance without the most extreme value, the other 15 rows alone count.
+At t = 16, if v exceeds 1e4 times the variance without the most extreme value, the other 15 rows alone count.
 Anchors m0 = mu, i0 = 1/sqrt v (0 for a constant feature) are set at t = 2, 4, 8, ..., 512 and then stay:
 
     q = (x - m0) i0,   z = metric q for |q| <= 1, else metric sgn(q) (1 + ln |q|), |z| <= 13 metric
@@ -14,19 +14,19 @@ The metric is 1 until the relevance of the features is known.
 
 After 512 rows, every 64 rows, a feature has a new anchor
 
-- at most twice: where the spread of z (over about 256 rows) fell below .05; a feature that was constant wakes up when
+- at most twice: if the spread of z (over about 256 rows) fell below .05; a feature that was constant wakes up when
   more than half of the recent rows differ from it;
-- where more than 3/4 of the recent rows (about 32) have |q| > 8: its unit or its level changed, and the logarithmic
+- if more than 3/4 of the recent rows (about 32) have |q| > 8: its unit or its level changed, and the logarithmic
   tail can no longer tell its values apart. The moments begin again when it is more than half of the rows, so that they
   are those of the new rows alone. If that happens to a feature again, 1/i0 is at least the way from the old centre to
   the new one: a counter, or a feature with several far levels, has few new anchors;
-- where its steps |x_t - x_(t-1)| have another size, by a factor of 32: its unit changed, wherever the centre is.
+- if its steps |x_t - x_(t-1)| have another size, by a factor of 32: its unit changed, wherever the centre is.
   step and usual_step are running means of their binary exponents over about 32 and 1,024 rows (exact zeros say nothing,
   one step counts for at most 12 powers of two). A spread that falls is slow to see and hard to tell from a feature that
   moves slowly; the steps of such a feature were always small. The moments begin again at a factor of 16.
 
-Where the level is followed elsewhere (targets), the second of these rules does not count, and the first takes the
-spread max(sqrt(v), 2^step) i0, which does not depend on the level: usual_step follows steps that shrink slowly.
+If the level is tracked elsewhere (targets), the second of these rules does not count, and the first takes the
+spread max(sqrt(v), 2^step) i0, which does not depend on the level: usual_step tracks steps that shrink slowly.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ from nolana.engine.base.bounds import Count
 from nolana.engine.base.state import POSITIVE, Array, Field, Size, State, Stateful, count
 
 MEMORY = 256  # rows that the running moments remember
-CLIP = 6.0  # deviations
+CLIP = 6.0  # standard deviations
 FIRST_ROWS = 16
 OUTLIER = 1e4  # times the variance without it
 LAST_ANCHOR = 512
@@ -74,7 +74,7 @@ class RobustScaling(Stateful):
         self.z_mean, self.z_variance = zeros.copy(), zeros.copy()
         self.differs = zeros.copy()  # how often recent rows differ from a constant feature
         self.late = zeros.copy()  # anchors after the last regular one
-        self.counted = zeros.copy()  # rows that the moments stand for
+        self.counted = zeros.copy()  # rows that the moments average
         self.far = zeros.copy()  # how often recent rows are far from the centre
         self.moved = zeros.copy()  # anchors because they were
         self.metric = np.ones(features)
@@ -163,7 +163,7 @@ class RobustScaling(Stateful):
         )
 
     def drop_outliers(self) -> None:
-        """One wild value among the first rows must not set the scale."""
+        """One outlier among the first rows must not set the scale."""
         middle = self.first.mean(axis=0)
         worst = np.abs(self.first - middle).argmax(axis=0)
         for j, i in enumerate(worst):
@@ -179,7 +179,7 @@ class RobustScaling(Stateful):
 
     @property
     def has_small_spread(self) -> NDArray[np.bool_]:  # (d,)
-        """Of z, or, where the level is followed elsewhere, of the moments: far from the centre the tail shrinks z."""
+        """Of z, or, if the level is tracked elsewhere, of the moments: far from the centre the tail shrinks z."""
         if self.follows_level:
             return np.asarray(self.z_variance < SMALLEST_SPREAD**2)
         size = np.maximum(np.sqrt(self.variance), np.exp2(self.step))  # steps: a pause says nothing about the unit

@@ -6,7 +6,7 @@ Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits
                H <- lambda H + (1 - lambda) rho I + w sum_c p_c (E_c - Ebar)(E_c - Ebar)'
                theta += H^-1 [w (E_y - Ebar) - (1 - lambda) rho (theta - theta0)]
 
-    a number   z = y - level, the level of the targets now (`target_level`), which learns from what is cut off below
+    regression z = y - level, the level of the targets now (`target_level`), which learns from what is cut off below
                inputs e: scores clipped to the range of z, 1, and last, z - theta0.e of the row before
                s = theta.e,  f = level + s + b, within the range of z, and near the last 1,000 targets
                H <- lambda H + (1 - lambda) rho I + w e e'/nu
@@ -16,20 +16,20 @@ Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits
                experts learn z - phi last, phi the weight of `last` within 0 and 1
 
 The range of z, in which the targets of the experts are, is free up to 8.1 and then grows by 5 % a row at most: targets
-that are truly larger are reached soon, and one wild target is harmless. `last` is what makes a target that goes its own
-way (a random walk, an hour like the one before) no worse than the last target: its weight is 0 where residuals are
-independent. Where they are not, experts learn what it does not explain (Cochrane and Orcutt, 1949, Application of least
+that are truly larger are reached soon, and one outlier is harmless. With `last` an autocorrelated target (a random
+walk, an hour like the one before) is predicted no worse than by its last value: its weight is 0 if residuals are
+independent. If they are not, experts learn what it does not explain (Cochrane and Orcutt, 1949, Application of least
 squares regression to relationships containing auto-correlated error terms): the noise of their targets is independent
-again, and a level that moves away does not spoil the weights of the features. b is what clipping at 3 deviations does
-to the mean of skewed targets, many zeros for example.
+again, and a level that moves away does not spoil the weights of the features. b is what clipping at 3 standard
+deviations does to the mean of skewed targets, many zeros for example.
 
 Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
-|f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: where targets have another unit, they say whether predictions are the same
+|f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: if targets have another unit, they say whether predictions are the same
 function, and whether they have the new unit already (`nolana.learner.stack`).
 
 Calibration: log-odds are linear in the inputs, probabilities need not be (random labels bound them: 10 % of them leave
 nobody more than 95 % sure). The log-odds u of the best class become u + c(u), c linear between KNOTS, by a logistic
-regression on whether the best class was right, with the same forgetting:
+regression (Platt scaling) on whether the best class was right, with the same forgetting:
 
                h_k <- lambda h_k + (1 - lambda) 5 + w a_k q (1 - q),  q = sigmoid(u + c(u)),  a_k shares of the 2 knots
                c_k += [w a_k (right - q) - (1 - lambda) 5 c_k]/h_k
@@ -37,8 +37,8 @@ regression on whether the best class was right, with the same forgetting:
 The best class stays the best; the odds between the others stay.
 
 A drift alarm watches the experts with the weights theta0 they began with (the stack itself may turn around after a
-few rows), for numbers the residuals y - f beyond 2 sqrt(nu): those of theta0 have another variance than nu, and are
-autocorrelated where `last` has a weight. A level that is tracked at once may raise no alarm.
+few rows), for regression the residuals y - f beyond 2 sqrt(nu): those of theta0 have another variance than nu, and are
+autocorrelated if `last` has a weight. A level that is tracked at once may raise no alarm.
 
 theta is shared by all classes, so a new class needs nothing. Scores are log-odds: softmax of -f, f for one output.
 """
@@ -60,13 +60,13 @@ from nolana.engine.learner.target_level import LARGEST, TargetLevel
 RARE = 1e-4  # a class below this probability adds nothing to H
 START_NOISE = 1.0  # of standardised targets: nothing is explained at first
 USUAL_RANGE, GROWTH, MARGIN = 8.1, 1.05, 0.1  # of the range of targets: free, of a row beyond, beside a target
-BIAS_CLIP, BIAS_ROWS = 20.0, 1000  # deviations: many zeros are within, wild targets add a fifth of one at 1 %
+BIAS_CLIP, BIAS_ROWS = 20.0, 1000  # standard deviations: many zeros are within, outliers add a fifth of one at 1 %
 AGREEMENT_ROWS, RELATIVE_ROWS = 32, 8  # nothing is left of rows before a change 64 rows ago
-RECENT = 1000  # rows that the errors of the experts stand for
+RECENT = 1000  # rows that the errors of the experts average
 KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
 KNOT_PRIOR = 5.0  # about 20 undecided rows
 LEAST_GAP = 0.01  # of the distance between the two best classes that calibration leaves
-UNUSUAL = 2.0  # deviations of a residual, for the alarm
+UNUSUAL = 2.0  # standard deviations of a residual, for the alarm
 MOST_ALARMS = 100
 
 

@@ -1,17 +1,17 @@
 """The level that the targets have now, outside of all experts, and the range of the last 1,000 targets.
 
-Experts learn y - level and clip their residuals, so a level that jumps is what they cannot learn. The level follows
+Experts learn y - level and clip their residuals, so a level that jumps is what they cannot learn. The level tracks
 what was cut off, e = r - clip(r), as far as it persists: as far as the last e would have predicted the next one.
 
     K = max(0, 1 - (sum (e_s - e_(s-1))^2 / sum e_s^2 + 2 q)/(1 + q)),   q = (64/n)^2
     level += K e,   and the sums begin again: evidence counts once; undone if the next row fits the level before better
 
 The sums are over the last n rows, 225 to 256 of them. With q = 0, K is the R2 of the last e as a prediction of e; q
-stands for white noise in the place of rows that are not there yet. One wild target adds twice as much to the upper sum
+stands for white noise in the place of rows that are not there yet. One outlier adds twice as much to the upper sum
 as to the lower one, and so K = 0: it takes a second one beside it, and no other in the last 256 rows. A jump is
-followed by half after its second row, and nearly all of it after the third.
+tracked by half after its second row, and nearly all of it after the third.
 
-Predictions stay within [low - (high - low), high + (high - low)], where low and high are those of the last 876 to 1,000
+Predictions stay within [low - (high - low), high + (high - low)], with low and high those of the last 876 to 1,000
 targets: a prediction is sane, whatever the experts say. Both windows are 8 blocks, of 32 and of 125 rows.
 """
 

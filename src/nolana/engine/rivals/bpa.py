@@ -1,7 +1,7 @@
 """BPA, Passive-Aggressive on a budget: a row that is learned takes the place of the vector it costs least to lose.
 
 With l = max(0, 1 - y f) > 0 and tau = min(C, l/k(x, x)): below the budget x is added with tau y. At the budget, for
-every r, alpha_r phi(x_r) is projected on a span that holds phi(x), tau y is added to the coefficient of x, and the r
+every r, alpha_r phi(x_r) is projected on a span that contains phi(x), tau y is added to the coefficient of x, and the r
 of least Q_r = |w_r - w|^2/2 + C max(0, 1 - y f_r(x)) gives its place to x:
 
     BPA-S (simple)     span {x}:     beta_r = alpha_r k(x_r, x)/k(x, x) + tau y
@@ -11,7 +11,7 @@ As phi(x) is in the span, the projection leaves f(x) alone: f_r(x) = f(x) + tau 
 |w_r - w|^2 = alpha_r^2 e_r + tau^2 k(x, x) with e_r what of phi(x_r) lies outside the span. The r of least
 alpha_r^2 e_r is the r of least Q_r.
 
-Several classes: own class y, s the best wrong one, the update goes to e_y - e_s, (f_y - f_s)/2 stands where y f stood
+Several classes: own class y, s the best wrong one, the update goes to e_y - e_s, (f_y - f_s)/2 takes the place of y f
 and |alpha_r|^2 sums over the outputs, so that two classes on two outputs decide as one output does.
 
 Wang, Vucetic, "Online Passive-Aggressive Algorithms on a Budget", AISTATS 2010.
@@ -27,7 +27,7 @@ from nolana.engine.rivals.supports import SupportRival
 
 Array = NDArray[np.float64]
 
-ROUNDING = 1e-10  # x and n are one direction where the determinant of their Gram matrix is below this part
+ROUNDING = 1e-10  # x and n are one direction if the determinant of their Gram matrix is below this part
 
 
 class BPA(SupportRival):

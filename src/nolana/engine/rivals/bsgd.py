@@ -2,7 +2,7 @@
 
 At row t, for the loss of every output, with the scores f of before:
 
-    alpha *= 1 - 1/t;   where a slope l'(y, f) is not 0: add x with -weight l'(y, f)/(lambda t)
+    alpha *= 1 - 1/t;   if a slope l'(y, f) is not 0: add x with -weight l'(y, f)/(lambda t)
 
 Over the budget, i the vector of least |alpha_i| (the norm over the outputs):
 
@@ -49,7 +49,7 @@ class BSGD(SupportRival):
             self.shrink(int(np.argmin((self.weights**2).sum(axis=0))))
 
     def shrink(self, i: int) -> None:
-        """Give up one vector: i, the smallest, or i and another for one."""
+        """Drop one vector: i, the smallest, or replace i and another by one."""
         raise NotImplementedError
 
 

@@ -2,7 +2,7 @@
 
     f = sum_i w_i k(x_i, x) + v.z(x),   z = [cos(u'x), sin(u'x)]/sqrt(D), u = sqrt(2 gamma) e
 
-At step t (from 1): w, v *= (t-1)/t; where loss' is not 0: if the set is full, v += w_i z(x_i) for the `merged`
+At step t (from 1): w, v *= (t-1)/t; if loss' is not 0: if the set is full, v += w_i z(x_i) for the `merged`
 smallest |w_i|, which are deleted (k-merging); then x is added with -loss'/(regularization t).
 
 Several classes: one coefficient for each output, |w_i| the sum over them, a row is added if any slope is not 0.

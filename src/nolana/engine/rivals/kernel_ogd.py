@@ -1,6 +1,6 @@
-"""Kernel online gradient descent without a budget, and NORMA: the unbounded reference of the budgeted methods.
+"""Kernel online gradient descent without a budget, and NORMA: the unbounded counterpart of the budgeted methods.
 
-    eta_t = rate t^-power;   alpha *= 1 - eta_t decay;   where any slope is nonzero, add (x, -eta_t slope weight)
+    eta_t = rate t^-power;   alpha *= 1 - eta_t decay;   if any slope is nonzero, add (x, -eta_t slope weight)
 
 decay > 0 is NORMA's: it also drops the oldest terms once they are below 1e-8 of the largest. Several outputs: the
 loss of each one (one class against the rest), on one support set. `budget` is only the room at the start.

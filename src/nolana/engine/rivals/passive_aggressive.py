@@ -1,8 +1,8 @@
 """Passive-Aggressive, linear and in a kernel's space: the model moves just as far as the row's margin asks.
 
     margin  l = 1 - y f, s = y;   several classes: l = 1 - f_y + f_r, s = e_y - e_r, r the best-scored wrong one
-    band    l = |y - f| - epsilon, s = sign(y - f), to regress
-    tau = l/n (PA), min(C, l/n) (PA-I), l/(n + 1/(2C)) (PA-II), with n = |s|^2 |x|^2;   where l > 0: w_o += tau s_o x
+    band    l = |y - f| - epsilon, s = sign(y - f), for regression
+    tau = l/n (PA), min(C, l/n) (PA-I), l/(n + 1/(2C)) (PA-II), with n = |s|^2 |x|^2;   if l > 0: w_o += tau s_o x
 
 In a kernel's space w is sum_i alpha_i phi(x_i): |x|^2 is k(x, x), and a row that is learned joins the support set with
 alpha = tau s, without a bound on the set. A row of length zero changes nothing.
@@ -73,7 +73,7 @@ class Margin(Demand):
 
 
 class Band(Demand):
-    """A number, to within epsilon."""
+    """A scalar target, to within epsilon."""
 
     def __init__(self, epsilon: NonNegative) -> None:
         self.epsilon = epsilon
@@ -89,7 +89,7 @@ class Aggression:
         self.demand, self.how = demand, how
 
     def step(self, y: Array, f: Array, norm: float) -> Array | None:  # (c,), (c,) -> (c,)
-        """None where the row asks for nothing."""
+        """None if the row asks for nothing."""
         loss, direction = self.demand.of(y, f)
         if loss <= 0 or norm <= 0:
             return None

@@ -1,4 +1,4 @@
-"""Projectron and Projectron++: perceptrons that add a row only where the support set cannot express it.
+"""Projectron and Projectron++: perceptrons that add a row only if the support set cannot express it.
 
 With k_x = k(x, x_i) over the support set, on a mistake (y f <= 0):
 
@@ -12,7 +12,7 @@ Projectron++ learns from margin errors as well, 0 < l < 1 with l = 1 - y f:
     if beta >= 0:   alpha += tau y D
 
 This is the form of 2008; the journal's of 2009 asks for l > sqrt(delta2)/eta instead. Several classes: own class y,
-s the best wrong one, the update goes to e_y - e_s and (f_y - f_s)/2 stands where y f stood, so that two classes on
+s the best wrong one, the update goes to e_y - e_s and (f_y - f_s)/2 takes the place of y f, so that two classes on
 two outputs decide as one output does. A row counts as inside the span when delta2 is below 1e-10 k(x, x).
 
 Orabona, Keshet, Caputo, "The Projectron: a Bounded Kernel-Based Perceptron", ICML 2008.
@@ -74,7 +74,7 @@ class Projectron(SupportRival):
 
 
 class ProjectronPlusPlus(Projectron):
-    """Learns from margin errors where the projection is good enough to gain by it."""
+    """Learns from margin errors if the projection is good enough to gain by it."""
 
     def margin_error(self, x: Array, direction: Array, loss: float) -> None:
         d, delta2 = self.projected(x)

@@ -1,1 +1,1 @@
-"""Random binning features: grids hashed into a table."""
+"""Random binning features: random grids whose bins share a hash table."""

@@ -1,12 +1,12 @@
-"""A table of cells in whole numbers of 16 bits, with steps that are rounded at random.
+"""A hash table of bins in int16, with stochastic rounding. A bucket, a row of `cells`, is what a bin has in the table.
 
 Weights are in steps of 1/8192 up to 4, variances in steps of 1/65535 of the variance at the start:
 
     weight += floor(s delta + u),   s <- max(floor, s + floor(u - s^2 e)),   in steps
 
-u in [0, 1) depends on the row and the grid alone and looks random, so that on average no step is lost to rounding. With
-one output all cells of a row are read before the first of them is written (where two grids share a cell, the second one
-counts), otherwise cell after cell. All operations are in single precision, each one rounded, so that the core
+u in [0, 1) is a hash of row and grid, so that on average no step is lost to rounding (stochastic rounding). With one
+output all buckets of a row are read before the first of them is written (in a collision of two grids the second one
+counts), otherwise one after the other. All operations are in single precision, each one rounded, so that the core
 computes the same numbers.
 """
 
@@ -31,12 +31,12 @@ def draws(step: int, grids: int) -> Single:
 
 
 def in_turn(slots: Slots, outputs: int) -> list[Slots | slice]:
-    """The grids whose cells are read before one of them is written."""
+    """The grids whose buckets are read before one of them is written."""
     return [slice(None)] if outputs == 1 else [np.array([g]) for g in range(len(slots))]
 
 
 def add_steps(cells: Halves, slots: Slots, change: Single, u: Single, variances: Steps | None = None) -> None:
-    """Change the weights at some slots by ``change`` (c,) in steps, times their variance where they have one."""
+    """Change the weights at some slots by ``change`` (c,) in steps, times their variance if they have one."""
     s = np.float32(1) if variances is None else variances[:, None].astype(np.float32)
     after = cells[slots].astype(np.float32) + np.floor(s * change + u[:, None])
     cells[slots] = np.clip(after, -LARGEST, LARGEST).astype(np.int16)

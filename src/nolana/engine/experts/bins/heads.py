@@ -1,9 +1,9 @@
-"""Heads on cells: `DiagonalBins` converges (second order, diagonal), `ConstantBins` tracks (constant gain).
+"""Heads on bins: `DiagonalBins` converges (second order, diagonal), `ConstantBins` tracks (constant gain).
 
 DiagonalBins: a slot has a variance s and c weights; a linear part on (z, 1) with variances is learned jointly.
 
     f = sum of weights + linear,   v = sum of s + sum_j s_j z_j^2,   delta and h of an implicit step
-    weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in whole numbers of 16 bits (`cell_table`)
+    weights += s delta,   s <- max(floor, s - s^2 h/(1 + h v)),   in int16 with stochastic rounding (`bin_table`)
 
 ConstantBins: weights of slot/4 += gain delta, v = G gain; the linear part of a DiagonalBins is its offset.
 
@@ -42,11 +42,11 @@ FIRST_SAMPLED = 512  # the scaling is settled after these rows
 DENSE_PROBES = 2048  # until this row
 SAMPLED_SHARE = 20  # one of so many rows enters the sample once it is full
 MOST_PROBES = 200.0  # of a feature that its relevance stands for
-LARGEST_LOSS = 6.0, 10.0  # of a class, of a number
+LARGEST_LOSS = 6.0, 10.0  # classification, regression
 
 
 def scrambled(step: int) -> int:
-    """A whole number below 2^32 that looks random."""
+    """A pseudorandom integer below 2^32."""
     return (step * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF) >> 32
 
 
@@ -81,7 +81,7 @@ class BinHead(Head):
         self.cells = np.pad(self.cells, ((0, 0), (0, 1)))
 
     def follow(self, event: Event) -> None:
-        """Cells never change by themselves."""
+        """Bins never change by themselves."""
 
     def weights_at(self, slots: NDArray[np.int64]) -> Array:  # (grids,) -> (c,)
         """The sum of the weights of some slots."""

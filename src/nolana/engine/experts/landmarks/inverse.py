@@ -71,7 +71,7 @@ Factors = tuple[Array, Array, float]  # L, L^-1 and delta of E + delta I = L L'
 
 
 def factored(gram: Array, delta: float) -> Factors:
-    """L and L^-1 of E + delta I = L L'; delta grows where that is not positive definite, and is returned."""
+    """L and L^-1 of E + delta I = L L'; delta grows if that is not positive definite, and is returned."""
     if not np.isfinite(gram).all():
         raise FloatingPointError("the kernel matrix of the landmarks overflowed; scale the features")
     while True:

@@ -6,7 +6,7 @@ polynomial  (gamma x.u + coef0)^degree
 cosine      x.u / |x||u|
 linear      x.u
 
-Adding a kernel here and in core/kernels.cpp is all there is to do.
+Adding a kernel here and in core/experts/landmarks/kernels.cpp is all there is to do.
 """
 
 from abc import ABC, abstractmethod
@@ -35,13 +35,13 @@ def squared_distances(x: Array, u: Array) -> Array:
 
 
 def decayed(gamma: float, distances: Array) -> Array:
-    """exp(-gamma distance), 0 where the product overflows."""
+    """exp(-gamma distance), 0 if the product overflows."""
     with np.errstate(over="ignore"):
         return np.exp(-gamma * distances)
 
 
 def width_of_distances(distances: Array) -> float | None:
-    """gamma = 1 / median; None where it is 0, and where there are none."""
+    """gamma = 1 / median; None if it is 0, or if there are none."""
     median = float(np.median(distances)) if len(distances) else 0.0
     return 1 / median if median > SMALLEST_SQUARE else None
 
@@ -69,7 +69,7 @@ class Kernel(ABC):
     def gram(self, x: Array, z: Array, gamma: float) -> Array:  # (n, d), (m, d) -> (n, m)
         """The kernel matrix of two blocks, row by row, so that it does not depend on the block.
 
-        Symmetric to the last bit where both blocks are the same object.
+        Symmetric to the last bit if both blocks are the same object.
         """
         values = np.array([self.row(row, z, gamma)[0] for row in x]).reshape(len(x), len(z))
         if x is z:
@@ -90,7 +90,7 @@ class Kernel(ABC):
         return squared_distances(x, u)
 
     def width_of(self, landmarks: Array) -> float | None:
-        """gamma = 1 / median distance between landmarks; None where no two landmarks differ."""
+        """gamma = 1 / median distance between landmarks; None if no two landmarks differ."""
         rows = [self.distances(landmarks[i], landmarks[i + 1 :]) for i in range(len(landmarks) - 1)]
         return width_of_distances(np.concatenate(rows)) if rows else None
 
@@ -116,7 +116,7 @@ class RBF(Kernel):
         return decayed(gamma, distances), distances
 
     def pairwise(self, x: Array) -> Array:
-        """By products of the rows around their mean: nothing large cancels where rows are scaled."""
+        """By products of the rows around their mean: nothing large cancels if rows are scaled."""
         off = x - x.mean(axis=0) if len(x) else x
         products = off @ off.T
         norms = np.diagonal(products)
@@ -168,7 +168,7 @@ class Linear(DotKernel):
 
 
 class Cosine(DotKernel):
-    """x.u / |x||u|, 0 where either is 0."""
+    """x.u / |x||u|, 0 if either is 0."""
 
     label = "cosine"
 
@@ -203,7 +203,7 @@ class Polynomial(DotKernel):
 
 
 class UserKernel(Kernel):
-    """A user's ``block(X, Z) -> K``, one row at a time; it runs in the reference engine."""
+    """A user's ``block(X, Z) -> K``, one row at a time; it runs in the NumPy engine."""
 
     user_parameter = "kernel"
 

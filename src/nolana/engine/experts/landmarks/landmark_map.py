@@ -68,7 +68,7 @@ class MovingLandmarks(Map):
 
     @abstractmethod
     def replaced(self, q: int, new_values: Array, old_values: Array, new_self: float, old_self: float) -> bool:
-        """Landmark q has moved; values are against the landmarks before. False where `refresh` should follow."""
+        """Landmark q has moved; values are against the landmarks before. False if `refresh` must be called."""
 
     @abstractmethod
     def rebuild(self, gram: Array, delta: float) -> float:
@@ -189,7 +189,7 @@ class LandmarkMap(MovingLandmarks):
         return move.trusted and self.since_refresh < self.size
 
     def carry(self, q: int, s: float, carry: Array, new_values: Array, new_self: float) -> None:
-        """Tell the heads that landmark q moved."""
+        """Notify the heads that landmark q moved."""
         self.notify(Move(q, s, carry, self.inverse[:, q]))
 
     def rebuild(self, gram: Array, delta: float) -> float:

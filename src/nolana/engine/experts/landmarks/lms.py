@@ -1,7 +1,7 @@
 """Normalised least mean squares: w += min(1, rate weight) (y - f) P phi / (phi.P phi + epsilon).
 
-A constant gain that follows change, on the features of any map; it shares P phi with the test whether a row is new.
-Only outputs that the loss asks for learn. Where targets are numbers, a residual is clipped at 3 deviations of its
+A constant gain that tracks drift, on the features of any map; it shares P phi with the test whether a row is new.
+Only outputs that the loss asks for learn. For regression a residual is clipped at 3 standard deviations of its
 prediction, whose variance is taken as noise + 0.1.
 """
 
@@ -14,7 +14,7 @@ from nolana.engine.experts.head import Head
 from nolana.engine.experts.map import Array
 from nolana.engine.learner.losses import Loss
 
-CLIP = 3.0  # deviations of a residual
+CLIP = 3.0  # standard deviations of a residual
 VARIANCE = 0.1  # of a prediction, in units of standardised targets
 
 

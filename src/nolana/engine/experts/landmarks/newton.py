@@ -2,12 +2,14 @@
 
     w_o += pull_o h,  R -= g h h'/(1 + g kappa),  g the mean of the outputs' curvatures
 
+For the squared loss this is a Kalman filter; the step of R is Sherman-Morrison's.
+
 When landmark q moves, R <- T R T' + tau (s + nu) v v', v = P'[:,q], with nu (process noise) only as far as R_qq stays
 below its prior tau P'_qq.
 
 Forgetting goes back to the prior, every 8 rows with l = lambda^8:  R <- l R + (1 - l) tau P,  w <- sqrt(l) w.
 
-Where targets are numbers, a residual is clipped at `clip` deviations of its prediction, sqrt(n + kappa).
+For regression a residual is clipped at `clip` standard deviations of its prediction, sqrt(n + kappa).
 """
 
 import math

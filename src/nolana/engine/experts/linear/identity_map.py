@@ -2,7 +2,7 @@
 
 Unsquashed, a feature is linear in the units of the input: what the logarithmic tail of the scaling (`robust_scaling`)
 did to z = metric (1 + ln|q|) is undone, phi_j = metric clip(q, 16). So a linear head can say "the last value" of a
-feature whose values are far from its centre. One wild value has at most the leverage of 256 usual rows; a feature that
+feature whose values are far from its centre. One outlier has at most the leverage of 256 usual rows; a feature that
 stays beyond 8 units has a new anchor before it comes to 16.
 """
 
@@ -16,7 +16,7 @@ LARGEST = 16.0  # |q|
 
 
 class IdentityMap(Map):
-    """For linear heads; metric (d,) where it is unsquashed."""
+    """For linear heads; metric (d,) if it is unsquashed."""
 
     def __init__(self, features: Count, unsquashed: bool = False) -> None:
         super().__init__(features)

@@ -1,7 +1,7 @@
 """The nearest rows of a window vote with weight 1.5 - (D/D_k)^2, D their distances, D_k the largest.
 
 classes    f_c = (log(votes_c + 0.1) - mean over the classes)/2;  one output: f of the second class
-a number   f = mean of their targets, which the stack has bounded
+regression f = mean of their targets, which the stack has bounded
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
 from nolana.engine.learner.losses import Loss
 
 NO_VOTE = 0.1
-LARGEST_TARGET = 2.0**24  # whole numbers up to here are exact in single precision
+LARGEST_TARGET = 2.0**24  # integers up to here are exact in single precision
 
 
 class Vote(Head):

@@ -1,9 +1,9 @@
 """Rows of few non-zeros: which features have a slot, their units and their frequencies.
 
-A table has N slots; where there are more features, the most frequent ones have a slot: feature j may be in one of 8
+A table has N slots; if there are more features, the most frequent ones have a slot: feature j may be in one of 8
 slots (bucket mixed(j) B >> 32 of B buckets), and takes an empty one, or that of the feature with the smallest count if
 its own is larger (Einziger, Friedman, Manes, "TinyLFU", ACM TOS 2017). Features without a slot are left out of the row.
-Sharing slots by hashing instead costs 3 to 10 points on text, because rare words disturb frequent ones.
+Hashing with collisions instead costs 3 to 10 points on text, because rare words disturb frequent ones.
 
 Counts are those of Morris ("Counting large numbers of events in small registers", CACM 1978), one byte each: k becomes
 k + 1 with probability b^-k, and stands for (b^k - 1)/(b - 1) rows. Every 32,768 rows all counts are about halved.
@@ -98,7 +98,7 @@ class FeatureTable(Stateful):
     def advance(
         self, starts: Starts, indices: Places, values: Array, weight: Array | None = None
     ) -> tuple[Places, Array]:
-        """The same, observing each row of positive weight; -1 - slot where a feature has just got its slot."""
+        """The same, observing each row of positive weight; -1 - slot if a feature has just got its slot."""
         return self._take(starts, indices, values, np.ones(len(starts) - 1) if weight is None else weight)
 
     def _take(self, starts: Starts, indices: Places, values: Array, weight: Array) -> tuple[Places, Array]:
@@ -152,7 +152,7 @@ class FeatureTable(Stateful):
         return next((slot for slot in self.bucket(j) if self.keys[slot] == j), -1)
 
     def admit(self, j: int) -> int:
-        """A slot for a feature that has none, where its count is larger than that of another; else -1."""
+        """A slot for a feature that has none, if its count is larger than that of another; else -1."""
         if self.table == self.features:
             slot = j
         else:

@@ -1,9 +1,9 @@
 """Sparse rows as a few sums of their values with random signs, each feature in one of them.
 
-Lengths and products of rows stay what they are on average, with a deviation of about 1/sqrt(width) of |x||u|: kernels
-of distances and of dot products can be taken of the sketches (Charikar, Chen, Farach-Colton, "Finding frequent items in
-data streams", ICALP 2002; Weinberger, Dasgupta, Langford, Smola, Attenberg, "Feature hashing for large scale multitask
-learning", ICML 2009).
+Lengths and products of rows stay what they are on average, with a standard deviation of about 1/sqrt(width) of |x||u|:
+kernels of distances and of dot products can be taken of the sketches (Charikar, Chen, Farach-Colton, "Finding frequent
+items in data streams", ICALP 2002; Weinberger, Dasgupta, Langford, Smola, Attenberg, "Feature hashing for large scale
+multitask learning", ICML 2009).
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from nolana.engine.base.state import Array
 
 
 def mixed(key: int) -> int:
-    """A whole number below 2^32 that looks random (the finalizer of MurmurHash3)."""
+    """A pseudorandom integer below 2^32 (the finalizer of MurmurHash3)."""
     key = ((key ^ (key >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
     key = ((key ^ (key >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
     return key ^ (key >> 16)

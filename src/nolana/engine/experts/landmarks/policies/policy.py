@@ -48,7 +48,7 @@ class Policy(ABC):
     def novelty(self, rows: int, capacity: int) -> float:
         """How new a row must be to become a landmark, as a share of k(x, x).
 
-        Where places are still free after m rows, less and less is enough.
+        If places are still free after m rows, less and less is enough.
         """
         return self._novelty * min(1.0, capacity / rows)
 

@@ -1,4 +1,4 @@
-"""A user's own policy object, which runs in the reference engine."""
+"""A user's own policy object, which runs in the NumPy engine."""
 
 from typing import Any
 

@@ -10,7 +10,7 @@ they add up to about M = memory m rows. For a row x with nearest landmark q:
 A landmark in a dense region stands for many rows and resists the few that are far. One that has lost its rows (N_q near
 0) jumps to the next far row that it is nearest to. A landmark with the average share of the rows has N_q = memory, with
 the default a step of 1/21. The least step is for landmarks with more than five times the average share, and lets them
-follow for ever.
+track drift for ever.
 
 The decay costs one product for each row: N_j = unit counts_j, only `unit` decays, and the row adds 1/unit.
 

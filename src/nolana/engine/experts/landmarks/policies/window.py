@@ -6,7 +6,7 @@ For a row x:
     if moved:  q the oldest landmark:  u_q <- x , N_q <- 1 , placed_q <- rows
     tol <- max(0.02, tol exp(0.1 (moved - rate)))
 
-so that a share `rate` of the rows is taken where so many are new, and fewer where the landmarks explain the rows. While
+so that a share `rate` of the rows is taken if so many are new, and fewer if the landmarks explain the rows. While
 places are free, rows that are new become landmarks and replace none.
 """
 
@@ -25,7 +25,7 @@ GAIN = 0.1
 class Window(Policy):
     """rate: the share of rows that replace a landmark, at most; a landmark stays for m/rate rows.
 
-    With 0.05 these are 20 m rows, the memory of the other policies that follow.
+    With 0.05 these are 20 m rows, the memory of the other policies that track drift.
     """
 
     label = "window"
