@@ -55,6 +55,7 @@ struct Field {
     std::function<void(float*)> get_single = {};
     std::function<void(const float*)> set_single = {};
     bool table = false;  // large, and empty after `resize`: a state may be exported and restored without it
+    bool unit = false;   // of the units of a learner: a state may be exported without them, and restored in those in use
 
     std::size_t count() const {
         std::size_t n = 1;
@@ -227,9 +228,15 @@ inline void restore_part(Stateful& self, const std::set<std::string>& names, con
         if (names.contains(field.name)) set(field, source(field.name));
 }
 
+// Fields of a state that are exported or restored: all, or all but tables, units or both.
+struct StateExtent {
+    bool tables = true, units = true;
+    bool includes(const Field& field) const { return (tables || !field.table) && (units || !field.unit); }
+};
+
 // Everything is checked before anything changes. Sizes are decided by the first field that has them as a plain side.
-// Without `tables` those are not read, and empty afterwards.
-inline void restore(Stateful& self, const Source& source, bool tables) {
+// Without tables those are not read, and empty afterwards; without units those stay what they are.
+inline void restore(Stateful& self, const Source& source, const StateExtent& extent) {
     Description before;
     self.describe(before);
     Sizes sizes;
@@ -237,13 +244,13 @@ inline void restore(Stateful& self, const Source& source, bool tables) {
         for (const Field& field : before.fields) {
             bool packed = false;
             for (const Side& side : field.shape) packed |= side.packed;
-            if (packed != plain && (tables || !field.table)) check(field, source(field.name), sizes);
+            if (packed != plain && extent.includes(field)) check(field, source(field.name), sizes);
         }
     self.resize(sizes);
     Description after;
     self.describe(after);
     for (const Field& field : after.fields)
-        if (tables || !field.table) set(field, source(field.name));
+        if (extent.includes(field)) set(field, source(field.name));
 }
 
 }  // namespace nolana

@@ -43,6 +43,14 @@ inline void expect(bool holds, const char* what) {
     if (!holds) throw nb::value_error(what);
 }
 
+// The weights of so many rows, null where all are 1; `held` keeps them.
+inline const double* weights_of(const nb::object& weight, std::size_t rows, Vector& held) {
+    if (weight.is_none()) return nullptr;
+    held = nb::cast<Vector>(weight);
+    expect(held.shape(0) == rows, "weight is not (rows,)");
+    return held.data();
+}
+
 // Random projections (D, d) that were drawn outside, as panels.
 inline Landmarks panels_of(const Matrix& draws, std::size_t features) {
     expect(draws.shape(0) > 0 && draws.shape(1) == features, "projections are not (D, features)");

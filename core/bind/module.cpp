@@ -38,13 +38,8 @@ NumPyArray learn(Online& self, const Matrix& x, const Matrix& y, const nb::objec
     const std::size_t rows = x.shape(0), c = self.outputs();
     expect(x.shape(1) == self.features(), "x has another number of features than the learner");
     expect(y.shape(0) == rows && y.shape(1) == c, "y is not (rows, outputs)");
-    const double* w = nullptr;
-    Vector weights;
-    if (!weight.is_none()) {
-        weights = nb::cast<Vector>(weight);
-        expect(weights.shape(0) == rows, "weight is not (rows,)");
-        w = weights.data();
-    }
+    Vector held;
+    const double* w = weights_of(weight, rows, held);
     Fresh out = fresh({rows, c});
     {
         nb::gil_scoped_release unlocked;
@@ -76,10 +71,11 @@ NumPyArray transform(Map& self, const Matrix& x) {
     return out.array;
 }
 
-// Named arrays and numbers: all that outlives a call, or the fields whose names begin with one of these; tables if wanted.
-nb::dict state(Stateful& self, const std::vector<std::string>& beginnings, bool tables) {
-    const auto is_wanted = [&](const Field& field) {
-        if (field.table && !tables) return false;
+// Named arrays and numbers: all that outlives a call, or the fields whose names begin with one of these; tables and units if
+// wanted.
+nb::dict state(Stateful& self, const std::vector<std::string>& beginnings, bool tables, bool units) {
+    const auto is_wanted = [&, extent = StateExtent{tables, units}](const Field& field) {
+        if (!extent.includes(field)) return false;
         const auto begins = [&](const std::string& beginning) { return field.name.starts_with(beginning); };
         return std::any_of(beginnings.begin(), beginnings.end(), begins);
     };
@@ -110,10 +106,8 @@ nb::dict state(Stateful& self, const std::vector<std::string>& beginnings, bool 
     return out;
 }
 
-enum class Extent { all, all_but_tables, part };
-
-// All of a state, all but its tables, or the fields that it has.
-void restore_state(Stateful& self, const nb::dict& from, Extent extent) {
+// So much of a state, or (null) the fields that it has.
+void restore_state(Stateful& self, const nb::dict& from, const StateExtent* extent) {
     using Any = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
     using Single = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
     std::map<std::string, std::pair<Any, double>> held;  // what the pointers point into
@@ -143,7 +137,7 @@ void restore_state(Stateful& self, const nb::dict& from, Extent extent) {
         if (!array.is_valid()) return {{}, &number};
         return {shape_of(array), array.data()};
     };
-    if (extent != Extent::part) return restore(self, source, extent == Extent::all);
+    if (extent) return restore(self, source, *extent);
     std::set<std::string> names;
     for (const auto& [name, value] : from) names.insert(nb::cast<std::string>(name));
     restore_part(self, names, source);
@@ -209,15 +203,16 @@ NB_MODULE(NOLANA_MODULE, m) {
     nb::class_<Head>(m, "Head");
     nb::class_<Combiner>(m, "Combiner");
     nb::class_<Stateful>(m, "Stateful")
-        .def("state", &state, "beginnings"_a = std::vector<std::string>{""}, "tables"_a = true)
+        .def("state", &state, "beginnings"_a = std::vector<std::string>{""}, "tables"_a = true, "units"_a = true)
         .def(
             "restore",
-            [](Stateful& self, const nb::dict& from, bool tables) {
-                restore_state(self, from, tables ? Extent::all : Extent::all_but_tables);
+            [](Stateful& self, const nb::dict& from, bool tables, bool units) {
+                const StateExtent extent{tables, units};
+                restore_state(self, from, &extent);
             },
-            "state"_a, "tables"_a = true)
+            "state"_a, "tables"_a = true, "units"_a = true)
         .def(
-            "restore_part", [](Stateful& self, const nb::dict& from) { restore_state(self, from, Extent::part); }, "state"_a)
+            "restore_part", [](Stateful& self, const nb::dict& from) { restore_state(self, from, nullptr); }, "state"_a)
         .def("axes", &axes)
         .def_prop_ro("memory_bytes", &memory_bytes);
     nb::class_<Online, Stateful>(m, "Online")

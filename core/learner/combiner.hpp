@@ -19,6 +19,8 @@ class Combiner {
     virtual double noise() const { return 1; }
     // What the experts learn from the row that the combiner has just learned.
     virtual const double* target(const double* y) const { return y; }
+    // Names of the fields that judge the experts by rows that they had not seen: a second pass leaves them as they were.
+    virtual std::vector<std::string> judgement() const { return {}; }
     // Rows (from 1) at which the experts' error rose suddenly, the last ones.
     virtual std::vector<double> alarms() const { return {}; }
     virtual void describe(Description& d) = 0;

@@ -2,12 +2,18 @@
 //
 // For each row: every map gives its features, every expert its scores, the combiner the score of the row. Then the maps
 // may grow, the experts learn, and the maps may move. Experts on one map share its features. Where targets are numbers,
-// experts learn with the variance of the residuals: of the combiner, or `noise` where there is none.
+// experts learn with the variance of the residuals: of the combiner, or `noise` where there is none. Rows, targets and
+// scores are in the units of the input where the learner has them (units.hpp).
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "bind/sparse.hpp"
-#include "learner/combiner.hpp"
 #include "experts/head.hpp"
+#include "learner/combiner.hpp"
 #include "learner/online.hpp"
 #include "learner/residual_variance.hpp"
+#include "learner/units.hpp"
 
 namespace nolana {
 
@@ -16,33 +22,66 @@ struct Expert {
     std::shared_ptr<Head> head;
 };
 
+// The judgement of a combiner, put back where it was at the end of a second pass.
+class Judgement {
+  public:
+    Judgement(Combiner* combiner, bool repeats) {
+        if (!combiner || !repeats) return;
+        const std::vector<std::string> names = combiner->judgement();
+        Description description;
+        combiner->describe(description);
+        for (Field& field : description.fields) {
+            if (std::find(names.begin(), names.end(), field.name) == names.end()) continue;
+            values_.emplace_back(field.count());
+            field.get(values_.back().data());
+            fields_.push_back(std::move(field));
+        }
+    }
+    ~Judgement() {
+        for (std::size_t i = 0; i < fields_.size(); ++i) fields_[i].set(values_[i].data());
+    }
+    Judgement(const Judgement&) = delete;
+    Judgement& operator=(const Judgement&) = delete;
+
+  private:
+    std::vector<Field> fields_;
+    std::vector<std::vector<double>> values_;
+};
+
 class Learner final : public Online {
   public:
     Learner(std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts, std::shared_ptr<Combiner> combiner,
-            std::shared_ptr<NoiseLevel> noise)
-        : Online(width(maps, false)), sparse_features_(width(maps, true)), maps_(std::move(maps)),
-          experts_(std::move(experts)), combiner_(std::move(combiner)), noise_(std::move(noise)) {
+            std::shared_ptr<NoiseLevel> noise, Units units)
+        : Online(width(maps, false)), places_(width(maps, true)), maps_(std::move(maps)),
+          experts_(std::move(experts)), combiner_(std::move(combiner)), noise_(std::move(noise)),
+          units_(std::make_unique<Units>(std::move(units))) {
         if (maps_.empty() || experts_.empty()) throw std::invalid_argument("a learner needs a map and an expert");
         if (experts_.size() > 1 && !combiner_) throw std::invalid_argument("several experts need a combiner");
         if (combiner_ && noise_) throw std::invalid_argument("a combiner estimates the noise itself");
         for (const auto& map : maps_)
-            if (!map || map->features() != (map->takes_sparse_rows() ? sparse_features_ : features_))
+            if (!map || map->features() != (map->takes_sparse_rows() ? places_ : features_))
                 throw std::invalid_argument("the maps differ in their number of features");
         for (const Expert& expert : experts_)
             if (expert.map >= maps_.size()) throw std::invalid_argument("an expert names a map that does not exist");
+        width_ = units_->check(features_, places_);
+        sparse_features_ = units_->feature_table ? units_->feature_table->features() : places_;
         for (const auto& map : maps_) map->claim();
         for (const Expert& expert : experts_) expert.head->attach(*maps_[expert.map]);
         std::vector<Head*> heads;
         for (const Expert& expert : experts_) heads.push_back(expert.head.get());
         for (Head* head : heads) head->connect(heads);
-        clear(1);
+        clear(units_->outputs() > 0 ? units_->outputs() : 1);
     }
 
     const std::vector<std::shared_ptr<Map>>& maps() const { return maps_; }
 
     std::vector<double> alarms() const { return combiner_ ? combiner_->alarms() : std::vector<double>(); }
 
-    // Back to before the first row; from now on arrays have room for this many outputs, if there are two or more.
+    const Units& units() const { return *units_; }
+    // Features of the dense part of a row.
+    std::size_t width() const { return width_; }
+
+    // Back to before the first row, in the same units; from now on arrays have room for this many outputs, if there are two or more.
     void reserve(std::size_t outputs) {
         if (outputs > Side::most_outputs) throw std::invalid_argument("too many outputs");
         for (const Expert& expert : experts_) expert.head->reserve(outputs);
@@ -53,6 +92,7 @@ class Learner final : public Online {
     // One output more: a class that no row had so far.
     void append_output() {
         if (outputs_ >= room()) throw std::invalid_argument("there is no room for another output");
+        check_outputs(outputs_ + 1);
         ++outputs_;
         for (const Expert& expert : experts_) expert.head->append_output(rows);
         if (!combiner_) return;
@@ -60,45 +100,62 @@ class Learner final : public Online {
         scores_ = Buffer(experts_.size() * outputs_);
     }
 
-    // The places that the non-zeros of a sparse row may have; 0 where rows are dense.
+    // The indices that the non-zeros of a sparse row may have; 0 where rows are dense.
     std::size_t sparse_features() const { return sparse_features_; }
-    // The next rows have these non-zeros beside their dense part.
-    void set_sparse_rows(const SparseRows& rows) { sparse_ = rows; }
 
-    void learn(const double* x, const double* y, const double* weight, std::size_t count, double* scores) override {
+    void learn(const Rows& x, const double* y, const double* weight, std::size_t count, double* scores, const Pass& pass) {
         const std::size_t c = outputs_;
+        Units& units = *units_;
+        Units::Scratch scratch = units.scratch(x, count, width_);
+        const Judgement judgement(combiner_.get(), pass.repeats);
         for (std::size_t start = 0, size = 0; start < count; start += size) {
             size = std::min(group, count - start);
             for (const Expert& expert : experts_) size = std::min(size, expert.head->rows_to_sweep());
-            evaluate(x, start, size);
+            evaluate(units.enter(x, start, size, width_, weight, pass, scratch), size);
             for (std::size_t r = 0; r < size; ++r) {
                 const std::size_t at = start + r;
-                score(r, scores + at * c);
+                double* const score_of_row = scores + at * c;
+                score(r, score_of_row);
                 const double w = weight ? weight[at] : 1.0;
-                if (w == 0) continue;
+                if (w == 0) {
+                    units.leave(score_of_row);
+                    continue;
+                }
+                const double* const target = units.target(y + at * c, scratch);
                 rows += 1;
                 for (const auto& map : maps_) map->before(r, rows);
                 const double noise = combiner_ ? combiner_->noise() : noise_ ? noise_->noise() : 1;
-                if (combiner_) combiner_->learn(scores_.data(), y + at * c, scores + at * c, w);
-                const double* f = combiner_ ? scores_.data() : scores + at * c;
-                const double* target = combiner_ ? combiner_->target(y + at * c) : y + at * c;
+                if (combiner_) combiner_->learn(scores_.data(), target, score_of_row, w);
+                const double* f = combiner_ ? scores_.data() : score_of_row;
+                const double* learned = combiner_ ? combiner_->target(target) : target;
                 for (const Expert& expert : experts_) {
-                    expert.head->learn(r, target, f, w, rows, noise);
+                    expert.head->learn(r, learned, f, w, rows, noise);
                     f += c;
                 }
-                if (noise_) noise_->observe(mean_square(y + at * c, scores + at * c), rows);
+                if (noise_) noise_->observe(mean_square(target, score_of_row), rows);
                 for (const auto& map : maps_) map->after(r, rows);
+                if (!pass.repeats) units.observe_residual(target, score_of_row);
+                units.leave(score_of_row);
+                units.observe_target(y + at * c, scratch);
             }
         }
     }
+    void learn(const double* x, const double* y, const double* weight, std::size_t count, double* scores) override {
+        learn({x}, y, weight, count, scores, {.learned = true, .late_anchors = true});
+    }
 
-    void scores(const double* x, std::size_t count, double* out) override {
+    void scores(const Rows& x, std::size_t count, double* out) {
+        Units::Scratch scratch = units_->scratch(x, count, width_);
         for (std::size_t start = 0; start < count; start += group) {
             const std::size_t size = std::min(group, count - start);
-            evaluate(x, start, size);
-            for (std::size_t r = 0; r < size; ++r) score(r, out + (start + r) * outputs_);
+            evaluate(units_->enter(x, start, size, width_, nullptr, Pass{}, scratch), size);
+            for (std::size_t r = 0; r < size; ++r) {
+                score(r, out + (start + r) * outputs_);
+                units_->leave(out + (start + r) * outputs_);
+            }
         }
     }
+    void scores(const double* x, std::size_t count, double* out) override { scores(Rows{x}, count, out); }
 
     // One map and one expert without a combiner: their fields have no prefix.
     void describe(Description& d) override {
@@ -111,7 +168,7 @@ class Learner final : public Online {
             d.begin_part(prefix(experts_[i].map), own_prefix(i));
             experts_[i].head->describe(d);
         }
-        d.begin_part("");
+        units_->describe(d);
         if (combiner_) combiner_->describe(d);
         if (noise_) noise_->describe(d);
         d.scratch(scores_);
@@ -119,6 +176,7 @@ class Learner final : public Online {
     }
     void resize(const Sizes& sizes) override {
         Online::resize(sizes);
+        units_->resize(sizes);
         if (combiner_) combiner_->resize(sizes);
         for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i]->resize(sizes, prefix(i));
         for (std::size_t i = 0; i < experts_.size(); ++i) experts_[i].head->resize(sizes, own_prefix(i));
@@ -131,6 +189,10 @@ class Learner final : public Online {
         return single() ? "" : "expert" + std::to_string(expert) + "/";
     }
 
+    void check_outputs(std::size_t outputs) const override {
+        if (units_->outputs() > 0 && outputs != units_->outputs())
+            throw std::invalid_argument("there are more or fewer outputs than targets that are scaled");
+    }
     void reset() override {
         for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i]->resize({}, prefix(i));
         for (const Expert& expert : experts_) expert.head->clear(outputs_);
@@ -151,13 +213,12 @@ class Learner final : public Online {
             if (map && map->takes_sparse_rows() == sparse) return map->features();
         return 0;
     }
-    void evaluate(const double* x, std::size_t start, std::size_t size) {
-        if (sparse_features_ > 0 && !sparse_.starts) throw std::invalid_argument("this learner takes sparse rows");
+    void evaluate(const Rows& x, std::size_t size) {
         for (const auto& map : maps_) {
             if (map->takes_sparse_rows())
-                map->evaluate(sparse_, start, size);
+                map->evaluate(x.sparse, 0, size);
             else
-                map->evaluate(x + start * features_, size);
+                map->evaluate(x.dense, size);
         }
         for (const Expert& expert : experts_) expert.head->start_group();
     }
@@ -167,69 +228,116 @@ class Learner final : public Online {
         combiner_->combine(scores_.data(), f);
     }
 
-    std::size_t sparse_features_;
-    SparseRows sparse_ = {};
+    std::size_t places_;  // of maps of sparse rows
+    std::size_t sparse_features_ = 0, width_ = 0;
     std::vector<std::shared_ptr<Map>> maps_;
     std::vector<Expert> experts_;
     std::shared_ptr<Combiner> combiner_;
     std::shared_ptr<NoiseLevel> noise_;
+    std::unique_ptr<Units> units_;
     Buffer scores_{0};  // of the experts, for the row at hand
 };
 
 namespace {
 
-// The dense part of rows of which some maps read the non-zeros; learned where there are targets.
-NumPyArray take_sparse(Learner& self, const Matrix& x, const Starts& starts, const Places& places, const Vector& values,
-                       const Matrix* y, const nb::object& weight) {
-    const std::size_t rows = x.shape(0), c = self.outputs();
-    expect(self.sparse_features() > 0, "this learner takes dense rows");
-    expect(x.shape(1) == self.features() || self.features() == 0, "x has another number of features than the learner");
-    expect(starts.shape(0) == rows + 1, "starts has one entry more than there are rows");
+// Rows from Python; learned where there are targets.
+NumPyArray take(Learner& self, const Rows& x, std::size_t rows, const Matrix* y, const nb::object& weight,
+                const Pass& pass) {
+    const std::size_t c = self.outputs();
     expect(!y || (y->shape(0) == rows && y->shape(1) == c), "y is not (rows, outputs)");
-    Vector weights;
-    if (!weight.is_none()) {
-        weights = nb::cast<Vector>(weight);
-        expect(weights.shape(0) == rows, "weight is not (rows,)");
-    }
-    self.set_sparse_rows(sparse_rows(starts, places, values, self.sparse_features(), true));
+    Vector held;
+    const double* w = weights_of(weight, rows, held);
     Fresh out = fresh({rows, c});
-    const double* w = weight.is_none() ? nullptr : weights.data();
     {
         nb::gil_scoped_release unlocked;
         if (y)
-            self.learn(x.data(), y->data(), w, rows, out.data);
+            self.learn(x, y->data(), w, rows, out.data, pass);
         else
-            self.scores(x.data(), rows, out.data);
+            self.scores(x, rows, out.data);
     }
-    self.set_sparse_rows({});
     return out.array;
+}
+
+NumPyArray take_dense(Learner& self, const Matrix& x, const Matrix* y, const nb::object& weight, const Pass& pass) {
+    expect(self.sparse_features() == 0, "this learner takes sparse rows");
+    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
+    return take(self, {x.data()}, x.shape(0), y, weight, pass);
+}
+
+// Non-zeros and the dense part x of rows; a feature table has the sketch in the place of x.
+NumPyArray take_sparse(Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
+                       const Vector& values, const Matrix* y, const nb::object& weight, const Pass& pass) {
+    const bool looked_up = self.units().feature_table != nullptr;
+    expect(self.sparse_features() > 0, "this learner takes dense rows");
+    expect(x.has_value() != looked_up, "x is None for a learner with a feature table, and for no other");
+    const SparseRows sparse = sparse_rows(starts, places, values, self.sparse_features(), !looked_up);
+    const std::size_t rows = starts.shape(0) - 1;
+    if (looked_up) return take(self, {nullptr, sparse}, rows, y, weight, pass);
+    expect(x->shape(1) == self.width(), "x has another number of features than the learner");
+    expect(x->shape(0) == rows, "starts has one entry more than there are rows");
+    return take(self, {x->data(), sparse}, rows, y, weight, pass);
 }
 
 }  // namespace
 
 NOLANA_BINDING(learner) {
+    using Scaling = std::shared_ptr<RobustScaling>;
     nb::class_<Expert>(m, "Expert")
         .def(nb::init<std::size_t, std::shared_ptr<Head>>(), "map"_a, "head"_a);
     nb::class_<NoiseLevel>(m, "NoiseLevel").def(nb::init<>());
     nb::class_<Learner, Online>(m, "Learner")
-        .def(nb::init<std::vector<std::shared_ptr<Map>>, std::vector<Expert>, std::shared_ptr<Combiner>,
-                      std::shared_ptr<NoiseLevel>>(),
-             "maps"_a, "experts"_a, "combiner"_a.none() = nb::none(), "noise"_a.none() = nb::none())
+        .def(
+            "__init__",
+            [](Learner* self, std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts,
+               std::shared_ptr<Combiner> combiner, std::shared_ptr<NoiseLevel> noise, Scaling scaling, Scaling target_scaling,
+               std::shared_ptr<IntervalWidth> interval, std::shared_ptr<FeatureTable> feature_table) {
+                Units units;
+                units.scaling = std::move(scaling);
+                units.target_scaling = std::move(target_scaling);
+                units.interval = std::move(interval);
+                units.feature_table = std::move(feature_table);
+                new (self) Learner(std::move(maps), std::move(experts), std::move(combiner), std::move(noise), std::move(units));
+            },
+            "maps"_a, "experts"_a, "combiner"_a.none() = nb::none(), "noise"_a.none() = nb::none(),
+            "scaling"_a.none() = nb::none(), "target_scaling"_a.none() = nb::none(), "interval"_a.none() = nb::none(),
+            "feature_table"_a.none() = nb::none())
+        .def(
+            "learn",
+            [](Learner& self, const Matrix& x, const Matrix& y, const nb::object& weight, bool frozen, bool repeats,
+               bool late_anchors) {
+                return take_dense(self, x, &y, weight, {true, frozen, repeats, late_anchors});
+            },
+            "x"_a, "y"_a, "weight"_a = nb::none(), "frozen"_a = false, "repeats"_a = false, "late_anchors"_a = true)
+        .def(
+            "scores",
+            [](Learner& self, const Matrix& x) {
+                return take_dense(self, x, nullptr, nb::none(), {});
+            },
+            "x"_a)
         .def(
             "learn_sparse",
-            [](Learner& self, const Matrix& x, const Starts& starts, const Places& places, const Vector& values,
-               const Matrix& y, const nb::object& weight) { return take_sparse(self, x, starts, places, values, &y, weight); },
-            "x"_a, "starts"_a, "places"_a, "values"_a, "y"_a, "weight"_a = nb::none())
+            [](Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
+               const Vector& values, const Matrix& y, const nb::object& weight, bool frozen, bool repeats,
+               bool late_anchors) {
+                return take_sparse(self, x, starts, places, values, &y, weight, {true, frozen, repeats, late_anchors});
+            },
+            "x"_a.none(), "starts"_a, "places"_a, "values"_a, "y"_a, "weight"_a = nb::none(), "frozen"_a = false,
+            "repeats"_a = false, "late_anchors"_a = true)
         .def(
             "scores_sparse",
-            [](Learner& self, const Matrix& x, const Starts& starts, const Places& places, const Vector& values) {
-                return take_sparse(self, x, starts, places, values, nullptr, nb::none());
+            [](Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
+               const Vector& values) {
+                return take_sparse(self, x, starts, places, values, nullptr, nb::none(), {});
             },
-            "x"_a, "starts"_a, "places"_a, "values"_a)
+            "x"_a.none(), "starts"_a, "places"_a, "values"_a)
         .def("reserve", &Learner::reserve, "outputs"_a)
         .def("append_output", &Learner::append_output)
         .def_prop_ro("room", &Learner::room)
         .def_prop_ro("maps", &Learner::maps)
+        .def_prop_ro("scaling", [](const Learner& self) { return self.units().scaling; })
+        .def_prop_ro("target_scaling", [](const Learner& self) { return self.units().target_scaling; })
+        .def_prop_ro("interval", [](const Learner& self) { return self.units().interval; })
+        .def_prop_ro("feature_table", [](const Learner& self) { return self.units().feature_table; })
         .def_prop_ro("alarms", &Learner::alarms);
 }
 

@@ -18,6 +18,7 @@ class Online : public Stateful {
     // Back to before the first row, with this many outputs.
     void clear(std::size_t outputs) {
         if (outputs > Side::most_outputs) throw std::invalid_argument("too many outputs");
+        check_outputs(outputs);
         outputs_ = outputs;
         rows = 0;
         reset();
@@ -30,6 +31,8 @@ class Online : public Stateful {
     void resize(const Sizes& sizes) override { clear(sizes.at("outputs")); }
 
   protected:
+    // Throws where this learner cannot have so many outputs.
+    virtual void check_outputs(std::size_t outputs) const { (void)outputs; }
     // Forget all that was learned; outputs_ is the new number of outputs.
     virtual void reset() = 0;
 

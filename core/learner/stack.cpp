@@ -57,6 +57,10 @@ class Stack final : public Combiner {
     double noise() const override { return number_ ? variance_.noise() : 1; }
     const double* target(const double* y) const override { return number_ ? &track_->own : y; }
 
+    std::vector<std::string> judgement() const override {
+        if (number_) return {"stack_weights", "information", "errors", "residual_variance", "lowest", "highest", "bias"};
+        return {"stack_weights", "information", "errors", "calibration", "calibration_information"};
+    }
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
 
     void combine(const double* scores, double* f) const override {

@@ -8,8 +8,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 import nolana
 from conftest import same_state
 from nolana import StreamClassifier, StreamRegressor
+from nolana.engine import Stack
 from nolana.estimators import stream
-from nolana.learner.stack import JUDGEMENT
 
 
 def noisy(n, seed=0):
@@ -79,7 +79,7 @@ def test_second_pass_leaves_the_stack_as_it_is_and_teaches_the_experts(kind):
     x, y = noisy(600)
     y = y if kind is StreamClassifier else x[:, 0] + y
     once, twice = (kind(random_state=0, max_iter=n).fit(x, y)._learner._engine.state() for n in (1, 2))
-    assert all(np.array_equal(once[name], twice[name]) for name in once if name in JUDGEMENT)
+    assert all(np.array_equal(once[name], twice[name]) for name in once if name in Stack.judgement)
     assert not np.array_equal(once["expert0/weights"], twice["expert0/weights"])
 
 

@@ -81,9 +81,9 @@ def test_state_without_padded_outputs_more_classes_loads_and_learns_within_the_m
     x, y = clusters()
     model = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x[y < 50], y[y < 50])
     learner = model._learner
-    exact = learner.spec.build(learner._module)
+    exact = learner._build(learner.spec)
     exact.clear(learner.outputs)
-    least = exact.memory_bytes + learner._other_bytes
+    least = exact.memory_bytes
     assert least < learner.memory_bytes
     object.__setattr__(learner.options, "memory", least)
     again = learner.copy()

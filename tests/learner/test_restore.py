@@ -1,11 +1,16 @@
 """A state that does not fit is refused by every engine, before anything of it is read out of bounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import nolana
 from conftest import build_learner, core_builds, same_state
 from nolana import engine as reference
 from nolana import rivals
+from nolana.engine.learner.robust_scaling import RobustScaling
+from nolana.modelfile.specs import Spec
 
 ENGINES = [*core_builds(), reference]
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -103,3 +108,12 @@ def test_part(engine):
     assert same_state(learner.state(), state | other)
     twin.restore(state | other)
     assert np.array_equal(twin.learn(X, Y), learner.learn(X, Y))
+
+
+@pytest.mark.parametrize("estimator", [nolana.StreamClassifier, nolana.NolanaClassifier])
+def test_spec_with_units_is_refused(estimator):
+    """Units follow from the options: a file cannot have others."""
+    learner = estimator(random_state=0).partial_fit(X, Y[:, 0])._learner
+    spec = replace(learner.spec, arguments={**learner.spec.arguments, "scaling": Spec(RobustScaling, {"features": 3})})
+    with pytest.raises(ValueError, match="without scaling"):
+        type(learner)(spec, learner.options, 3, 1)

@@ -22,6 +22,11 @@ struct SparseRows {
         const std::int64_t from = starts[r] - starts[0];
         return {places + from, values + from, static_cast<std::size_t>(starts[r + 1] - starts[r])};
     }
+    // Without the first r rows.
+    SparseRows from(std::size_t r) const {
+        const std::int64_t skipped = starts[r] - starts[0];
+        return {starts + r, places + skipped, values + skipped};
+    }
 };
 
 }  // namespace nolana

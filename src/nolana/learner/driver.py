@@ -23,6 +23,7 @@ from nolana.modelfile.specs import Spec
 Array = NDArray[np.float64]
 State = dict[str, Any]
 
+UNITS = ("scaling", "target_scaling", "interval", "feature_table")  # of a learner of the engine
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
@@ -42,6 +43,12 @@ def learner_spec(map: Spec, head: Spec, noise: Spec | None = None) -> Spec:
     """A learner with one expert; `noise` estimates the variance of targets that are numbers."""
     own = {"maps": [map], "experts": [Spec(EngineExpert, {"map": 0, "head": head})], "combiner": None}
     return Spec(Learner, own | ({} if noise is None else {"noise": noise}))
+
+
+def check_units(spec: Spec) -> None:
+    """ValueError for a spec with units: those are the driver's."""
+    if any(spec.arguments.get(name) is not None for name in UNITS):
+        raise ValueError(f"expected a learner without {', '.join(UNITS)}: they follow from the options")
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Driver:
         self.lock = FairLock()
         self.runs_user_code = spec.runs_user_code
         self._module: Any = backend() if spec.is_compiled(backend()) else numpy_engine
-        self._engine = spec.build(self._module)
+        self._engine = self._build(spec)
         self._engine.clear(outputs)
         self.diverged = False  # whether a score was not finite
 
@@ -109,8 +116,13 @@ class Driver:
     @classmethod
     def check(cls, spec: Spec, options: Any) -> None:
         """ValueError for a spec that this driver cannot run, before anything is built."""
+        check_units(spec)
         if spec.kind is Learner and not len(spec.arguments["maps"]) == len(spec.arguments["experts"]) == 1:
             raise ValueError("this driver runs a learner with one map and one expert")
+
+    def _build(self, spec: Spec) -> Any:
+        """An engine of this spec."""
+        return spec.build(self._module)
 
     @property
     def rows(self) -> int:

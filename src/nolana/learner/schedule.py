@@ -31,11 +31,6 @@ class Event(NamedTuple):
         return self.condition(learner) and self.next_row(learner.rows - 1) == learner.rows
 
 
-def first_row(t: int) -> int:
-    """The first row."""
-    return 1 if t < 1 else NEVER
-
-
 def anchor_row(t: int) -> int:
     """2, 4, 8, ..., 512."""
     return 1 << max(1, t.bit_length()) if t < LAST_ANCHOR else NEVER
@@ -76,7 +71,6 @@ def sketched_slopes_row(t: int) -> int:
 
 
 EVENTS = (
-    Event(first_row, lambda learner: learner.regression, lambda learner: learner.take_first_target()),
     Event(redraw_row, lambda learner: learner.may_redraw, lambda learner: learner.redraw_by_probes(), catches_up=True),
     Event(anchor_row, lambda learner: True, lambda learner: learner.follow_anchors()),
     Event(full_row, lambda learner: not learner.widened.all(), lambda learner: learner.widen_full_maps()),

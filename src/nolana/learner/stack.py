@@ -18,8 +18,6 @@ from nolana.experts.parts import VARIANCE_GAIN, Gain, Parts
 
 # What is learned about the experts from their scores.
 OF_THE_STACK = ["stack_weights", "information", "calibration", "calibration_information"]
-# What is learned from the experts' errors on rows that they have not seen.
-JUDGEMENT = [*OF_THE_STACK, "errors", "residual_variance", "lowest", "highest", "bias"]
 ENOUGH = 2.0  # times the agreement or the size of steps: half is enough
 LEARNED_SIZE = 0.1  # of the steps of targets: smaller predictions are still in the old unit
 NOISE_RANGE = 1e-3, 1.0

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolana import engine as numpy_engine
 from nolana.engine.base.bounds import Count, Seed
@@ -48,10 +47,9 @@ from nolana.experts.base import (
 from nolana.experts.bins import Bins
 from nolana.experts.landmarks import RIDGE, Landmarks
 from nolana.experts.linear import Linear, has_full_covariance
-from nolana.experts.parts import entries
 from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
 from nolana.learner import stack
-from nolana.learner.driver import Array, Driver, State, relative
+from nolana.learner.driver import Array, Driver, State, check_units, relative
 from nolana.learner.memory import (
     FRACTIONS,
     dense_features,
@@ -102,19 +100,15 @@ class StreamLearner(Driver):
     _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
-        super().__init__(spec, options, features, outputs)
         self._experts = options.built(features)
         self.regression = options.number
         self.width = self.engine_features(options, features)  # of the rows that all maps but the linear one take
-        self._scaling: Any = self._module.RobustScaling(self.width)
-        self._parts: dict[str, Any] = {"scaling": self._scaling}
         self.sparse = any(isinstance(each, SparseLinear) for each in self._experts)
-        if self.sparse:
-            self._parts["features"] = self._feature_table(spec)
-        if self.regression:
-            self._target_scaling: Any = self._module.RobustScaling(1, follows_level=False)
-            self._interval: Any = self._module.IntervalWidth(LEVELS)
-            self._parts |= {"target_scaling": self._target_scaling, "interval": self._interval}
+        self._units: dict[str, Any] = {}
+        super().__init__(spec, options, features, outputs)
+        self._scaling: Any = self._engine.scaling
+        self._target_scaling: Any = self._engine.target_scaling
+        self._interval: Any = self._engine.interval
         self.mean_weight, self.redrawn = 0.0, 0.0
         # For each map 1 if its width is that of full landmarks, or if it has none.
         self.widened: Array = np.array([float(not isinstance(each, Landmarks)) for each in self._experts])
@@ -124,6 +118,7 @@ class StreamLearner(Driver):
 
     @classmethod
     def check(cls, spec: Spec, options: StreamOptions) -> None:
+        check_units(spec)
         if spec.kind is not Learner or spec.arguments["combiner"] is None:
             raise ValueError("this driver runs a learner with a combiner")
 
@@ -135,19 +130,34 @@ class StreamLearner(Driver):
     def experts(self) -> list[Expert]:
         return self._experts
 
-    def _feature_table(self, spec: Spec) -> Any:
-        """An empty table with a slot for each place of the linear map."""
-        i = next(i for i, each in enumerate(self._experts) if isinstance(each, SparseLinear))
-        table = spec.arguments["maps"][i].arguments["table"]
-        return self._module.FeatureTable(self.n_features, table, counters(self.options.memory, self.n_features))
+    def _build(self, spec: Spec) -> Any:
+        """An engine of this spec, in the units of this learner; a feature table of another size is empty."""
+        if not self._units:
+            self._units = {"scaling": self._module.RobustScaling(self.width)}
+            if self.regression:
+                self._units["target_scaling"] = self._module.RobustScaling(1, follows_level=False)
+                self._units["interval"] = self._module.IntervalWidth(LEVELS)
+        units = dict(self._units)
+        if self.sparse and ("feature_table" not in units or self._slots(spec) != self._slots(self.spec)):
+            counts = counters(self.options.memory, self.n_features)
+            table = self._module.FeatureTable(self.n_features, self._slots(spec), counts, self.options.seed)
+            units["feature_table"] = table
+        return replace(spec, arguments={**spec.arguments, **units}).build(self._module)
 
-    def _sketch(self, starts: NDArray[np.int64], indices: NDArray[np.int32], values: Array) -> Array:
-        sketch: Array = self._module.sketch_rows(starts, indices, values, self.width, self.options.seed)
-        return sketch
+    def _slots(self, spec: Spec) -> int:
+        """Of the table of features: one for each place of the sparse linear map."""
+        i = next(i for i, each in enumerate(self._experts) if isinstance(each, SparseLinear))
+        return int(spec.arguments["maps"][i].arguments["table"])
+
+    def _use(self, spec: Spec, engine: Any) -> None:
+        """Continue with this engine, which `_build` made of the spec."""
+        self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
+        if self.sparse:
+            self._units["feature_table"] = engine.feature_table
 
     def _prepare(self) -> None:
         """What follows from the state of the engine and of the scaling."""
-        self._maps: list[Any] = list(self._engine.maps)
+        self._use(self.spec, self._engine)
         for i in self._landmarks:
             if not self._maps[i].size:
                 self._maps[i].gamma = 1 / (2 * self.width)  # about right for standardised features
@@ -155,11 +165,6 @@ class StreamLearner(Driver):
         maps = self.spec.arguments["maps"]
         self.extrapolates = any(each.follows_late_anchors(map) for each, map in zip(self._experts, maps, strict=True))
         self._can_redraw = bool(self._probes())
-        self._target_center, self._target_factor = 0.0, 0.0
-        if self.regression:
-            state = self._target_scaling.state()
-            center = state["center" if self.rows > 1 else "mean"]  # before the first anchor: the first target
-            self._target_center, self._target_factor = float(center[0]), float(state["factor"][0])
         self._next_event = next_event(self)  # the row after which something may be re-estimated
 
     @property
@@ -173,35 +178,28 @@ class StreamLearner(Driver):
     def rows(self) -> int:
         return int(self._scaling.rows)
 
-    @property
-    def memory_bytes(self) -> int:
-        return super().memory_bytes + sum(int(part.memory_bytes) for part in self._parts.values())
-
     def scores(self, x: Array | SparseRows) -> Array:
-        if not self.sparse:
-            return self._from_engine(super().scores(self._scaling.apply(x)))
-        starts, indices, values = SparseRows.of(x).parts
-        slots, z = self._parts["features"].apply(starts, indices, values)
-        dense = self._scaling.apply(self._sketch(starts, indices, z))
-        scores: Array = self._engine.scores_sparse(dense, starts, slots, z)
-        return self._from_engine(self._warn_if_diverged(scores))
+        scores = self._engine.scores_sparse(None, *SparseRows.of(x).parts) if self.sparse else self._engine.scores(x)
+        return self._warn_if_diverged(np.asarray(scores))
 
     def centre(self) -> Array:
         return np.asarray(self._scaling.state()["center"])
 
     def half_width(self, level: float) -> float:
         """Of the interval that covers this share of the targets, in their units."""
-        return float(self._interval.half_width(level)) / self._target_factor if self._target_factor > 0 else 0.0
+        _, factor = self._target_unit()
+        return float(self._interval.half_width(level)) / factor if factor > 0 else 0.0
 
     def expert_records(self) -> list[dict[str, Any]]:
         """For each head its name, its weight in the stack, its recent score and its bytes."""
-        state = self._engine.state()
+        state = self._engine.state(units=False)
+        unit = self._target_unit()[1] or 1.0 if self.regression else 1.0
         records = []
         for i, (expert, own) in enumerate(zip(self._experts, self._split(state), strict=True)):
             shared = sum(np.asarray(value).nbytes for value in own.map_state.values()) // len(own.heads)
             for e, name, learned in zip(heads_on(self.spec, i), expert.names(own), own.head_states, strict=True):
                 error = float(state["errors"][e])
-                score = math.sqrt(error) / (self._target_factor or 1.0) if self.regression else 1 - error
+                score = math.sqrt(error) / unit if self.regression else 1 - error
                 nbytes = expert.head_bytes(learned) + shared
                 weight = float(state["stack_weights"][e])
                 records.append({"name": name, "weight": weight, "score": score, "bytes": nbytes})
@@ -237,14 +235,10 @@ class StreamLearner(Driver):
         self._reported = self.rows
         return new
 
-    def _from_engine(self, f: Array) -> Array:
-        """Predictions in the units of the targets."""
-        if not self.regression:
-            return f
-        return f / self._target_factor + self._target_center if self._target_factor > 0 else f * 0 + self._target_center
-
-    def _to_engine(self, y: Array) -> Array:
-        return (y - self._target_center) * self._target_factor if self.regression else y
+    def _target_unit(self) -> tuple[float, float]:
+        """Centre and factor of the targets by their last anchor."""
+        anchors = self._target_scaling.state(["center", "factor"])
+        return float(anchors["center"][0]), float(anchors["factor"][0])
 
     def remedies(self) -> list[str]:
         """Features are scaled, and there is no step to shorten."""
@@ -282,36 +276,15 @@ class StreamLearner(Driver):
 
     def _learn_part(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
         """Rows between two events."""
-        targets = self._to_engine(y)
-        judgement = self._engine.state(stack.JUDGEMENT) if self.repeats else {}
+        how = self.frozen, self.repeats, not self.extrapolates
         if isinstance(x, SparseRows):
-            starts, indices, values = x.parts
-            features = self._parts["features"]
-            if self.frozen:
-                slots, z = features.apply(starts, indices, values)
-            else:
-                slots, z = features.advance(starts, indices, values, weight)
-            dense = self._scaled(self._sketch(starts, indices, z), weight)
-            scores: Array = self._engine.learn_sparse(dense, starts, slots, z, targets, weight)
+            scores: Array = self._engine.learn_sparse(None, *x.parts, y, weight, *how)
         else:
-            scores = self._engine.learn(self._scaled(x, weight), targets, weight)
-        if judgement:
-            self._engine.restore_part(judgement)
-        if self.regression:
-            learned = slice(None) if weight is None else weight > 0
-            if not self.repeats:
-                self._interval.observe(np.ascontiguousarray((targets - scores)[learned, 0]))
-            self._target_scaling.observe(np.ascontiguousarray(y[learned]))
-            scores = self._from_engine(scores)
+            scores = self._engine.learn(x, y, weight, *how)
         if self.rows >= self._next_event:
             run_events(self)
             self._next_event = next_event(self)
         return scores
-
-    def _scaled(self, x: Array, weight: Array | None) -> Array:
-        """Rows as the maps see them, observed by the scaling."""
-        z: Array = self._scaling.advance(x, weight, late_anchors=not self.frozen and not self.extrapolates)
-        return z
 
     def thaw(self) -> None:
         """Forget as one process would have done; measure the relevance that was due while the maps were frozen."""
@@ -319,11 +292,11 @@ class StreamLearner(Driver):
         before, t = self.origin.rows, self.rows
         super().thaw()
         with one_blas_thread():
-            state = self._engine.state()
+            state = self._engine.state(units=False)
             states = self._split(state)
             for expert, own in zip(self._experts, states, strict=True):
                 expert.thaw(own, t - before)
-            self._engine.restore(state | joined_state(self.spec, states))
+            self._engine.restore(state | joined_state(self.spec, states), units=False)
             self._prepare()
             catch_up(self, before)
         self._next_event = next_event(self)
@@ -361,10 +334,6 @@ class StreamLearner(Driver):
         """Whether neighbours store sketches of rows, which cannot be scaled again."""
         return self.width > WIDEST
 
-    def take_first_target(self) -> None:
-        """Until the first anchor all predictions are the first target."""
-        self._target_center = float(self._target_scaling.state()["mean"][0])
-
     def follow_anchors(self) -> None:
         """The features have another scale."""
         before, t = self._scaling.state(), self.rows
@@ -382,11 +351,12 @@ class StreamLearner(Driver):
             self._change(solid, lambda expert, own: expert.follow_anchors(own, anchors))
         else:
             with one_blas_thread():
-                state = self._engine.state(tables=t > LAST_CLEARING)
+                state = self._engine.state(tables=t > LAST_CLEARING, units=False)
                 states = self._split(state)
                 for expert, own in zip(self._experts, states, strict=True):
                     expert.follow_anchors(own, anchors)
-                self._engine.restore(state | joined_state(self.spec, states), tables=t > LAST_CLEARING)
+                state |= joined_state(self.spec, states)
+                self._engine.restore(state, tables=t > LAST_CLEARING, units=False)
         self._note_widths()
         if t <= LAST_CLEARING:
             self._fit_tables()
@@ -444,7 +414,7 @@ class StreamLearner(Driver):
     def _redraw(self, relevances: Array) -> None:
         """Measure distances by relevance and draw the grids again."""
         before = self._scaling.state()["metric"]
-        after, state = metric(relevances), self._engine.state(tables=False)
+        after, state = metric(relevances), self._engine.state(tables=False, units=False)
         states = self._split(state)
         for expert, own in zip(self._experts, states, strict=True):
             expert.multiply_features(own, after / before)
@@ -455,21 +425,20 @@ class StreamLearner(Driver):
 
     def _rebuild(self, spec: Spec, state: State, outputs: int, tables: bool = False) -> None:
         """Continue with an engine of another spec; without `tables` those are empty."""
-        engine = spec.build(self._module)
+        engine = self._build(spec)
         engine.reserve(self._room(spec, outputs))
-        engine.restore(state, tables)
-        self.spec, self._engine, self._maps = spec, engine, list(engine.maps)
+        engine.restore(state, tables, units=False)
+        self._use(spec, engine)
 
     def follow_target_anchor(self) -> None:
         """Targets have another scale: y' = g y + shift in the engine."""
+        center, factor = self._target_unit()
         if not self._target_scaling.anchor().any():
             return
-        center, factor = self._target_center, self._target_factor
-        anchors = self._target_scaling.state()
-        self._target_center, self._target_factor = float(anchors["center"][0]), float(anchors["factor"][0])
-        g = self._target_factor / factor if factor > 0 else 0.0
-        shift = (center - self._target_center) * self._target_factor if g > 0 else 0.0
-        state = self._engine.state()
+        new_center, new_factor = self._target_unit()
+        g = new_factor / factor if factor > 0 else 0.0
+        shift = (center - new_center) * new_factor if g > 0 else 0.0
+        state = self._engine.state(units=False)
         states = self._split(state)
         stack.move_range(state, g, shift)
         if self.rows > LAST_ANCHOR:
@@ -480,7 +449,7 @@ class StreamLearner(Driver):
             stack.rescale(state, kept, shift)
         if kept > 0:
             self._interval.rescale(kept)
-        self._engine.restore(state | joined_state(self.spec, states))
+        self._engine.restore(state | joined_state(self.spec, states), units=False)
 
     def _rescale_experts(self, states: list[ExpertState], g: float, shift: float) -> None:
         for expert, own in zip(self._experts, states, strict=True):
@@ -499,9 +468,10 @@ class StreamLearner(Driver):
             spec = self._fitted(self._regridded(outputs), outputs)
         tables = spec is None
         state = self.rearranged(
-            self._engine.state(tables=tables), Outputs(sources, signs, self.outputs, int(self._engine.rows))
+            self._engine.state(tables=tables, units=False),
+            Outputs(sources, signs, self.outputs, int(self._engine.rows)),
         )
-        table = self._parts["features"].state() if self.sparse else {}
+        table = self._engine.feature_table.state() if self.sparse else {}
         if spec is None:
             states = self._split(state)
             self._add_slots(states, table)
@@ -512,10 +482,9 @@ class StreamLearner(Driver):
             spec, state = joined_spec(self.spec, states), state | joined_state(self.spec, states)
         self._rebuild(spec, state, outputs, tables)
         self._new_class = True
-        self._fitted_to = None if tables else (self._engine.room, self._other_bytes)  # shrunk tables may have room
+        self._fitted_to = None if tables else (self._engine.room, self._unit_bytes)  # shrunk tables may have room
         if self.sparse:
-            self._parts["features"] = self._feature_table(spec)
-            self._parts["features"].restore(table)
+            self._engine.feature_table.restore(table)
 
     def rearranged(self, state: State, outputs: Outputs) -> State:
         states = self._split(state)
@@ -563,18 +532,15 @@ class StreamLearner(Driver):
         return self.bytes_with(smallest(self._experts, self.spec, sizes), outputs)
 
     @property
-    def _other_bytes(self) -> int:
-        """What is not the engine's."""
-        return self.memory_bytes - int(self._engine.memory_bytes)
+    def _unit_bytes(self) -> int:
+        """Of scaling, intervals and the table of features."""
+        return sum(int(unit.memory_bytes) for unit in self._units.values())
 
     def bytes_with(self, spec: Spec, outputs: int | None = None) -> int:
         """Bytes of a learner of this spec with so many outputs; None: as many as now."""
-        engine = spec.build(self._module)
+        engine = self._build(spec)
         engine.clear(self.outputs if outputs is None else outputs)
-        other = self._other_bytes
-        if self.sparse:
-            other += int(self._feature_table(spec).memory_bytes) - int(self._parts["features"].memory_bytes)
-        return int(engine.memory_bytes) + other
+        return int(engine.memory_bytes)
 
     def _room(self, spec: Spec, outputs: int) -> int:
         """Outputs that the arrays of so many have room for: more, if the memory is enough for them."""
@@ -592,14 +558,14 @@ class StreamLearner(Driver):
 
     def _fit_tables(self) -> None:
         """Tables as large as the memory allows, while they are empty."""
-        fits = self._engine.room, self._other_bytes
+        fits = self._engine.room, self._unit_bytes
         if fits == self._fitted_to:
             return
         self._fitted_to = fits
         spec = self._fitted(self.spec, self.outputs)
         if spec is None or spec == self.spec:
             return
-        self._rebuild(spec, self._engine.state(tables=False), self.outputs)
+        self._rebuild(spec, self._engine.state(tables=False, units=False), self.outputs)
 
     # State
 
@@ -612,23 +578,12 @@ class StreamLearner(Driver):
         ]
 
     def state(self) -> State:
-        state = super().state() | export(self._fields())
-        for name, part in self._parts.items():
-            state |= {f"{name}/{key}": value for key, value in part.state().items()}
-        return state
+        return super().state() | export(self._fields())
 
     def restore(self, state: State) -> None:
         for field in self._fields():
             check_field(field, state, {})
-        before = {name: part.state() for name, part in self._parts.items()}
-        try:
-            for name, part in self._parts.items():
-                part.restore(entries(state, f"{name}/"))
-            super().restore(state)
-        except BaseException:
-            for name, part in self._parts.items():
-                part.restore(before[name])
-            raise
+        super().restore(state)
         for field in self._fields():
             field.set(state[field.key])
         room = self._room(self.spec, self.outputs)

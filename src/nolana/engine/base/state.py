@@ -43,6 +43,7 @@ class Field:
     below: str = ""  # a size that every value must stay below
     dtype: Any = np.float64
     steps: float = 0.0  # of the value 1, if the attribute is an array of integers that count steps
+    unit: bool = False  # of the units of a learner: a state may be exported without them, and restored in those in use
 
     @property
     def key(self) -> str:
@@ -123,9 +124,9 @@ def check_all(fields: Iterable[Field], state: Mapping[str, Any]) -> dict[str, in
     return sizes
 
 
-def without_tables(fields: Iterable[Field]) -> list[Field]:
-    """All fields but the tables."""
-    return [field for field in fields if not field.is_table]
+def some_of(fields: Iterable[Field], tables: bool, units: bool) -> list[Field]:
+    """All fields, or all but tables, units or both."""
+    return [field for field in fields if (tables or not field.is_table) and (units or not field.unit)]
 
 
 def check_part(fields: Iterable[Field], state: Mapping[str, Any]) -> None:
@@ -198,15 +199,14 @@ class Stateful(ABC):
     def fields(self) -> list[Field]:
         """The state."""
 
-    def state(self, beginnings: Iterable[str] = ("",), tables: bool = True) -> State:
+    def state(self, beginnings: Iterable[str] = ("",), tables: bool = True, units: bool = True) -> State:
         """Everything that outlives a call, as named arrays and numbers; only names that begin with one of these."""
         wanted = tuple(beginnings)
-        fields = self.fields() if tables else without_tables(self.fields())
-        return export(field for field in fields if field.key.startswith(wanted))
+        return export(field for field in some_of(self.fields(), tables, units) if field.key.startswith(wanted))
 
-    def restore(self, state: State, tables: bool = True) -> None:
-        """Continue from an exported state; without `tables` those are not read."""
-        restore(self.fields() if tables else without_tables(self.fields()), state)
+    def restore(self, state: State, tables: bool = True, units: bool = True) -> None:
+        """Continue from an exported state; without `tables` or `units` those are not read."""
+        restore(some_of(self.fields(), tables, units), state)
 
     def restore_part(self, state: State) -> None:
         """Take some fields of a state; the others stay, and every size stays what it is."""

@@ -1,6 +1,7 @@
 """How the scores of several experts become one."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ Array = NDArray[np.float64]
 
 class Combiner(ABC):
     """Scores (experts, c) to f (c,)."""
+
+    # Names of the fields that judge the experts by rows that they had not seen: a second pass leaves them as they were.
+    judgement: ClassVar[tuple[str, ...]] = ()
 
     def clear(self, experts: int, outputs: int) -> None:
         """Forget what was learned."""

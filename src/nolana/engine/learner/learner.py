@@ -2,11 +2,13 @@
 
 For each row: every map gives its features, every expert its scores, the combiner the score of the row. Then the maps
 may grow, the experts learn, and the maps may move. Experts on one map share its features. Where targets are numbers,
-experts learn with the variance of the residuals: of the combiner, or `noise` where there is none.
+experts learn with the variance of the residuals: of the combiner, or `noise` where there is none. Rows, targets and
+scores are in the units of the input where the learner has them (`units`).
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,13 @@ from nolana.engine.base.bounds import Index
 from nolana.engine.base.state import Array, Field, part
 from nolana.engine.experts.head import Head
 from nolana.engine.experts.map import Map
+from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.learner.combiner import Combiner
+from nolana.engine.learner.interval_width import IntervalWidth
 from nolana.engine.learner.online import Online
 from nolana.engine.learner.residual_variance import NoiseLevel
+from nolana.engine.learner.robust_scaling import RobustScaling
+from nolana.engine.learner.units import SparseRow, Units
 
 
 class Expert:
@@ -25,14 +31,6 @@ class Expert:
 
     def __init__(self, map: Index, head: Head) -> None:
         self.map, self.head = map, head
-
-
-class SparseRow(NamedTuple):
-    """A row of which some maps read the non-zeros, others the dense part (d,)."""
-
-    dense: Array
-    places: NDArray[np.int32]
-    values: Array
 
 
 class Learner(Online):
@@ -44,6 +42,10 @@ class Learner(Online):
         experts: list[Expert],
         combiner: Combiner | None = None,
         noise: NoiseLevel | None = None,
+        scaling: RobustScaling | None = None,
+        target_scaling: RobustScaling | None = None,
+        interval: IntervalWidth | None = None,
+        feature_table: FeatureTable | None = None,
     ) -> None:
         if not maps or not experts:
             raise ValueError("a learner needs a map and an expert")
@@ -54,8 +56,11 @@ class Learner(Online):
         widths = [{m.features for m in maps if m.takes_sparse_rows == sparse} for sparse in (False, True)]
         if max(map(len, widths)) > 1:
             raise ValueError("the maps differ in their number of features")
-        dense, self.sparse_features = (min(width, default=0) for width in widths)
+        dense, places = (min(width, default=0) for width in widths)
         super().__init__(dense)
+        self.units = Units(scaling, target_scaling, interval, feature_table, dense, places)
+        # The places that the non-zeros of a sparse row may have; 0 where rows are dense.
+        self.sparse_features = places if feature_table is None else feature_table.features
         self.reserved = 0
         self.maps, self.experts, self.combiner, self.noise = maps, experts, combiner, noise
         for expert in experts:
@@ -64,7 +69,23 @@ class Learner(Online):
             expert.head.attach(maps[expert.map])
         for expert in experts:
             expert.head.connect([each.head for each in experts])
-        self.clear(1)
+        self.clear(self.units.outputs or 1)
+
+    @property
+    def scaling(self) -> RobustScaling | None:
+        return self.units.scaling
+
+    @property
+    def target_scaling(self) -> RobustScaling | None:
+        return self.units.target_scaling
+
+    @property
+    def interval(self) -> IntervalWidth | None:
+        return self.units.interval
+
+    @property
+    def feature_table(self) -> FeatureTable | None:
+        return self.units.feature_table
 
     @property
     def alarms(self) -> list[float]:
@@ -72,7 +93,10 @@ class Learner(Online):
         return [] if self.combiner is None else self.combiner.alarms
 
     def reserve(self, outputs: int) -> None:
-        """Back to before the first row; from now on there is room for so many outputs, where there are two or more."""
+        """Back to before the first row, in the same units; from now on there is room for so many outputs.
+
+        One output has no room for more.
+        """
         self.reserved = outputs
         self.clear(self.outputs)
 
@@ -85,9 +109,14 @@ class Learner(Online):
         """One output more: a class that no row had so far."""
         if self.outputs >= self.room:
             raise ValueError("there is no room for another output")
+        self.check_outputs(self.outputs + 1)
         self.outputs += 1
         for expert in self.experts:
             expert.head.append_output(self.rows)
+
+    def check_outputs(self, outputs: int) -> None:
+        if self.units.outputs and outputs != self.units.outputs:
+            raise ValueError("there are more or fewer outputs than targets that are scaled")
 
     def reset(self) -> None:
         for map in self.maps:
@@ -99,21 +128,99 @@ class Learner(Online):
         if self.noise is not None:
             self.noise.clear()
 
-    def learn_sparse(
+    def learn(
         self,
         x: Array,
+        y: Array,
+        weight: Array | None = None,
+        frozen: bool = False,
+        repeats: bool = False,
+        late_anchors: bool = True,
+    ) -> Array:
+        """What each row scored before it was learned; a row of weight 0 is scored only.
+
+        frozen: this is a part of a merge: features keep their slots and their late anchors.
+        repeats: rows were learned before, so their scores say nothing about the experts and the interval.
+        late_anchors: those after row 512 are set on the way; if not, by the caller, who carries weights over.
+        """
+        self._check_dense()
+        return self._learn(x, y, weight, frozen, repeats, late_anchors)
+
+    def scores(self, x: Array) -> Array:
+        self._check_dense()
+        return self._scores(x)
+
+    def learn_sparse(
+        self,
+        x: Array | None,
         starts: NDArray[np.int64],
         places: NDArray[np.int32],
         values: Array,
         y: Array,
         weight: Array | None = None,
+        frozen: bool = False,
+        repeats: bool = False,
+        late_anchors: bool = True,
     ) -> Array:
-        """`learn` for rows whose non-zeros are places and values from starts[i] up to starts[i + 1]."""
-        return self.learn(sparse_rows(x, starts, places, values), y, weight)  # type: ignore[arg-type]
+        """`learn` for rows whose non-zeros are places and values from starts[i] up to starts[i + 1].
 
-    def scores_sparse(self, x: Array, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array) -> Array:
+        x is their dense part; None where a feature table has the sketch in its place.
+        """
+        return self._learn(self._sparse_rows(x, starts, places, values), y, weight, frozen, repeats, late_anchors)
+
+    def scores_sparse(
+        self, x: Array | None, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array
+    ) -> Array:
         """The scores of such rows that are not learned."""
-        return self.scores(sparse_rows(x, starts, places, values))  # type: ignore[arg-type]
+        return self._scores(self._sparse_rows(x, starts, places, values))
+
+    def _check_dense(self) -> None:
+        if self.sparse_features:
+            raise ValueError("this learner takes sparse rows")
+
+    def _sparse_rows(
+        self, x: Array | None, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array
+    ) -> list[SparseRow]:
+        if not self.sparse_features:
+            raise ValueError("this learner takes dense rows")
+        if (x is None) != (self.feature_table is not None):
+            raise ValueError("x is None for a learner with a feature table, and for no other")
+        x = np.zeros((len(starts) - 1, 0)) if x is None else x
+        own = [slice(int(a), int(b)) for a, b in pairwise(starts)]
+        return [SparseRow(dense, places[at], values[at]) for dense, at in zip(x, own, strict=True)]
+
+    def _learn(
+        self,
+        rows: Iterable[Array | SparseRow],
+        y: Array,
+        weight: Array | None,
+        frozen: bool,
+        repeats: bool,
+        late_anchors: bool,
+    ) -> Array:
+        judgement: list[tuple[Field, Any]] = []
+        if repeats and self.combiner is not None:
+            names = self.combiner.judgement
+            judgement = [(field, field.get()) for field in self.combiner.fields() if field.key in names]
+        scores = np.empty(y.shape)
+        try:
+            for i, row in enumerate(rows):
+                w = 1.0 if weight is None else weight[i]
+                seen = self.units.enter(row, w > 0, frozen, late_anchors)
+                f = self.score(seen)
+                scores[i] = self.units.leave(f)
+                if w > 0:
+                    self.rows += 1
+                    self.update(seen, self.units.target(y[i]), w, f)
+                    self.units.observe(y[i], f, repeats)
+        finally:
+            for field, value in judgement:
+                field.set(value)
+        return scores
+
+    def _scores(self, rows: Iterable[Array | SparseRow]) -> Array:
+        scores = [self.units.leave(self.score(self.units.enter(row, False, True, False))) for row in rows]
+        return np.array(scores).reshape(len(scores), self.outputs)
 
     def score(self, x: Array | SparseRow) -> Array:
         for map in self.maps:
@@ -149,6 +256,7 @@ class Learner(Online):
         for i, expert in enumerate(self.experts):
             prefixes = ("", "") if single else (f"expert{i}/", f"map{expert.map}/")
             own += part(expert.head.fields(), *prefixes)
+        own += self.units.fields()
         own += self.combiner.fields() if self.combiner is not None else []
         return own + (self.noise.fields() if self.noise is not None else [])
 
@@ -157,9 +265,3 @@ class Learner(Online):
             map.restored()
         for expert in self.experts:
             expert.head.restored()
-
-
-def sparse_rows(x: Array, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array) -> list[SparseRow]:
-    """The rows of a block."""
-    own = [slice(int(a), int(b)) for a, b in pairwise(starts)]
-    return [SparseRow(dense, places[at], values[at]) for dense, at in zip(x, own, strict=True)]

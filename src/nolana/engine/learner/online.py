@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from nolana.engine.base.state import Array, Field, State, Stateful, check_all, count, restore, without_tables
+from nolana.engine.base.state import Array, Field, State, Stateful, check_all, count, restore, some_of
 
 
 class Online(Stateful):
@@ -15,8 +15,12 @@ class Online(Stateful):
 
     def clear(self, outputs: int) -> None:
         """Back to before the first row, with this many outputs."""
+        self.check_outputs(outputs)
         self.outputs, self.rows = outputs, 0
         self.reset()
+
+    def check_outputs(self, outputs: int) -> None:
+        """ValueError where this learner cannot have so many outputs."""
 
     @abstractmethod
     def reset(self) -> None:
@@ -48,11 +52,17 @@ class Online(Stateful):
         """The scores of rows that are not learned."""
         return np.array([self.score(row) for row in x]).reshape(len(x), self.outputs)
 
-    def restore(self, state: State, tables: bool = True) -> None:
-        """Continue from an exported state; without `tables` those are not read, and empty afterwards."""
+    def restore(self, state: State, tables: bool = True, units: bool = True) -> None:
+        """Continue from an exported state; without `tables` those are not read, and empty afterwards.
+
+        Without `units` those are not read and stay what they are.
+        """
+        outputs = check_all(some_of(self.fields(), tables, units), state)["outputs"]
+        self.check_outputs(outputs)
         if not tables:
-            self.clear(check_all(without_tables(self.fields()), state)["outputs"])
-        self.outputs = restore(self.fields() if tables else without_tables(self.fields()), state)["outputs"]
+            self.clear(outputs)
+        restore(some_of(self.fields(), tables, units), state)
+        self.outputs = outputs
         self.restored()
 
     def restored(self) -> None:

@@ -76,6 +76,11 @@ class Stack(Combiner):
     follows: whether `last` is an input.
     """
 
+    judgement = (
+        *("stack_weights", "information", "errors", "calibration", "calibration_information"),
+        *("residual_variance", "lowest", "highest", "bias"),
+    )
+
     def __init__(
         self,
         loss: Loss,

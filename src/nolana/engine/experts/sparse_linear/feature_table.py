@@ -22,7 +22,7 @@ zeros stay zeros.
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.bounds import Count
+from nolana.engine.base.bounds import Count, Seed
 from nolana.engine.base.state import Array, Field, Stateful, count
 from nolana.engine.experts.sparse_linear.sketch import mixed
 
@@ -70,14 +70,14 @@ def counter_of(j: int, counters: int, features: int) -> int:
 class FeatureTable(Stateful):
     """keys (N,) are the features of the slots, -1 for an empty one; scales (N,); counts (M,) of the features.
 
-    Rows are CSR: starts (n + 1,), indices and values of the non-zeros.
+    Rows are CSR: starts (n + 1,), indices and values of the non-zeros. A learner takes their sketches with this seed.
     """
 
-    def __init__(self, features: Count, table: Count, counters: Count) -> None:
+    def __init__(self, features: Count, table: Count, counters: Count, seed: Seed = 0) -> None:
         if not 1 <= table <= MOST_SLOTS or (table < features and table % WAYS):
             raise ValueError("the table needs 1 to 2^31 slots, a multiple of 8 where there are more features")
         self.features, self.table, self.counters = features, min(table, features), min(counters, features)
-        self.rows, self.total = 0, 0.0
+        self.rows, self.total, self.seed = 0, 0.0, seed
         self.keys: Array = np.full(self.table, -1.0)
         self.scales: Single = np.zeros(self.table, dtype=np.float32)
         self.counts: Single = np.zeros(self.counters, dtype=np.float32)

@@ -1,0 +1,163 @@
+// The units of a learner: rows and targets come in those of the input, and scores leave in them. Each part may be missing.
+//
+//     scaling         z = scaling(x), which every learned row advances
+//     target_scaling  y' = (y - m0) i0 is learned, and f/i0 + m0 is the score; before the first anchor i0 is 0 and m0
+//                     the first target
+//     interval        follows the residuals y' - f of learned rows
+//     feature_table   slots and values of the non-zeros of wide sparse rows; their sketch takes the place of x
+//
+// A group of rows is scaled at a time, into scratch that a call has: memory does not depend on the length of a block.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "experts/sparse_linear/feature_table.hpp"
+#include "experts/sparse_linear/sketch.hpp"
+#include "learner/interval_width.hpp"
+#include "learner/robust_scaling.hpp"
+
+namespace nolana {
+
+// What rows are there for.
+struct Pass {
+    bool learned = false;       // if not, they are scored alone
+    bool frozen = false;        // by a part of a merge, whose maps do not change: features keep slots and late anchors
+    bool repeats = false;       // rows that were learned before say nothing about the experts and the interval
+    bool late_anchors = false;  // those after row 512 are set on the way, or by the caller, who has to carry weights over
+};
+
+// Rows as the maps take them: a dense part, non-zeros or both.
+struct Rows {
+    const double* dense;
+    SparseRows sparse = {};
+};
+
+class Units {
+  public:
+    std::shared_ptr<RobustScaling> scaling, target_scaling;
+    std::shared_ptr<IntervalWidth> interval;
+    std::shared_ptr<FeatureTable> feature_table;
+
+    // Of a call: a group of scaled rows, the sketch of a row, a target and what its scaling writes, and the non-zeros of a
+    // group. Allocated before anything changes.
+    struct Scratch {
+        std::vector<double> dense, sums, target, values;
+        std::vector<std::int32_t> slots;
+    };
+
+    // Throws where the parts do not fit maps of dense rows of so many features (0: there are none) and of non-zeros at so
+    // many places. Returns the features of the dense part of a row.
+    std::size_t check(std::size_t features, std::size_t places) const {
+        if (scaling && scaling->features() != features && features > 0)
+            throw std::invalid_argument("the scaling has another number of features than the maps");
+        if (feature_table && feature_table->slots() > places)
+            throw std::invalid_argument("the feature table has more slots than the map of sparse rows has places");
+        if (interval && !target_scaling) throw std::invalid_argument("an interval needs the scaling of targets");
+        if (interval && outputs() != 1) throw std::invalid_argument("an interval needs a single target");
+        const std::size_t width = scaling ? scaling->features() : features;
+        if (feature_table && width > 0) (void)Sketch(width, feature_table->seed());
+        return width;
+    }
+    // Targets that the scaling is made for; 0: any number of them.
+    std::size_t outputs() const { return target_scaling ? target_scaling->features() : 0; }
+    // For so many of these rows, whose dense part has `width` features.
+    Scratch scratch(const Rows& rows, std::size_t count, std::size_t width) const {
+        Scratch out;
+        out.target.resize(2 * outputs());
+        if (scaling || feature_table) out.dense.resize(std::min(group, count) * width);
+        if (!feature_table) return out;
+        out.sums.resize(width);
+        std::int64_t most = 0;
+        for (std::size_t r = 0; r < count; ++r)
+            most = std::max(most, rows.sparse.starts[std::min(count, r + group)] - rows.sparse.starts[r]);
+        out.values.resize(static_cast<std::size_t>(most));
+        out.slots.resize(static_cast<std::size_t>(most));
+        return out;
+    }
+
+    // Rows from `first` on as the maps take them, until the next call; `weight` (null: all 1) is that of row 0.
+    Rows enter(const Rows& rows, std::size_t first, std::size_t size, std::size_t width, const double* weight,
+               const Pass& pass, Scratch& scratch) {
+        if (weight) weight += first;
+        if (feature_table) return look_up(rows.sparse.from(first), size, width, weight, pass, scratch);
+        Rows out{rows.dense + first * width};
+        if (rows.sparse.starts) out.sparse = rows.sparse.from(first);
+        if (scaling) {
+            scale(out.dense, weight, size, scratch.dense.data(), pass);
+            out.dense = scratch.dense.data();
+        }
+        return out;
+    }
+    // y (c) as it is learned, until the next call.
+    const double* target(const double* y, Scratch& scratch) const {
+        if (!target_scaling) return y;
+        double* own = scratch.target.data();
+        for (std::size_t o = 0; o < outputs(); ++o)
+            own[o] = (y[o] - target_scaling->target_center(o)) * target_scaling->target_factor(o);
+        return own;
+    }
+    // Scores (c) in the units of the targets.
+    void leave(double* f) const {
+        for (std::size_t o = 0; o < outputs(); ++o) {
+            const double center = target_scaling->target_center(o), factor = target_scaling->target_factor(o);
+            f[o] = factor > 0 ? f[o] / factor + center : f[o] * 0 + center;
+        }
+    }
+    // Of a learned row: its target as it was learned, and its scores before `leave`.
+    void observe_residual(const double* target, const double* f) {
+        if (interval) interval->observe(target[0] - f[0], interval->levels() - 1);
+    }
+    // Its target in its own unit.
+    void observe_target(const double* y, Scratch& scratch) {
+        if (target_scaling) target_scaling->observe(y, scratch.target.data() + outputs());
+    }
+
+    void describe(Description& d) {
+        const auto part = [&d](const std::string& prefix, Stateful* each) {
+            if (!each) return;
+            const std::size_t first = d.fields.size();
+            d.begin_part(prefix);
+            each->describe(d);
+            for (std::size_t i = first; i < d.fields.size(); ++i) d.fields[i].unit = true;
+        };
+        part("scaling/", scaling.get());
+        part("target_scaling/", target_scaling.get());
+        part("interval/", interval.get());
+        part("features/", feature_table.get());
+        d.begin_part("");
+    }
+    // Room for a state of these sizes; one without units leaves them as they are.
+    void resize(const Sizes& sizes) {
+        const auto part = [&sizes](const std::string& prefix, RobustScaling* each) {
+            if (each && sizes.contains(prefix + "first")) each->resize({{"first", sizes.at(prefix + "first")}});
+        };
+        part("scaling/", scaling.get());
+        part("target_scaling/", target_scaling.get());
+    }
+
+  private:
+    void scale(const double* x, const double* weight, std::size_t count, double* z, const Pass& pass) {
+        if (pass.learned)
+            scaling->advance(x, weight, count, z, pass.late_anchors && !pass.frozen);
+        else
+            scaling->apply(x, count, z);
+    }
+    Rows look_up(const SparseRows& rows, std::size_t size, std::size_t width, const double* weight, const Pass& pass,
+                 Scratch& scratch) {
+        std::int32_t* slots = scratch.slots.data();
+        double *values = scratch.values.data(), *dense = scratch.dense.data(), *sums = scratch.sums.data();
+        for (std::size_t r = 0; r < size; ++r) {
+            const SparseRow x = rows.row(r);
+            feature_table->take(x, pass.learned && !pass.frozen && (!weight || weight[r] > 0), slots, values);
+            if (width > 0) Sketch(width, feature_table->seed()).take({x.places, values, x.size}, scaling ? sums : dense);
+            if (scaling) scale(sums, weight ? weight + r : nullptr, 1, dense, pass);
+            slots += x.size;
+            values += x.size;
+            dense += width;
+        }
+        return {scratch.dense.data(), {rows.starts, scratch.slots.data(), scratch.values.data()}};
+    }
+};
+
+}  // namespace nolana
