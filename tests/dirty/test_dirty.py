@@ -60,7 +60,7 @@ def replaced(command, options):
 
 
 @pytest.mark.parametrize("line", list(lines()), ids=lambda line: f"{line[1]} {line[2]}".strip())
-def test_every_line_of_the_table(line, folder, tmp_path, command):
+def test_table_line_happens_as_documented_and_remedy_works(line, folder, tmp_path, command):
     _, file, options, happens, remedy = line
     target = [] if file.endswith("libsvm") or "--target" in options else ["--target", "y"]
     base = ["learn", folder / file, *target, "--model", tmp_path / "m", "--memory", "64KB", *words(options)]
@@ -81,7 +81,7 @@ def test_every_line_of_the_table(line, folder, tmp_path, command):
         assert "learned to the end" in out
 
 
-def test_the_table_has_every_file(folder):
+def test_table_lists_every_file(folder):
     assert {line[1] for line in lines()} == {path.name for path in folder.iterdir()}
 
 

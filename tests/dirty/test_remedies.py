@@ -53,7 +53,7 @@ TEXT = "a,b,y\n1,2,0\n3,4,1\n"
         ('{"a": 1, "y": 0}\n{"a": [1], "y": 0}\n', {}, "ignore=['a'] leaves it out", {"on_bad_row": "skip"}),
     ],
 )
-def test_hints_of_the_library(text, wrong, hint, right):
+def test_hint_of_the_library_works_when_followed(text, wrong, hint, right):
     source = text if isinstance(text, bytes) else text.encode()
     with pytest.raises((ValueError, TypeError)) as caught:
         streams.read(io.BytesIO(source), **wrong)
@@ -61,7 +61,7 @@ def test_hints_of_the_library(text, wrong, hint, right):
     streams.read(io.BytesIO(source), **(wrong | right))
 
 
-def test_hints_about_states_and_tables(tmp_path):
+def test_hint_about_plan_or_state_works_when_followed(tmp_path):
     with streams.open(io.BytesIO(TEXT.encode())) as stream:
         plan, state = stream.plan, stream.state()
     for wrong, hint, right in (
@@ -166,7 +166,7 @@ def test_indices_of_libsvm_are_those_of_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("again", [("--leave-rest",), ("--fresh",)])
-def test_hints_of_an_unfinished_run(again, mail, tmp_path):
+def test_hint_of_an_unfinished_run_works_when_followed(again, mail, tmp_path):
     broken, model = tmp_path / "broken.csv", tmp_path / "m"
     broken.write_text(mail.read_text() + "1,high,yes\n")
     assert call("learn", broken, "--model", model, folder=tmp_path).code == 1
@@ -238,7 +238,7 @@ def test_a_column_that_was_left_out_stays_out_and_can_be_forced_in(tmp_path):
 
 
 @pytest.mark.parametrize("features", [400, 3000, 10_000])
-def test_the_memory_that_is_recommended_is_enough(tmp_path, features):
+def test_recommended_memory_is_enough(tmp_path, features):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(20, features)).round(2).astype(str).tolist()
     header = ",".join([*(f"c{i}" for i in range(features)), "y"])

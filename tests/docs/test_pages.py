@@ -36,7 +36,7 @@ def environment():
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if PYTHON.search(p.read_text())], ids=name_of)
-def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
     """In the order of the page, in one namespace."""
     skip_without_extra(page)
     monkeypatch.chdir(tmp_path)
@@ -46,7 +46,7 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if CONSOLE.search(p.read_text())], ids=name_of)
-def test_the_commands_of_a_page_run(page, tmp_path):
+def test_commands_of_a_page_run(page, tmp_path):
     skip_without_extra(page)
     for block in CONSOLE.findall(page.read_text()):
         for line in block.splitlines():
@@ -63,7 +63,7 @@ def test_the_commands_of_a_page_run(page, tmp_path):
 
 
 @pytest.mark.parametrize("program", sorted((REPO / "examples").glob("*.py")), ids=lambda path: path.stem)
-def test_a_program_of_the_gallery_runs(program, tmp_path, monkeypatch, capsys):
+def test_program_of_the_gallery_runs(program, tmp_path, monkeypatch, capsys):
     skip_without_extra(program)
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(program), run_name="__main__")
@@ -76,7 +76,7 @@ def test_every_program_is_in_the_gallery():
         assert f"../examples/{program.name}" in gallery
 
 
-def test_links_between_files():
+def test_links_between_files_exist():
     """Files that Markdown outside of the site links to exist; Sphinx checks the links of its pages."""
     for page in (REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "ARCHITECTURE.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):

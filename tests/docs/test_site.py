@@ -57,7 +57,7 @@ def site(tmp_path_factory):
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_and_nothing_is_missing(site, width, scheme):
+def test_pages_fit_the_screen_and_have_no_missing_resource(site, width, scheme):
     """No page is wider than the screen, no picture is missing, no request fails or leaves the site."""
     out, address = site
     pages = [path.relative_to(out) for path in out.rglob("*.html") if "_modules" not in path.parts]
@@ -72,7 +72,7 @@ def test_pages_fit_and_nothing_is_missing(site, width, scheme):
             assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == [], page
 
 
-def test_links(site):
+def test_links_lead_to_existing_pages_and_anchors(site):
     """Every link between pages leads to a page and, with #, to a place in it."""
     from html.parser import HTMLParser
     from urllib.parse import unquote, urldefrag

@@ -61,7 +61,7 @@ def test_split_anywhere_and_restore(engine, c):
 
 
 @engines
-def test_new_classes_and_invalid_states(engine):
+def test_number_of_classes_may_change_and_invalid_state_is_refused(engine):
     part = engine.Calibration()
     for c in (1, 3, 4, 9):
         part.observe(*rows(100, c)[:2])

@@ -55,7 +55,7 @@ def test_core_equals_reference(build, loss, outputs):
 
 @builds
 @pytest.mark.parametrize("features", [1, 3, 8, 13, 64, 65, 130])
-def test_a_cell_of_the_core_is_the_cell_of_the_reference(build, features):
+def test_bin_of_a_row_is_the_same_in_core_and_numpy(build, features):
     """Learning one row changes the same slots."""
     arguments = {"features": features, "table": 1000, "grids": 40}
     core, mine = learner(build, **arguments), learner(reference, **arguments)
@@ -70,7 +70,7 @@ def test_a_cell_of_the_core_is_the_cell_of_the_reference(build, features):
             assert np.array_equal(core.state()[name] != 0, mine.state()[name] != 0)
 
 
-def test_shared_cells_approximate_the_kernel():
+def test_share_of_common_bins_approximates_the_kernel():
     """Pitches of level L over n features are Gamma(2, L sqrt(n)/2), for which two rows share a cell with probability
     exp(-2 |d|_1/(L sqrt n)); over two features the smaller grids take each of them twice, or both."""
     grids = 8000
@@ -96,7 +96,7 @@ def test_split_anywhere_and_restore(build, loss, outputs):
 
 
 @engines
-def test_what_cells_learn(engine):
+def test_bins_learn_xor_in_one_pass(engine):
     """XOR in one pass, and again after the labels swap."""
     rng = np.random.default_rng(7)
     n = 1500 if engine is reference else 6000
@@ -108,7 +108,7 @@ def test_what_cells_learn(engine):
 
 
 @engines
-def test_float64_cells_are_refused(engine):
+def test_restore_refuses_float64_tables(engine):
     made = learner(engine)
     state = made.state()
     with pytest.raises(ValueError, match="state: expert0/cells is not an array of float32"):
@@ -119,7 +119,7 @@ def test_float64_cells_are_refused(engine):
 
 
 @engines
-def test_grids_and_heads_that_do_not_fit_are_refused(engine):
+def test_mismatched_grids_and_heads_are_refused(engine):
     for wrong in (np.ones(4), np.ones(6), np.zeros(5), np.array([1.0, 1, -1, 1, 1]), np.full(5, np.nan)):
         with pytest.raises(ValueError, match="relevance has one positive number for each feature"):
             learner(engine, relevance=wrong)
@@ -136,7 +136,7 @@ def test_grids_and_heads_that_do_not_fit_are_refused(engine):
 
 @engines
 @cases
-def test_without_tables(engine, loss, outputs):
+def test_restore_without_tables_continues_with_empty_ones(engine, loss, outputs):
     """A state without tables continues with empty ones, of another size too; one that is refused changes nothing."""
     made, other = learner(engine, loss, outputs), learner(engine, loss, outputs, table=200)
     data = rows(80, outputs, loss)

@@ -24,7 +24,7 @@ def gap(a: np.ndarray, b: np.ndarray) -> float:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("head", HEADS, ids="-".join)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_equal_block_by_block(build, kernel, head, policy):
+def test_core_equals_reference_block_by_block(build, kernel, head, policy):
     rng = np.random.default_rng([KERNELS.index(kernel), HEADS.index(head), POLICIES.index(policy)])
     for features, capacity, outputs in ((3, 13, 1), (5, 20, 3), (1, 4, 2), (9, 33, 1)):
         shape = {"capacity": capacity, "features": features, "outputs": outputs}
@@ -90,7 +90,7 @@ def test_exponential_to_the_last_places(build, rng):
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
-def test_moments_and_bounds_alike(build, rng):
+def test_moments_and_bounds_core_equals_reference(build, rng):
     x = rng.normal(size=(50, 3)) * [1, 1e6, 1e-6] + [0, 1e6, 0]
     mine, theirs = [np.zeros(3), np.zeros(3)], [np.zeros(3), np.zeros(3)]
     assert build.add_moments(0.0, *mine, x) == reference.add_moments(0.0, *theirs, x) == 50
@@ -105,7 +105,7 @@ def test_moments_and_bounds_alike(build, rng):
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
-def test_states_that_do_not_fit_are_refused(build):
+def test_restore_refuses_states_of_other_sizes(build):
     learner = build_learner(build)
     state = learner.state()
     for wrong in (

@@ -55,14 +55,14 @@ def test_split_anywhere_and_restore(engine):
 
 @builds
 @pytest.mark.parametrize("rate", [0.001, 0.03, 0.1, 0.3, 0.5, 0.9, 1.0])
-def test_no_alarm_while_the_rate_stays(build, rate):
+def test_constant_error_rate_raises_no_alarm(build, rate):
     alarm = build.DriftAlarm()
     assert len(alarm.observe(draws(np.full(1_000_000, rate), seed=1))) == 0
 
 
 @builds
 @pytest.mark.parametrize("final", [0.0, 0.05, 0.3])
-def test_no_alarm_while_the_rate_falls(build, final):
+def test_falling_error_rate_raises_no_alarm(build, final):
     t = np.arange(1, 20_001)
     for seed in range(20):
         assert len(build.DriftAlarm().observe(draws(final + (0.8 - final) / np.sqrt(t), seed=seed))) == 0
@@ -71,7 +71,7 @@ def test_no_alarm_while_the_rate_falls(build, final):
 @builds
 @pytest.mark.parametrize("rate", [0.001, 0.05, 0.1, 0.2])
 @pytest.mark.parametrize("before", [1000, 20_000])
-def test_a_swap_of_labels_is_found_within_50_rows(build, rate, before):
+def test_label_swap_is_detected_within_50_rows(build, rate, before):
     for seed in range(20):
         places = build.DriftAlarm().observe(draws(np.full(before, rate), np.full(100, 1 - rate), seed=seed))
         assert before <= places[0] < before + 50
@@ -85,7 +85,7 @@ def test_an_alarm_is_raised_once(engine):
 
 
 @engines
-def test_a_state_out_of_range_changes_nothing(engine):
+def test_restore_refuses_out_of_range_state_and_changes_nothing(engine):
     alarm = engine.DriftAlarm()
     alarm.observe(draws(np.full(500, 0.2)))
     before = alarm.state()

@@ -47,7 +47,7 @@ def follow(watch, x, weight=None, factor=None):
 
 
 @engines
-def test_what_grows(engine):
+def test_growing_features_are_detected_and_others_are_not(engine):
     grows, stays = columns(900)
     watch = engine.GrowthWatch(len(grows) + len(stays))
     follow(watch, np.column_stack([*grows.values(), *stays.values()]))
@@ -67,13 +67,13 @@ def test_a_feature_is_released_when_it_starts_again_or_turns_to_noise(engine):
 
 
 @engines
-def test_where_all_features_grow_none_does(engine):
+def test_none_counts_as_growing_if_all_features_grow(engine):
     watch = engine.GrowthWatch(2)
     assert follow(watch, np.column_stack([np.arange(600.0), np.arange(600.0) ** 2])) == []
 
 
 @engines
-def test_rows_of_weight_0_are_not_seen(engine):
+def test_rows_of_weight_0_are_ignored(engine):
     rng = np.random.default_rng(0)
     x = np.column_stack([np.arange(600.0), rng.normal(size=600)])
     weight = np.ones(600)

@@ -61,7 +61,7 @@ def test_split_anywhere_and_restore(engine):
 @builds
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("last", [0.9, 0.95, 0.99])
-def test_coverage(build, kind, last):
+def test_coverage_is_that_of_the_level(build, kind, last):
     """Of the first 500 rows within 2 points, of 20,000 within 0.3; means of 20 streams."""
     misses = [
         build.IntervalWidth(np.array([0.5, last])).observe(residuals(kind, 20_000, seed=seed)) for seed in range(20)
@@ -71,7 +71,7 @@ def test_coverage(build, kind, last):
 
 
 @builds
-def test_misses_of_any_level(build):
+def test_share_of_misses_at_any_level_is_its_complement(build):
     r = residuals("laplace", 5000)
     shares = [build.IntervalWidth(LEVELS).observe(r, level).mean() for level in range(5)]
     assert shares == pytest.approx(1 - LEVELS, abs=0.005)
@@ -83,7 +83,7 @@ def test_misses_of_any_level(build):
 
 @builds
 @pytest.mark.parametrize("kind", ["normal", "laplace", "heavy tails", "heteroscedastic"])
-def test_misses_of_90_percent_raise_a_drift_alarm(build, kind):
+def test_misses_at_90_percent_raise_a_drift_alarm_when_residuals_grow(build, kind):
     """Residuals ten times as large within 60 rows; no alarm before, in 200,000 rows."""
     width, alarm = build.IntervalWidth(LEVELS), build.DriftAlarm()
     assert len(alarm.observe(width.observe(residuals(kind, 200_000), 2))) == 0
@@ -117,7 +117,7 @@ def test_a_wider_level_is_never_narrower(engine):
 
 
 @engines
-def test_other_units(engine):
+def test_rescale_multiplies_the_width(engine):
     r = residuals("normal", 2000)
     plain, scaled = engine.IntervalWidth(LEVELS), engine.IntervalWidth(LEVELS)
     plain.observe(r)
@@ -137,7 +137,7 @@ def test_recovers_from_residuals_that_were_all_zero(build):
 
 
 @engines
-def test_residuals_that_are_not_finite_are_misses_and_change_no_width(engine):
+def test_non_finite_residuals_are_misses_and_leave_the_width_unchanged(engine):
     width = engine.IntervalWidth(LEVELS)
     width.observe(residuals("normal", 100))
     before = width.half_width(0.9)
@@ -146,7 +146,7 @@ def test_residuals_that_are_not_finite_are_misses_and_change_no_width(engine):
 
 
 @engines
-def test_levels_are_checked(engine):
+def test_invalid_levels_are_refused(engine):
     for levels in ([], [0.5], [0.0, 0.9], [0.95, 0.9], [0.9, 0.9], [0.9, 1.0], [np.nan, 0.9]):
         with pytest.raises(ValueError, match=r"increasing numbers between 0 and 1 with the last at least 0\.9"):
             engine.IntervalWidth(np.array(levels, dtype=float))

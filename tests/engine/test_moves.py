@@ -45,32 +45,32 @@ def check_move(kernel: Kernel, u: np.ndarray, q: int, place: np.ndarray, gamma: 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "polynomial", "cosine", "linear"])
 @pytest.mark.parametrize("gamma", [1e-3, 0.1, 3.0])
-def test_ordinary_moves(name, gamma, rng):
+def test_move_updates_the_inverse(name, gamma, rng):
     u = rng.normal(size=(30, 4))
     for q in (0, 13, 29):
         assert check_move(named(name), u, q, u[q] + 0.3 * rng.normal(size=4), gamma, 1e-3) < 1e-8
 
 
-def test_duplicated_landmarks(rng):
+def test_move_with_duplicated_landmarks_updates_the_inverse(rng):
     u = np.repeat(rng.normal(size=(5, 3)), 4, axis=0)
     assert check_move(RBF(), u, 2, u[0] + 1e-9, 0.5, 1e-3) < 1e-7
     assert check_move(RBF(), u, 2, u[19], 0.5, 1e-3) < 1e-7
     assert check_move(RBF(), u, 2, u[2], 0.5, 1e-3) < 1e-7
 
 
-def test_replaced_landmarks(rng):
+def test_move_to_a_far_place_updates_the_inverse(rng):
     u = rng.normal(size=(25, 3))
     assert check_move(RBF(), u, 7, 50 + rng.normal(size=3), 0.5, 1e-3) < 1e-9
     assert check_move(Polynomial(3, 1.0), u, 7, 5 * rng.normal(size=3), 0.5, 1e-3) < 1e-8
 
 
-def test_wide_kernels_and_small_ridges(rng):
+def test_move_with_wide_kernel_or_small_ridge_updates_the_inverse(rng):
     u = rng.normal(size=(40, 3))
     assert check_move(RBF(), u, 5, u[5] + 0.1, 1e-6, 1e-3) < 1e-8
     assert check_move(RBF(), u, 5, u[5] + 0.1, 1e-2, 1e-6) < 1e-5
 
 
-def test_growth(rng):
+def test_new_landmark_updates_the_inverse(rng):
     kernel = RBF()
     u = rng.normal(size=(9, 2))
     before = gram(kernel, u[:-1], 0.7)
@@ -84,7 +84,7 @@ def test_growth(rng):
 @pytest.mark.parametrize(
     ("kernel", "spread"), [("rbf", 1.0), ("rbf", 0.01), ("laplacian", 1.0), ("polynomial", 1.0), ("linear", 1.0)]
 )
-def test_ten_thousand_moves(engine, kernel, spread):
+def test_inverse_and_covariance_are_exact_after_ten_thousand_moves(engine, kernel, spread):
     """After 10,000 moves P is still the inverse, and R lies between 0 and tau P."""
     rng = np.random.default_rng(2)
     capacity = 24
@@ -111,7 +111,7 @@ def test_ten_thousand_moves(engine, kernel, spread):
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
-def test_prior_stays_prior(engine, rng):
+def test_covariance_without_learning_stays_the_prior(engine, rng):
     """Without learning, R = tau P survives growth and every move."""
     learner = build_learner(engine, outputs=0, move_noise=0.0, capacity=15)
     learner.learn(rng.normal(size=(400, 3)), np.zeros((400, 0)))
@@ -121,7 +121,7 @@ def test_prior_stays_prior(engine, rng):
 
 
 @pytest.mark.parametrize("engine", [core_builds()[-1], reference], ids=["core", "reference"])
-def test_process_noise_does_not_wind_the_covariance_up(engine):
+def test_covariance_stays_near_its_prior_under_endless_moves(engine):
     """Moves without end and without a row that teaches: R stays near its prior, whatever nu is."""
     rng = np.random.default_rng(4)
     rows = 500 if engine is reference else 20_000
@@ -136,7 +136,7 @@ def test_process_noise_does_not_wind_the_covariance_up(engine):
 
 @pytest.mark.parametrize("build", core_builds(), ids=lambda m: m.__name__.split(".")[-1])
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 40, 100])
-def test_inversion_of_the_core(build, n, rng):
+def test_refresh_of_the_core_inverts_as_lapack_does(build, n, rng):
     """refresh() inverts E + delta I of any size, to what LAPACK gives."""
     learner = build_learner(build, capacity=n, features=5, gamma=0.1, novelty=0.0, ridge=1e-4)
     learner.learn(rng.normal(size=(3 * n + 5, 5)), np.ones((3 * n + 5, 1)))

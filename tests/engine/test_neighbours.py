@@ -41,7 +41,7 @@ def nearest_mean(stored, targets, row, windows, neighbours):
 @engines
 @pytest.mark.parametrize("features", [1, 3, 8, 13, 64])
 @pytest.mark.parametrize("windows", [(3,), (5, 20), (7, 8, 100), (4, 500)])
-def test_neighbours_are_those_of_whole_numbers(engine, features, windows):
+def test_neighbours_equal_those_of_integer_arithmetic(engine, features, windows):
     """Targets are powers of two, so that each set of neighbours has its own mean."""
     rng = np.random.default_rng(features)
     n = 60 if engine is reference else 300
@@ -65,7 +65,7 @@ def test_neighbours_are_those_of_whole_numbers(engine, features, windows):
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=40)
-def test_any_shape(build, features, neighbours, extra, spread, seed):
+def test_neighbours_of_any_shape_equal_those_of_integer_arithmetic(build, features, neighbours, extra, spread, seed):
     """Also rows that reach the end of the fixed point, and ties."""
     rng = np.random.default_rng(seed)
     windows = tuple(np.cumsum([neighbours, *extra]).tolist())
@@ -77,7 +77,7 @@ def test_any_shape(build, features, neighbours, extra, spread, seed):
 
 
 @engines
-def test_of_equal_distances_the_more_recent_counts(engine):
+def test_more_recent_row_wins_a_tie_of_distances(engine):
     made = learner(engine, 1, windows=(20,), neighbours=1)
     x = np.zeros((10, 1))
     scores = made.learn(x, np.arange(10.0)[:, None])[:, 0]
@@ -96,7 +96,7 @@ def test_the_largest_distances_are_exact(engine):
 
 
 @engines
-def test_votes_by_their_formula(engine):
+def test_votes_equal_their_formula(engine):
     """1.5 - (D/D_k)^2 for each of three neighbours; f_c = (log(votes_c + 0.1) - mean)/2."""
     x = np.array([[0.0], [1.0], [2.0]])
     made = learner(engine, 1, windows=(5,), neighbours=3, loss="Logistic", outputs=3)
@@ -111,7 +111,7 @@ def test_votes_by_their_formula(engine):
 
 
 @engines
-def test_windows_that_do_not_fit_are_refused(engine):
+def test_invalid_windows_are_refused(engine):
     for windows in ([5.0, 5.0], [9.0, 5.0], [2.0, 5.0], [5.5, 9.0], [np.nan], [-3.0, 4.0]):
         with pytest.raises(ValueError, match=r"windows|convert"):
             engine.NeighbourMap(2, np.array(windows), 3)
@@ -124,7 +124,7 @@ def test_windows_that_do_not_fit_are_refused(engine):
 
 
 @engines
-def test_many_features_are_sketched(engine):
+def test_rows_of_many_features_are_sketched(engine):
     """More than 64 features: 64 signed sums of them, whose squared distances are right on average."""
     features, rng = 200, np.random.default_rng(0)
     made = learner(engine, features, windows=(4,), neighbours=2)

@@ -19,7 +19,7 @@ def rbf(x, z, gamma):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("center", [False, True])
-def test_squared_loss_and_fixed_landmarks_is_batch_ridge_regression(center, weighted, rng):
+def test_squared_loss_with_fixed_landmarks_equals_batch_ridge_regression(center, weighted, rng):
     """alpha = (K'OK + (n/tau) A)^-1 K'O y, around the mean of y where it is centred."""
     x, u = rng.normal(size=(500, 3)), rng.normal(size=(25, 3))
     y = 5 + np.sin(x[:, 0]) * x[:, 1] + 0.1 * rng.normal(size=500)
@@ -75,7 +75,7 @@ def test_step_is_the_exact_proximal_step(loss, rng):
     assert np.allclose(learner.state()["weights"][0], alpha, rtol=1e-10)
 
 
-def test_inactive_outputs_share_the_covariance_by_their_number():
+def test_covariance_shrinks_by_the_share_of_active_outputs():
     """When one of four outputs is active, R loses a quarter of an observation."""
     shape = {"capacity": 1, "features": 1, "outputs": 4, "gamma": 1.0, "ridge": 1e-9, "threshold": np.inf}
     for engine in (core_builds()[-1], reference):
@@ -100,7 +100,7 @@ def test_xor_is_learned(rng):
         assert hits[1000:].mean() > 0.95, parameters
 
 
-def test_variance_eaten_by_rounding_comes_back():
+def test_variance_lost_to_rounding_is_restored():
     """A covariance that rounding made negative is lifted, and learning goes on."""
     for engine in (core_builds()[-1], reference):
         learner = build_learner(engine, capacity=4, features=1, gamma=1.0, threshold=np.inf)

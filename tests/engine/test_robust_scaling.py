@@ -81,7 +81,7 @@ def test_scaled_rows_are_bounded_and_standard(engine):
 
 @engines
 @pytest.mark.parametrize("place", [2, 50, 900])
-def test_one_wild_value_does_not_set_the_scale(engine, place):
+def test_one_outlier_does_not_set_the_scale(engine, place):
     x = np.random.default_rng(2).normal(size=(2000, 1))
     wild = x.copy()
     wild[place] = -9999.0
@@ -102,7 +102,7 @@ def test_a_constant_feature_is_zero_until_it_wakes_up(engine):
 
 
 @builds
-def test_a_metric_scales_what_apply_gives_and_nothing_else(build):
+def test_metric_scales_the_result_of_apply_alone(build):
     x, metric = rows(), np.array([0.1, 0.5, 1.0, 1.5, 2.0, 0.7])
     for engine in (build, reference):
         plain, scaled = engine.RobustScaling(6), engine.RobustScaling(6)
@@ -117,7 +117,7 @@ def test_a_metric_scales_what_apply_gives_and_nothing_else(build):
 
 
 @engines
-def test_states_out_of_range_are_refused(engine):
+def test_restore_refuses_out_of_range_states(engine):
     scaling = engine.RobustScaling(6)
     follow(scaling, rows(10))
     state = scaling.state()

@@ -167,7 +167,7 @@ def test_a_smaller_table_has_the_features_at_their_places(engine):
 
 
 @engines
-def test_sketches_keep_products(engine):
+def test_sketches_preserve_dot_products(engine):
     """Bound: a product of unit rows deviates by about 1/sqrt(1024), a squared length by sqrt(2) of that."""
     rng = np.random.default_rng(0)
     x = sp.random(40, 5000, 0.01, "csr", random_state=0, data_rvs=lambda size: rng.normal(size=size))
@@ -177,7 +177,7 @@ def test_sketches_keep_products(engine):
 
 
 @engines
-def test_what_does_not_fit_is_refused(engine):
+def test_invalid_sizes_rows_and_states_are_refused(engine):
     with pytest.raises(ValueError, match="multiple of 8"):
         engine.FeatureTable(FEATURES, 60, 100)
     pair = Pair(engine)

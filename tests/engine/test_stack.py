@@ -42,7 +42,7 @@ def rows(n, outputs=1, number=False, seed=0):
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_without_forgetting_the_weights_come_near_the_maximum_of_the_posterior(outputs):
+def test_weights_without_forgetting_approach_the_maximum_of_the_posterior(outputs):
     """One Newton step for each row, from rho |theta - theta0|^2/2: within 10 % of the exact one after 1,500 rows."""
     made = learner(reference, Recorder, "Logistic", outputs, prior=5.0)
     x, y, weight = rows(1500, outputs)
@@ -66,7 +66,7 @@ def test_without_forgetting_the_weights_come_near_the_maximum_of_the_posterior(o
 
 
 @engines
-def test_for_numbers_it_is_weighted_ridge_regression(engine):
+def test_regression_equals_weighted_ridge_regression(engine):
     """nu is constant where residuals are never clipped and noise does not change: then H and theta are exact sums."""
     made = learner(reference, Recorder, "Squared", forgetting=1.0, prior=2.0)
     x, y, weight = rows(300, number=True)
@@ -92,7 +92,7 @@ def test_for_numbers_it_is_weighted_ridge_regression(engine):
 
 
 @engines
-def test_the_stack_follows_a_swap_of_the_labels(engine):
+def test_stack_adapts_to_a_label_swap(engine):
     """The largest window is wrong for 60 rows after the swap, the smallest for 4: weight goes to the smallest."""
     rng = np.random.default_rng(4)
     n = 1200
@@ -111,7 +111,7 @@ def test_the_stack_follows_a_swap_of_the_labels(engine):
 
 
 @engines
-def test_wrong_numbers_of_experts_are_refused(engine):
+def test_wrong_number_of_experts_is_refused(engine):
     loss = engine.Logistic()
     with pytest.raises(ValueError, match="one entry for each expert"):
         engine.Stack(loss, np.ones(3), np.ones(2), np.ones(3), 0.9, 1.0)
@@ -122,7 +122,7 @@ def test_wrong_numbers_of_experts_are_refused(engine):
 
 
 @engines
-def test_a_wild_target_leaves_the_errors_of_experts_finite(engine):
+def test_outlier_target_leaves_errors_of_experts_finite(engine):
     made = learner(engine, engine.Stack, "Squared", forgetting=0.999)
     x, y, _ = rows(50, number=True)
     y[20] = 1e300
@@ -149,7 +149,7 @@ def walk(n):
 
 
 @pytest.mark.parametrize("build", core_builds(), ids=lambda m: m.__name__)
-def test_core_equals_reference_where_the_last_residual_has_a_weight(build):
+def test_core_equals_reference_if_the_last_residual_has_a_weight(build):
     core, mine = follower(build), follower(reference)
     x, y = walk(400)
     for i in range(0, len(x), 40):

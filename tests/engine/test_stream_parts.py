@@ -181,7 +181,7 @@ def test_probes_equal_reference(build, loss, outputs, features, first):
     seed=st.integers(0, 2**32 - 10),
 )
 @settings(max_examples=80)
-def test_equal_on_any_shape(case, features, first, length, seed):
+def test_core_equals_reference_on_any_shape(case, features, first, length, seed):
     compare(BUILDS[-1], *case, features=features, first=first, blocks=1, length=length, seed=seed)
 
 
@@ -272,7 +272,7 @@ OUT_OF_RANGE = {
 @engines
 @pytest.mark.parametrize("part", ["single", "vote", "cells", "stack"])
 @pytest.mark.parametrize(("loss", "outputs"), [("Logistic", 1), ("Logistic", 4), ("Squared", 1)])
-def test_numbers_out_of_range_are_refused(engine, part, loss, outputs):
+def test_restore_refuses_out_of_range_values(engine, part, loss, outputs):
     n = 100 if engine is reference else 900
     made = learner(engine, part, loss, outputs)
     made.learn(*rows(n, outputs, loss))
@@ -290,7 +290,7 @@ def test_numbers_out_of_range_are_refused(engine, part, loss, outputs):
 
 @engines
 @pytest.mark.parametrize("outputs", [1, 4])
-def test_any_target_that_a_state_may_hold_is_read(engine, outputs):
+def test_scores_are_finite_for_any_legal_target_of_a_state(engine, outputs):
     """Targets of a file that no row could have left behind give scores, not a crash."""
     made = learner(engine, "vote", "Logistic", outputs)
     made.learn(*rows(60, outputs, "Logistic"))

@@ -124,7 +124,7 @@ def test_window_keeps_its_rate(engine, rng):
 
 
 @engines
-def test_zero_rows_under_a_linear_kernel(engine):
+def test_zero_rows_under_a_linear_kernel_have_finite_scores(engine):
     """k(x, x) = 0: nothing is new, nothing is divided by it."""
     for name in STATEFUL:
         learner = build_learner(engine, "linear", policy=name, capacity=3)
@@ -149,7 +149,7 @@ WRONG = {
 
 @engines
 @pytest.mark.parametrize("policy", STATEFUL)
-def test_states_that_no_policy_reaches_are_refused(engine, policy, rng):
+def test_restore_refuses_states_that_no_policy_reaches(engine, policy, rng):
     learner = build_learner(engine, policy=policy, capacity=6)
     learner.learn(rng.normal(size=(40, 3)), np.ones((40, 1)))
     state = learner.state()
@@ -180,7 +180,7 @@ def accuracy(model, x, y, skip):
     return (model.classes_[np.nanargmax(scores, axis=1)] == y[skip:]).mean()
 
 
-def test_each_policy_follows_clusters_that_move():
+def test_each_policy_tracks_moving_clusters():
     """Means over three streams of 12,000 rows, measured: fixed 0.852, the others 0.897 to 0.913."""
     found = {}
     for policy in ("fixed", "kmeans", *STATEFUL):
@@ -192,7 +192,7 @@ def test_each_policy_follows_clusters_that_move():
 
 
 @pytest.mark.parametrize("policy", ["expiring", "window"])
-def test_replacement_follows_a_stream_that_travels(policy):
+def test_replacing_policies_track_a_travelling_stream(policy):
     """Nothing comes back to where landmarks are. Measured on four: fixed, kmeans 0.49 to 0.63, the others 0.97 to 1."""
     x, y = moving_clusters(12_000, 10, 0.0, 1, clusters=6, spread=0.1)
     x = x + np.linspace(0, 10, len(x))[:, None]
@@ -221,7 +221,7 @@ def test_landmarks_move_also_while_places_are_free(policy, rng):
 
 @pytest.mark.parametrize("solver", ["inverse", "exact", "rank2", "randomized"])
 @pytest.mark.parametrize("policy", STATEFUL)
-def test_the_map_alone_follows(policy, solver):
+def test_map_without_learner_tracks_moving_clusters(policy, solver):
     x, _ = moving_clusters(2500, 5, 2e-3, 4)
     x += np.linspace(0, 1, len(x))[:, None]
     makers = [OnlineNystroem(n_landmarks=25, landmarks=p, solver=solver, scale=False) for p in ("fixed", policy)]
@@ -253,7 +253,7 @@ def test_states_stay_legal_and_copies_continue(policy):
 
 
 @pytest.mark.parametrize("policy", STATEFUL)
-def test_regression_and_restarts(policy, rng):
+def test_regression_scores_stay_finite_when_rows_outgrow_the_kernel(policy, rng):
     """A polynomial kernel whose rows outgrow it starts anew, with the state of the policy."""
     x = rng.normal(size=(900, 3)) * np.where(np.arange(900) < 450, 1, 1e6)[:, None]
     model = NolanaRegressor(n_landmarks=10, kernel="polynomial", landmarks=policy)
@@ -272,7 +272,7 @@ def test_a_file_with_an_illegal_argument_is_refused(rng):
             estimator_of(NolanaClassifier, Node(record, "model"), {})
 
 
-def test_policies_of_the_users_own_are_called_as_before(stream):
+def test_user_policy_moves_landmarks(stream):
     x, y = stream
 
     class Farthest(Policy):

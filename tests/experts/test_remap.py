@@ -24,7 +24,7 @@ def gram(gamma):
     return lambda x, z: RBF.gram(x, z, gamma)
 
 
-def test_nothing_changes_nothing(rng):
+def test_remap_to_the_same_kernel_changes_nothing(rng):
     state = learned(rng).state()
     after = remap(state, before=gram(0.3), after=gram(0.3), ridge=state["ridge"], prior=1.0)
     assert np.allclose(after["weights"], state["weights"], atol=1e-8)
@@ -33,7 +33,7 @@ def test_nothing_changes_nothing(rng):
 
 
 @pytest.mark.parametrize("gamma", [0.003, 0.1, 1.0, 30.0])
-def test_another_width_keeps_values_and_a_legal_covariance(gamma, rng):
+def test_remap_to_another_width_keeps_values_and_a_legal_covariance(gamma, rng):
     state = learned(rng).state()
     after = remap(state, before=gram(0.3), after=gram(gamma), ridge=1e-3, prior=1.0)
     u, n = state["landmarks"], len(state["landmarks"])
@@ -49,7 +49,7 @@ def test_another_width_keeps_values_and_a_legal_covariance(gamma, rng):
     assert np.allclose(unpack(after["inverse"]) @ a, np.eye(n), atol=1e-8)
 
 
-def test_without_evidence_the_prior_follows(rng):
+def test_remap_without_evidence_gives_the_new_prior(rng):
     learner = build_learner(CORE, capacity=10, features=3, outputs=0, gamma=0.3, move_noise=0.0)
     learner.learn(rng.normal(size=(60, 3)), np.zeros((60, 0)))
     state = learner.state()
@@ -59,7 +59,7 @@ def test_without_evidence_the_prior_follows(rng):
     assert np.allclose(covariance_of(after), unpack(after["inverse"]), atol=1e-7)
 
 
-def test_one_landmark_is_the_move(rng):
+def test_relocate_one_landmark_equals_a_move_of_the_engine(rng):
     """relocate with one changed landmark is the engine's move."""
     learner = learned(rng)
     state = learner.state()
@@ -81,7 +81,7 @@ def test_one_landmark_is_the_move(rng):
     assert np.allclose(learner.scores(places), alone, atol=2e-2)
 
 
-def test_other_landmarks_keep_the_function_where_they_cover_it(rng):
+def test_relocate_keeps_the_function_where_landmarks_cover_it(rng):
     state = learned(rng).state()
     places = np.vstack([state["landmarks"], rng.normal(size=(5, 3))])
     after = relocate(state, places, RBF.gram(places, places, 0.3), RBF.gram(places, state["landmarks"], 0.3), 1.0)

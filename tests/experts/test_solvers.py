@@ -25,7 +25,7 @@ def moved_gram(rng, n, d=4, gamma=0.3):
     distinct=st.integers(1, 30),
     zeros=st.booleans(),
 )
-def test_secular_equation(seed, n, rho, distinct, zeros):
+def test_secular_equation_gives_the_eigenpairs(seed, n, rho, distinct, zeros):
     """Eigenpairs of diag(d) + rho z z', with equal d and with zeros in z."""
     rng = np.random.default_rng(seed)
     d = np.sort(rng.choice(rng.uniform(0, 5, distinct), n))
@@ -39,7 +39,7 @@ def test_secular_equation(seed, n, rho, distinct, zeros):
 
 @pytest.mark.parametrize("rho", [0.7, -0.7])
 @pytest.mark.parametrize("rank", [5, 12])
-def test_rank_one_update(rho, rank, rng):
+def test_rank_one_update_gives_the_eigenpairs(rho, rank, rng):
     u = np.linalg.qr(rng.normal(size=(12, rank)))[0]
     s = np.sort(rng.uniform(0, 3, rank))[::-1]
     v = rng.normal(size=12)
@@ -51,7 +51,7 @@ def test_rank_one_update(rho, rank, rng):
 
 
 @pytest.mark.parametrize("solver", [Exact(), Rank2(), Randomized(30)], ids=["exact", "rank2", "randomized"])
-def test_full_rank_follows_the_matrix(solver, rng):
+def test_solvers_at_full_rank_track_the_matrix_exactly(solver, rng):
     for _ in range(20):
         before, after, q = moved_gram(rng, 25)
         moved = solver.moved(Spectrum.of(before, 25), q, after[:, q].copy(), after)
@@ -101,13 +101,13 @@ def test_solvers_agree_with_each_other(refit, stream):
     assert np.nanmax(np.abs(exact - randomized)) < tolerance
 
 
-def test_paper_preset_is_the_paper():
+def test_paper_preset_has_the_parameters_of_the_paper():
     model = NolanaClassifier.paper(n_landmarks=50, threshold=25.0, learning_rate=0.2)
     assert (model.optimizer, model.solver, model.rank, model.refit) == ("sgd", "randomized", 0.8, "paper")
     assert (model.n_landmarks, model.threshold, model.learning_rate) == (50, 25.0, 0.2)
 
 
-def test_paper_shrinks_and_carry_does_not(stream):
+def test_refit_paper_shrinks_the_model_and_carry_keeps_it(stream):
     """Stage two as printed pulls the model towards zero at every move; penalising the change keeps it."""
     x, y = stream
     kept = {}

@@ -93,7 +93,7 @@ def test_newton_on_fourier_features_is_ridge_regression(engine):
 
 
 @engines
-def test_the_mean_is_that_of_the_experts_alone(engine):
+def test_mean_equals_the_mean_of_experts_learned_alone(engine):
     """Experts do not see each other: each one alone scores as it does in company."""
     together = learner(engine)
     x, y, weight = rows(120)
@@ -112,7 +112,7 @@ def test_split_anywhere(build):
 
 
 @engines
-def test_state_and_back(engine):
+def test_restored_learner_continues_bit_for_bit(engine):
     x, y, weight = rows(200)
     made, again = learner(engine), learner(engine)
     made.learn(x[:100], y[:100], weight[:100])
@@ -143,7 +143,7 @@ def test_a_refused_state_names_the_field_and_changes_nothing(engine):
 
 
 @engines
-def test_what_cannot_be_a_learner_is_refused(engine):
+def test_invalid_combinations_of_parts_are_refused(engine):
     head = HEADS["sgd"](engine)
     with pytest.raises(ValueError, match="needs a map and an expert"):
         engine.Learner([], [])
@@ -193,7 +193,7 @@ def test_sizes_that_overflow_are_refused(build):
     ("name", "value"),
     [("gamma", 0.0), ("gamma", -1.0), ("ridge", -1.0), ("threshold", -1.0), ("gamma", 10**400), ("rows", True)],
 )
-def test_numbers_out_of_range_are_refused(engine, name, value):
+def test_restore_refuses_out_of_range_values(engine, name, value):
     made = engine.Learner([landmarks(engine)], [engine.Expert(0, HEADS["sgd"](engine))])
     made.learn(*rows(30, outputs=1))
     state = made.state()

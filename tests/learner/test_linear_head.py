@@ -33,7 +33,7 @@ def rows(n=60, features=4, seed=0):
 
 
 @engines
-def test_it_is_ridge_regression(engine):
+def test_linear_head_equals_ridge_regression(engine):
     x, y = rows()
     learner = made(engine)
     learner.learn(x, y)
@@ -44,7 +44,7 @@ def test_it_is_ridge_regression(engine):
 
 
 @engines
-def test_it_forgets(engine):
+def test_linear_head_with_forgetting_adapts_to_contradicting_rows(engine):
     """Rows that contradict all rows before are followed, and not without forgetting."""
     x, y = rows(3000)
     y[1500:] *= -1
@@ -69,7 +69,7 @@ def stacked_spec(features=4):
 
 
 @engines
-def test_another_scale_is_that_of_all_rows(engine):
+def test_rescaled_head_equals_one_that_learned_rescaled_rows(engine):
     """The head whose rows z become a z + b is the head that learned them so."""
     x, y = rows()
     a, b = np.array([2.0, 0.5, 1.0, 0.0]), np.array([0.3, -1.0, 0.0, 0.7])
@@ -83,7 +83,7 @@ def test_another_scale_is_that_of_all_rows(engine):
     assert np.allclose(before.learn(*rows(seed=1)), after.learn(*rows(seed=1)), rtol=1e-8, atol=1e-10)
 
 
-def test_anchors_that_a_wild_value_had_set_say_nothing_about_a_feature():
+def test_weights_of_a_feature_are_dropped_when_its_anchor_changes_extremely():
     x, y = rows()
     learner = made(reference)
     learner.learn(x, y)
@@ -96,7 +96,7 @@ def test_anchors_that_a_wild_value_had_set_say_nothing_about_a_feature():
 
 
 @pytest.mark.parametrize("number", [False, True])
-def test_a_linear_target_under_noise(number):
+def test_noisy_linear_target_is_learned_nearly_as_by_a_linear_model(number):
     """The default learner is nearly as good as the linear model itself: 12,000 rows, noise of the variance of f."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(12_000, 5))

@@ -29,7 +29,7 @@ def test_memory_after_many_rows_is_that_after_twenty_thousand():
 
 @pytest.mark.parametrize("head", HEADS, ids="-".join)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_many_rows_leave_a_sound_model(kernel, head):
+def test_model_stays_finite_and_splittable_after_many_rows(kernel, head):
     """A move at every row for a long time: finite scores, a positive covariance, and still cut anywhere."""
     rng = np.random.default_rng(0)
     build = core_builds()[-1]
@@ -46,7 +46,7 @@ def test_many_rows_leave_a_sound_model(kernel, head):
 
 
 @pytest.mark.parametrize("seed", range(effort(thorough=60, endurance=300)))
-def test_cut_anywhere_again_and_again(seed):
+def test_split_anywhere_random_learners(seed):
     rng = np.random.default_rng(seed)
     kernel, head = KERNELS[rng.integers(5)], HEADS[rng.integers(8)]
     policy, capacity, features = POLICIES[rng.integers(2)], int(rng.integers(1, 60)), int(rng.integers(1, 20))

@@ -38,7 +38,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in WRONG for value in WRONG[name]], ids=str)
-def test_learner(learner, name, value):
+def test_learner_restore_refuses_invalid_field_and_changes_nothing(learner, name, value):
     state = learner.state()
     with pytest.raises((ValueError, TypeError, RuntimeError)):
         learner.restore(state | {name: value})
@@ -49,7 +49,7 @@ def test_learner(learner, name, value):
 
 @pytest.mark.parametrize("name", sorted(rivals.catalogue().keys() - {"NOGD"}))  # which is the learner above
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
-def test_rivals(name, engine):
+def test_rival_restore_refuses_invalid_fields(name, engine):
     estimator = rivals.at_equal_budget(name, n_landmarks=4, n_features=3, random_state=0)
     rival = estimator._spec(3).build(engine)
     rival.clear(1)
@@ -70,7 +70,7 @@ def test_rivals(name, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
-def test_neighbours_outside_the_set(engine):
+def test_bpa_restore_refuses_neighbours_outside_the_set(engine):
     rival = rivals.BPAClassifier(budget=5, projection="nearest")._spec(3).build(engine)
     rival.clear(1)
     rival.learn(X, Y)
@@ -82,7 +82,7 @@ def test_neighbours_outside_the_set(engine):
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_kernel_that_overflows_ends(engine):
+def test_refresh_with_overflowing_kernel_raises(engine):
     """No ridge helps there: an error, where it would try larger ones for ever."""
     learner = build_learner(engine, "linear", capacity=3)
     learner.learn(X, Y)
@@ -92,7 +92,7 @@ def test_a_kernel_that_overflows_ends(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda module: module.__name__)
-def test_part(engine):
+def test_restore_part_changes_these_fields_alone(engine):
     """Some fields are exported and taken; the others stay, and a wrong one changes nothing."""
     learner, twin = (build_learner(engine, capacity=6) for _ in range(2))
     learner.learn(X, Y)

@@ -40,7 +40,7 @@ def test_a_feature_whose_recent_rows_left_the_landmarks_has_the_smallest_slope(l
     assert slopes[1] == slopes.max()
 
 
-def test_slopes_say_nothing_where_recent_rows_left_the_landmarks_in_many_features(learned):
+def test_slopes_are_ignored_if_recent_rows_left_the_landmarks_in_many_features(learned):
     spec, state, places = learned
     for away, known in ((2, True), (3, False)):  # of 16 features
         middle = places.mean(axis=0)

@@ -25,7 +25,7 @@ def cut(rows, cuts):
     threshold=st.sampled_from([0.0, 1.0, np.inf]),
     cuts=st.lists(st.integers(1, 119), max_size=12),
 )
-def test_core_learner(seed, kernel, head, policy, shape, threshold, cuts):
+def test_core_learner_split_anywhere_is_bit_identical(seed, kernel, head, policy, shape, threshold, cuts):
     rng = np.random.default_rng(seed)
     capacity, features, outputs = shape
     x, y = rng.normal(size=(120, features)), np.sign(rng.normal(size=(120, outputs)))
@@ -68,7 +68,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("parameters", SETTINGS, ids=named)
-def test_classifier(parameters, stream):
+def test_classifier_split_anywhere_is_bit_identical(parameters, stream):
     x, y = stream
     x, y = x[:250], y[:250] + 3 * (np.arange(250) > 120)  # new classes halfway
     for seed in range(3):
@@ -88,7 +88,7 @@ def test_classifier(parameters, stream):
     "parameters", [*SETTINGS[3:5], {}, {"optimizer": "sgd", "loss": "epsilon_insensitive"}], ids=named
 )
 @pytest.mark.parametrize("center", [True, False])
-def test_regressor(parameters, center, stream):
+def test_regressor_split_anywhere_is_bit_identical(parameters, center, stream):
     x, _ = stream
     y = 3 + x[:, 0] * x[:, 1]
     whole, parts = (NolanaRegressor(n_landmarks=15, center=center, **parameters) for _ in range(2))
@@ -99,7 +99,7 @@ def test_regressor(parameters, center, stream):
     assert same_state(whole._learner.state(), parts._learner.state())
 
 
-def test_transformer(stream):
+def test_transformer_split_anywhere_is_bit_identical(stream):
     x, _ = stream
     whole, parts = OnlineNystroem(n_landmarks=20).partial_fit(x), OnlineNystroem(n_landmarks=20)
     for i, j in cut(600, [1, 5, 6, 77, 400]):
@@ -108,7 +108,7 @@ def test_transformer(stream):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_landmarks_that_are_never_full(policy, rng):
+def test_split_anywhere_with_free_landmarks_is_bit_identical(policy, rng):
     """The threshold is estimated at 4 m rows and at later doublings, wherever the cuts are."""
     x = rng.uniform(size=(700, 2))
     y = np.sin(6 * x[:, 0]) * x[:, 1]
@@ -121,7 +121,7 @@ def test_landmarks_that_are_never_full(policy, rng):
     assert np.isfinite(whole.threshold_)
 
 
-def test_one_by_one_is_a_block(stream):
+def test_single_rows_equal_one_block(stream):
     """The fast path for single rows and the general path are the same learner."""
     x, y = stream
     one, block = NolanaClassifier(n_landmarks=20), NolanaClassifier(n_landmarks=20)

@@ -29,7 +29,7 @@ def test_readers_see_consistent_models(parameters):
     assert np.array_equal(model.decision_function(probe), replay.decision_function(probe))
 
 
-def test_a_reader_gets_in_during_one_long_call():
+def test_reader_gets_the_lock_during_one_long_call():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300_000, 8))
     y = x[:, 0] * x[:, 1]

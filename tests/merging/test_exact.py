@@ -35,7 +35,7 @@ def tree(parts):
 
 @pytest.mark.parametrize("k", [2, 8, 32])
 @pytest.mark.parametrize("center", [False, True])
-def test_merged_is_one_process_with_fixed_landmarks(k, center):
+def test_merged_equals_one_process_with_fixed_landmarks(k, center):
     X, y = rows(3000)
     model = nolana.NolanaRegressor(
         n_landmarks=100, landmarks="fixed", initial_landmarks=rows(100, seed=1)[0], gamma=0.1, regularization=0.1,
@@ -66,7 +66,7 @@ def test_the_number_of_parts_makes_no_difference(k, parameters):
     assert np.abs(one[0].predict(test) - wanted).max() < TOLERANCE
 
 
-def test_several_targets_weights_and_an_idle_part():
+def test_merge_of_several_targets_with_weights_and_an_idle_part_is_exact():
     X, y = rows(3000)
     Y, weight = np.column_stack([y, X[:, 3]]), np.random.default_rng(1).uniform(0, 2, 3000)
     model = nolana.NolanaRegressor(n_landmarks=50, regularization=0.1)
@@ -80,7 +80,7 @@ def test_several_targets_weights_and_an_idle_part():
     assert merged.n_rows_ == wanted.n_rows_ == 3000
 
 
-def test_more_rows_after_a_merge_and_a_second_merge():
+def test_second_merge_after_more_rows_is_exact():
     """A merge learns on with its maps moving, and can be split again."""
     X, y = rows(6000)
     model = nolana.NolanaRegressor(n_landmarks=60)
@@ -98,7 +98,7 @@ def test_more_rows_after_a_merge_and_a_second_merge():
     assert np.abs(one.predict(test) - many.predict(test)).max() < 1e-7
 
 
-def test_huber_is_close():
+def test_merge_with_huber_loss_is_close():
     X, y = rows(4000)
     model = nolana.NolanaRegressor(loss="huber")
     model.learn(X[:1000], y[:1000])

@@ -171,7 +171,7 @@ def test_classes_first_seen_in_a_part_are_aligned_by_label(make):
 
 
 @pytest.mark.parametrize(("first", "classes"), [(40, 1), (200, 2), (200, 3)])
-def test_a_class_first_seen_in_parts_of_a_young_base(first, classes):
+def test_class_first_seen_in_parts_of_a_young_base_is_learned(first, classes):
     """Where the next anchor would clear the cells of the base, a new class must not change its grids."""
     X, y = rows(2000, classes=4)
     model = nolana.StreamClassifier(random_state=0)
@@ -198,13 +198,13 @@ def test_a_class_that_most_parts_never_saw_stays_improbable():
         assert nolana.merge(parts).predict_proba(X)[:, 3].mean() < 0.005
 
 
-def test_a_learner_of_one_row_is_not_split():
+def test_split_of_a_learner_of_one_row_is_refused():
     model = nolana.StreamRegressor(random_state=0).partial_fit([[1.0, 2.0]], [3.0])
     with pytest.raises(ValueError, match=r"1 row; learn more rows"):
         model.split(2)
 
 
-def test_a_base_of_one_class():
+def test_parts_of_a_base_of_one_class_merge_their_classes():
     X, y = rows(3000)
     model = nolana.NolanaClassifier(n_landmarks=30)
     model.learn(X[y == "b"][:300], y[y == "b"][:300])
@@ -231,7 +231,7 @@ def test_rows_of_parts_take_turns_in_the_windows():
 
 
 @pytest.mark.parametrize("rows_of", ["classes", "numbers"])
-def test_sparse_rows(rows_of):
+def test_merge_of_sparse_rows_is_close_to_one_process(rows_of):
     rng = np.random.default_rng(0)
     X = sparse.random(4000, 600, density=0.02, format="csr", random_state=0, data_rvs=lambda n: rng.integers(1, 4, n))
     target = np.asarray(X[:, :300].sum(axis=1)).ravel() - np.asarray(X[:, 300:].sum(axis=1)).ravel()
@@ -266,7 +266,7 @@ def test_several_targets_of_the_default_regressor(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::nolana.errors.SketchWarning")
-def test_sketched_rows_are_exact_too():
+def test_merge_of_sketched_rows_is_exact():
     X = sparse.random(2000, 3000, density=0.01, format="csr", random_state=0)
     y = np.asarray(X[:, :1500].sum(axis=1)).ravel()
     model = nolana.NolanaRegressor(n_landmarks=20)
@@ -363,7 +363,7 @@ def test_other_parameters_landmarks_widths_and_grids_are_refused():
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_who_can_be_merged_is_said(model):
+def test_split_of_unsupported_model_names_the_supported_ones(model):
     with pytest.raises(Exception, match="nothing to split"):
         model.split(2)
     X, y = rows(60)
@@ -374,7 +374,7 @@ def test_who_can_be_merged_is_said(model):
         fitted(MODELS["hinge"]).split(0)
 
 
-def test_a_file_with_an_impossible_origin_is_refused(tmp_path):
+def test_file_with_invalid_origin_is_refused(tmp_path):
     part = fitted(MODELS["hinge"]).split(1)[0]
     part.save(tmp_path / "part")
     sections = modelfile.read(tmp_path / "part")

@@ -82,7 +82,7 @@ def test_a_round_that_fails_changes_nothing():
         RoundLearner(nolana.NolanaClassifier(optimizer="sgd"))
 
 
-def test_close_to_one_process():
+def test_rounds_score_close_to_one_process():
     """8 parts on 24,000 rows in rounds of 8,000; `benchmarks/merging.py` measures covtype."""
     X, y = data(26_000)
     one, learner = nolana.StreamClassifier(random_state=0), RoundLearner(nolana.StreamClassifier(random_state=0))
@@ -171,11 +171,11 @@ def test_a_killed_run_ends_in_the_same_bytes(source, undisturbed, tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(2))
-def test_many_kills(source, undisturbed, tmp_path, seed):
+def test_run_killed_many_times_ends_in_the_same_bytes(source, undisturbed, tmp_path, seed):
     assert disturbed(source, tmp_path, effort(thorough=3, endurance=10), seed) == undisturbed
 
 
-def test_what_workers_cannot_learn_is_said(source, tmp_path):
+def test_workers_with_unsupported_method_or_source_is_an_error(source, tmp_path):
     sgd = call(
         "learn",
         source,

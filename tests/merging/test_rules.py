@@ -47,7 +47,7 @@ def test_running_means_may_be_merged_in_any_order(parts, gain, before):
         assert flat == pytest.approx(running_mean(1.0, before, gain, [mean] * int(rows.sum())), abs=1e-9)
 
 
-def test_one_part_is_itself():
+def test_merged_scaling_of_one_part_equals_the_part():
     rng = np.random.default_rng(0)
     base = RobustScaling(3)
     base.advance(rng.normal(size=(700, 3)))
@@ -107,7 +107,7 @@ def test_forgetting_at_once_is_forgetting_row_by_row(mu, information):
     assert forgotten(np.array([without]), rows, mu)[0] == pytest.approx(r, rel=0.02)
 
 
-def test_the_stack_of_numbers_is_exact_where_the_noise_is_constant():
+def test_stack_of_regression_merges_exactly_if_the_noise_is_constant():
     """H and H theta are sums over rows: only the decay of a row's age differs from one process."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(400, 2, 1))
