@@ -45,7 +45,7 @@ for name, sets in (
     ("all", None),
 ):
     one = StreamClassifier(experts=sets, random_state=0).fit(x, y)
-    title = "all three" if sets is None else f"{name} alone"
+    title = "all maps" if sets is None else f"{name} alone"
     plot.regions(one, x[-300:], y[-300:], f"regions_{name}.png", title=title).clear()
 
 # A stream that changes.
