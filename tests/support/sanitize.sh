@@ -15,14 +15,14 @@ compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$work/build/CMakeCache.txt
 preload="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libubsan.so)"
 cd "$here/tests"
 # Each kind of code in the core once; with "endurance" every test that drives it.
-tests="reference/test_stream_parts.py reference/test_sparse_rows.py reference/test_cells.py reference/test_neighbours.py
-  reference/test_stack.py reference/test_robust_scaling.py learners/test_restore.py learners/test_threads.py
-  streams/test_json.py streams/test_streams.py rivals/test_budget.py"
+tests="engine/test_stream_parts.py engine/test_sparse_rows.py engine/test_cells.py engine/test_neighbours.py
+  engine/test_stack.py engine/test_robust_scaling.py learner/test_restore.py learner/test_threads.py
+  sources/test_json.py sources/test_streams.py research/rivals/test_budget.py"
 if [ "${1:-}" = endurance ]; then
-  tests="reference learners/test_splitting.py learners/test_restore.py learners/test_threads.py
-    estimators/test_bad_input.py estimators/test_odd_but_legal.py streams/test_streams.py streams/test_json.py
-    rivals/test_budget.py rivals/test_fourier.py rivals/test_passive_aggressive.py rivals/test_projection.py
-    rivals/test_weights.py modelfile/test_continue.py modelfile/test_fuzz.py"
+  tests="engine learner/test_splitting.py learner/test_restore.py learner/test_threads.py
+    estimators/test_bad_input.py estimators/test_odd_but_legal.py sources/test_streams.py sources/test_json.py
+    research/rivals/test_budget.py research/rivals/test_fourier.py research/rivals/test_passive_aggressive.py research/rivals/test_projection.py
+    research/rivals/test_weights.py modelfile/test_continue.py modelfile/test_fuzz.py"
 fi
 # shellcheck disable=SC2086
 LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc NOLANA_EFFORT=fast \
