@@ -15,8 +15,8 @@ cp "$work"/build/_c*.so "$work/src/nolana/"
 cd "$here"
 # PYTHONPATH comes before the editable install, so that the instrumented copy is measured.
 PYTHONPATH="$work/src" "$PYTHON" - "$work" <<'PY'
-import nolana._backend, sys
-core = nolana._backend.engine()
+import nolana.backend, sys
+core = nolana.backend.backend()
 assert core.__file__.startswith(sys.argv[1]), f"{core.__file__} is another build"
 PY
 failed=0
