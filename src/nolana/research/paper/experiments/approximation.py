@@ -22,8 +22,8 @@ from nolana.research.paper.experiments.table1 import TITLES
 from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
 from nolana.research.paper.harness.passes import limit_of
 from nolana.research.paper.harness.required import unavailable
-from nolana.research.paper.maps.ensemble import EXPERTS
 from nolana.research.paper.maps.meka import CLUSTERS
+from nolana.research.paper.maps.nystroem import EXPERTS
 from nolana.research.report import Block, Figure, Grid, Lead, Section, Text
 
 __all__ = ["Approximation"]
