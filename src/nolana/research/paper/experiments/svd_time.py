@@ -1,15 +1,13 @@
 """SVD time: the cost of updating the decomposition, compared with a solver that needs none."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Results, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, SummaryLine
 from nolana.research.paper.harness.passes import limit_of, paper_settings
-from nolana.research.paper.harness.required import NeedsData
 from nolana.research.paper.harness.variants import (
     NEVER,
     OFTEN,
@@ -67,7 +65,6 @@ class SvdTime(NeedsData):
         }
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        """The curves, a table, and the findings."""
         costs = {solver: self.costs(results, solver) for solver in SOLVERS}
         limit, m = limit_of(DATA, self.scale), paper_settings(DATA).n_landmarks
         moves = costs["inverse"]["moves"]
@@ -107,7 +104,6 @@ class SvdTime(NeedsData):
             compiled code."""
 
     def verdicts(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether the randomized SVD saves time."""
         move = {solver: self.costs(results, solver)["microseconds_per_move"] for solver in SOLVERS}
         first = min(PAPERS, key=move.__getitem__) == "randomized"
         answer = "yes" if first else "partly" if move["randomized"] < move["rank2"] else "no"
@@ -167,8 +163,7 @@ class SvdTime(NeedsData):
             differ by {100 * np.ptp(accuracies):.2f} points.""",
         ]
 
-    def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every point of every curve."""
+    def records(self, results: Results) -> Lines:
         return [
             {
                 "solver": solver,
