@@ -14,11 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
+
 __all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "Scores", "WithProbabilities", "learn_scores"]
 
 Array = NDArray[np.float64]
 WORTH_A_CALL = 8  # rows; for fewer, the checks of a block are more expensive than single rows
-Labelled = tuple[Any, NDArray[Any], Array | None]  # features, labels (n,) and weights (n,) or None
+Labelled = tuple[Any, Labels, Array | None]  # features, labels (n,) and weights (n,) or None
 
 
 class LateLearner(Protocol):
@@ -57,7 +59,7 @@ class Scores:
     """
 
     values: Array
-    classes: NDArray[Any] | None = None
+    classes: Labels | None = None
     probabilities: Array | None = None
 
     @classmethod
@@ -80,13 +82,13 @@ class Scores:
         probabilities = None if self.probabilities is None else self.probabilities.copy()
         return Scores(self.values.copy(), self.classes, probabilities)
 
-    def for_targets(self, y: NDArray[Any]) -> "Scores":
+    def for_targets(self, y: Labels) -> "Scores":
         """A column for each target; before its first row a learner does not know that there are several."""
         if y.ndim == 1 or self.values.ndim == 2:
             return self
         return Scores(np.tile(self.values[:, None], y.shape[1]))
 
-    def by(self, classes: NDArray[Any] | None) -> "Scores":
+    def by(self, classes: Labels | None) -> "Scores":
         """The same with a column for each of these classes; NaN and probability 0 where it was not known."""
         if classes is None or self.classes is None or np.array_equal(classes, self.classes):
             return self
@@ -105,7 +107,7 @@ class Scores:
 class ScoredRows:
     """Rows whose labels have arrived: truth (n,) or (n, targets), their scores, weight (n,) or None."""
 
-    truth: NDArray[Any]
+    truth: Labels
     scores: Scores
     weight: Array | None
 
@@ -115,7 +117,7 @@ class Rows:
     """Features, labels (n,), weights (n,) or None, and the scores of the rows at their arrival."""
 
     x: Any
-    y: NDArray[Any]
+    y: Labels
     weight: Array | None
     scores: Scores
 
@@ -152,7 +154,7 @@ class DelayedLabels:
     def __len__(self) -> int:
         return self._count
 
-    def arrive(self, learner: LateLearner, x: Any, y: NDArray[Any], weight: Array | None) -> ScoredRows:
+    def arrive(self, learner: LateLearner, x: Any, y: Labels, weight: Array | None) -> ScoredRows:
         """Score the rows of a block, learn those whose labels arrive meanwhile, and return the latter."""
         count = len(y)
         if not count:
@@ -173,7 +175,7 @@ class DelayedLabels:
             self._waiting[-1] = new.part(0, count)
         return taken
 
-    def _oldest(self, due: int, x: Any, y: NDArray[Any], weight: Array | None) -> Iterator[Labelled]:
+    def _oldest(self, due: int, x: Any, y: Labels, weight: Array | None) -> Iterator[Labelled]:
         """The first `due` rows of those that wait, followed by the block, in pieces."""
         for xs, ys, weights in chain(((rows.x, rows.y, rows.weight) for rows in self._waiting), [(x, y, weight)]):
             taken = min(due, len(ys))
@@ -255,7 +257,7 @@ def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[
     return scores
 
 
-def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> list[Scores]:
+def _in_one_call(learner: Any, x: Labels, late: Iterable[Labelled]) -> list[Scores]:
     """The same in one call, for a learner with ``learn_late``."""
     features, labels, weights = zip(*late, strict=True)
     weight = None

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.metrics.label_index import LabelIndex, flat
+from nolana.metrics.label_index import LabelIndex, Labels, flat
 
 __all__ = ["OneByOneClassifier", "OneByOneRegressor", "RowModel", "as_learner", "is_one_by_one"]
 
@@ -101,14 +101,14 @@ class OneByOneClassifier(_OneByOne):
     the labels: some models take no text as labels.
     """
 
-    def __init__(self, model: Any, classes: NDArray[Any] | None = None) -> None:
+    def __init__(self, model: Any, classes: Labels | None = None) -> None:
         super().__init__(model)
         self._index = LabelIndex()
         self._classes = classes
         self._has_probabilities = True
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Labels:
         """Labels in the order in which they appeared, in y or in a prediction."""
         return self._index.labels if self._classes is None else self._classes
 

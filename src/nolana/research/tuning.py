@@ -14,12 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
+
 __all__ = ["Axis", "Choice", "Facts", "Judge", "Point", "Tuned", "distance_of", "tune"]
 
 Array = NDArray[np.float64]
 Point = Mapping[str, float]  # a coordinate between 0 and 1 on every axis
 # Estimator, rows to learn, rows of the fold -> score; larger is better.
-Judge = Callable[[Any, Array, NDArray[Any], Array, NDArray[Any]], float]
+Judge = Callable[[Any, Array, Labels, Array, Labels], float]
 
 CANDIDATES = 32
 FOLDS = 5
@@ -93,7 +95,7 @@ class Tuned:
 def tune(
     method: Tunable,
     X: Array,
-    y: NDArray[Any],
+    y: Labels,
     *,
     judge: Judge,
     candidates: int = CANDIDATES,

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
 from nolana.research.datasets.records import DataSet, Floats, Targets
 
 __all__ = ["RowCache"]
@@ -91,5 +91,5 @@ class RowCache:
                 os.unlink(name)
                 raise
 
-    def _seal(self, X: NDArray[Any], y: NDArray[Any]) -> bytes:
+    def _seal(self, X: Labels, y: Labels) -> bytes:
         return SEAL.pack(self.origin, zlib.crc32(X.data), zlib.crc32(y.data))

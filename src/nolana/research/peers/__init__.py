@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import MissingExtraError
+from nolana.metrics.label_index import Labels
 
 __all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
 
@@ -31,14 +32,14 @@ class Task:
     """What some libraries must know before the first row."""
 
     n_features: int
-    classes: NDArray[Any] | None  # sorted; None: regression
+    classes: Labels | None  # sorted; None: regression
 
     @classmethod
-    def of(cls, X: Any, y: NDArray[Any], regression: bool) -> "Task":
+    def of(cls, X: Any, y: Labels, regression: bool) -> "Task":
         """The task of learning these rows."""
         return cls(X.shape[1], None if regression else np.unique(y))
 
-    def targets(self, y: NDArray[Any]) -> NDArray[Any]:
+    def targets(self, y: Labels) -> Labels:
         """Numbers of the classes, or the targets of a regression."""
         return y if self.classes is None else np.searchsorted(self.classes, y)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
 from nolana.research.paper.harness.data import rows_of, shuffled
 from nolana.research.paper.harness.experiment import Array, Result, Results, Source
 from nolana.research.paper.harness.gram import width_of
@@ -50,7 +50,7 @@ UNLABELLED: Mapping[str, Callable[[Array, float], Maker]] = {
     "MEKA": Meka,
     "FastNys": FastNys,
 }
-LABELLED: Mapping[str, Callable[[Array, NDArray[Any], float], Maker]] = {"active set": ActiveSet}
+LABELLED: Mapping[str, Callable[[Array, Labels, float], Maker]] = {"active set": ActiveSet}
 OFFLINE = (*UNLABELLED, *LABELLED)
 METHODS = (*ONLINE, *OFFLINE)
 

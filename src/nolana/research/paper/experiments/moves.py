@@ -1,12 +1,11 @@
 """The cells of Table 2: how often landmarks move by scaling and start, tuning of each variant, and its passes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolana.estimators.classifier import NolanaClassifier
+from nolana.metrics.label_index import Labels
 from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.research.paper.harness.data import TUNING_SEED, rows_of, shuffled
 from nolana.research.paper.harness.experiment import Array, Result, Results, Source
@@ -58,7 +57,7 @@ def initial_landmarks(X: Array, start: str, shuffle: int) -> Array | None:
     return STARTS[start](X, paper_settings(DATA).n_landmarks, np.random.default_rng([shuffle, TUNING_SEED]))
 
 
-def moves_of(X: Array, y: NDArray[Any], initial: Array | None) -> list[int]:
+def moves_of(X: Array, y: Labels, initial: Array | None) -> list[int]:
     """How often landmarks move at each threshold. All solvers move alike, so the fastest one is used."""
     moves = []
     for threshold in TABLE2:
@@ -103,7 +102,7 @@ def closest(counts: Sequence[Result]) -> Result:
     return min(counts, key=lambda result: float(result["misfit"]))
 
 
-def _stream(source: Source, inputs: Results, limit: int, seed: int) -> tuple[Array, NDArray[Any], Array | None]:
+def _stream(source: Source, inputs: Results, limit: int, seed: int) -> tuple[Array, Labels, Array | None]:
     """Shuffled rows, labels and initial landmarks, with the closest scaling and start."""
     setting = closest([inputs[key] for key in inputs if key.startswith("moves/")])
     X = scaled(source, limit, setting["scaling"], setting["factor"])

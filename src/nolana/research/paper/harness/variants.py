@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import NDArray
-
 from nolana.engine.experts.landmarks.policies import KMeans
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.evaluate import Progress, progressive
+from nolana.metrics.label_index import Labels
 from nolana.research.comparison import by_held_out
 from nolana.research.methods import THETA
 from nolana.research.paper.harness.data import shuffled, tuning_rows
@@ -78,7 +77,7 @@ class Variant:
         )
 
 
-def choose(variant: Variant, X: Array, y: NDArray[Any], candidates: int) -> Result:
+def choose(variant: Variant, X: Array, y: Labels, candidates: int) -> Result:
     """Width and rate (and theta) of a variant, by cross-validation over the rows."""
     best = tune(variant, X, y, judge=by_held_out("accuracy"), candidates=candidates)
     return {
@@ -89,7 +88,7 @@ def choose(variant: Variant, X: Array, y: NDArray[Any], candidates: int) -> Resu
     }
 
 
-def measured_pass(learner: NolanaClassifier, X: Array, y: NDArray[Any]) -> Result:
+def measured_pass(learner: NolanaClassifier, X: Array, y: Labels) -> Result:
     """One pass, each row predicted before it is learned, with the seconds and moves at every point of its history.
 
     Seconds are processor time, which other programs on the machine do not change.

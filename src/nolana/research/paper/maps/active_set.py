@@ -12,11 +12,10 @@ map that uses labels. The paper cites the idea without a formula; drawing the la
 Shalev-Shwartz, Singer, Srebro, "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", ICML 2007 (its active set A+).
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
 from nolana.research.paper.maps.nystroem import Nystroem
 from nolana.research.paper.maps.protocol import Array, Maker
 
@@ -59,7 +58,7 @@ def active_numbers(phi: Array, y: Array) -> NDArray[np.bool_]:  # (n, r), (n,) -
 class ActiveSet(Maker):
     """Landmarks are drawn from the active rows."""
 
-    def __init__(self, X: Array, y: NDArray[Any], gamma: float) -> None:
+    def __init__(self, X: Array, y: Labels, gamma: float) -> None:
         super().__init__(X, gamma)
         values, classes = np.unique(y, return_inverse=True)
         self.labels = classes if len(values) <= MOST_CLASSES else None
