@@ -5,12 +5,11 @@ An absent feature is 0. The estimators give the most frequent columns a slot of 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.river.slots import Features, hash_of, number_of
+from nolana.river.slots import Features, Rows, hash_of, number_of
 
 Array = NDArray[np.float64]
 
@@ -23,14 +22,14 @@ class HashedFeatures:
     width = COLUMNS
     bytes = 0
 
-    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Any, None]:
+    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Rows, None]:
         """The row (1, d) of a dict, as a CSR matrix."""
         return self.rows_of([x]), None
 
     def learned(self, seen: None) -> None:
         """A row was learned."""
 
-    def rows_of(self, dicts: Sequence[Features]) -> Any:
+    def rows_of(self, dicts: Sequence[Features]) -> Rows:
         """The rows (n, d) of dicts, as a CSR matrix."""
         from scipy.sparse import csr_matrix
 

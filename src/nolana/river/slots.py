@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Features = Mapping[Any, Any]  # name -> value
+Rows = Any  # (n, d): an array, or a CSR matrix of hashed features
 
 YOUTH = 64  # rows that decide whether absence means 0
 FEWEST_SPARE = 4
@@ -51,7 +52,7 @@ def almost(first: float) -> float:
 
 
 def number_of(name: Hashable, value: Any) -> float | None:
-    """The value of a feature; None where it is missing."""
+    """The value of a feature; None if it is missing."""
     if type(value) is float and math.isfinite(value):
         return value
     if value is None:
@@ -93,7 +94,7 @@ class FeatureSlots:
         self._value: Array = np.zeros(width)  # in the row that used the slot first
         self._varies = np.zeros(width, dtype=bool)  # whether another value came in its first 64 rows
         self._settled = 0  # from this row on the youth of every slot is over
-        self._shift: Array | None = None  # the first values, where one is not 0
+        self._shift: Array | None = None  # the first values, if one is not 0
         self._complete = True  # whether no shared slot is in use, so that a row with all names is complete
 
     @property
@@ -196,7 +197,7 @@ class FeatureSlots:
     # Many rows
 
     def read_all(self, names: list[Hashable], values: Array) -> Array | None:  # (n, k) -> (n, d)
-        """Rows that change nothing but the number of rows; None where there may be others."""
+        """Rows that change nothing but the number of rows; None if there may be others."""
         complete = self._complete and self.rows >= self._settled and len(names) == len(self.names)
         if not complete or not all(name in self._slot for name in names) or np.isnan(values).any():
             return None
