@@ -15,8 +15,7 @@ from river import base
 from nolana.estimators.edge import check_weights
 from nolana.learner.rows import WIDE
 from nolana.river.frames import Frame, Series, frame_values, row_dict
-from nolana.river.hashed import COLUMNS, HashedFeatures
-from nolana.river.slots import Features, FeatureSlots, Rows, width_for
+from nolana.river.slots import COLUMNS, Features, FeatureSlots, HashedFeatures, Rows, width_for
 
 Array = NDArray[np.float64]
 Target = Any  # a label, or a number for regression

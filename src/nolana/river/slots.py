@@ -15,7 +15,7 @@ feature that is absent (not in the dict, None or NaN)
 
 import math
 import zlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ YOUTH = 64  # rows that decide whether absence means 0
 FEWEST_SPARE = 4
 NOT_USED = -1
 TRACE = 1e-6
+COLUMNS = 1 << 20  # of hashed features
 
 
 def width_for(features: int) -> int:
@@ -208,3 +209,42 @@ class FeatureSlots:
     def learned_all(self, rows: int) -> None:
         """So many rows of `read_all` were learned."""
         self.rows += rows
+
+
+class HashedFeatures:
+    """The part of `FeatureSlots` for very many features: each name has a column by its hash, and no name is stored.
+
+    An absent feature is 0. The estimators give the most frequent columns a slot of their own
+    (`nolana.engine.FeatureTable`). Nothing changes from row to row.
+    """
+
+    width = COLUMNS
+    bytes = 0
+
+    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Rows, None]:
+        """The row (1, d) of a dict, as a CSR matrix."""
+        return self.rows_of([x]), None
+
+    def learned(self, seen: None) -> None:
+        """A row was learned."""
+
+    def rows_of(self, dicts: Sequence[Features]) -> Rows:
+        """The rows (n, d) of dicts, as a CSR matrix."""
+        from scipy.sparse import csr_matrix
+
+        starts: list[int] = [0]
+        columns: list[int] = []
+        values: list[float] = []
+        for x in dicts:
+            sums: dict[int, float] = {}
+            for name, value in x.items():
+                number = number_of(name, value)
+                if number:
+                    column = hash_of(name) % COLUMNS
+                    sums[column] = sums.get(column, 0.0) + number
+            order = sorted(sums)
+            columns.extend(order)
+            values.extend([sums[column] for column in order])
+            starts.append(len(columns))
+        parts = np.array(values), np.array(columns, dtype=np.int32), np.array(starts, dtype=np.int32)
+        return csr_matrix(parts, shape=(len(dicts), COLUMNS))
