@@ -66,7 +66,7 @@ class RowCache:
                 if os.fstat(file.fileno()).st_size != 8 * n * (d + 1) + SEAL.size:
                     return None
                 # Private pages: processes share them until one writes, which then gets its own copy.
-                X: Any = np.memmap(file, dtype=np.float64, mode="c", shape=self.shape)
+                X = np.memmap(file, dtype=np.float64, mode="c", shape=self.shape)
                 file.seek(8 * n * d)
                 y: Any = np.fromfile(file, dtype=self.kind, count=n)
                 seal = file.read()

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.errors import MissingExtraError
 from nolana.metrics.label_index import Labels
+from nolana.research.tuning import Value
 
 __all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
 
@@ -43,7 +44,7 @@ class Task:
         """Numbers of the classes, or the targets of a regression."""
         return y if self.classes is None else np.searchsorted(self.classes, y)
 
-    def scores(self, predicted: Any) -> NDArray[np.float64]:
+    def scores(self, predicted: ArrayLike) -> NDArray[np.float64]:
         """Scores (n, classes) whose largest one is at the predicted class, or (n,) for a regression; -1: no class."""
         if self.classes is None:
             return np.asarray(predicted, dtype=np.float64)
@@ -71,7 +72,7 @@ class Peer:
         return None
 
     def check(self) -> None:
-        """MissingExtraError where the method cannot run here."""
+        """MissingExtraError if the method cannot run here."""
         if self.missing is not None:
             raise MissingExtraError(f"{self.name} does not run: {self.missing}; {REMEDIES[self.package]}")
 
@@ -110,10 +111,10 @@ class PeerMethod:
         """The parameters to tune: none."""
         return ()
 
-    def estimator(self, point: Any, facts: Any, seed: int) -> Any:
+    def estimator(self, point: object, facts: object, seed: int) -> Any:
         """A learner with the defaults of its library."""
         return self.peer.make(self.task, seed)
 
-    def parameters(self, point: Any, facts: Any) -> dict[str, Any]:
+    def parameters(self, point: object, facts: object) -> dict[str, Value]:
         """The parameter values at a point: the defaults."""
         return {}

@@ -108,7 +108,7 @@ def at_equal_budget(
     name : a name of the catalogue.
     n_landmarks, n_features : m and d.
     task : "classification" or "regression".
-    rank : r, as a whole number or as a fraction of m.
+    rank : r, as an integer or as a fraction of m.
     parameters : further parameters of the estimator.
     """
     methods = catalogue()

@@ -99,7 +99,7 @@ class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, ProjectronPa
         return Spec(projectron.ProjectronPlusPlus, self._projectron(n_features))
 
 
-def sizes(budget: Budget) -> dict[str, Any]:
+def sizes(budget: Budget) -> dict[str, float]:
     """B vectors of d + 1 numbers and an inverse of B x B: B^2 + (d + 1) B <= m d + m r."""
     width = budget.n_features + 1
     return {"budget": max(1, math.floor((math.sqrt(width * width + 4 * budget.numbers) - width) / 2))}
