@@ -76,7 +76,6 @@ class Scores:
         return cls(values, classes[: values.shape[1]], probabilities)
 
     def part(self, start: int, stop: int) -> "Scores":
-        """Rows from `start` up to `stop`."""
         probabilities = None if self.probabilities is None else self.probabilities[start:stop]
         return Scores(self.values[start:stop], self.classes, probabilities)
 

@@ -126,7 +126,7 @@ class AUC(ClassRanking):
 
 
 def _margins(scores: Array, first: int) -> Array:  # (n, c) -> (n,)
-    """How much more the second class scores than the first, which has this column; NaN where neither is known."""
+    """How much more the second class scores than the first, which has this column; NaN if neither is known."""
     columns = np.full((len(scores), 2), np.nan)
     columns[:, 0] = scores[:, first]
     columns[:, 1 : scores.shape[1]] = np.delete(scores, first, axis=1)

@@ -23,7 +23,7 @@ class Predictions:
     Parameters
     ----------
     truth : labels or targets (n,), or several targets (n, t).
-    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, NaN where it was not known yet.
+    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, NaN if it was not known yet.
     classes : the labels of the columns (c,), or None for regression.
     weight : the weight of each row (n,), or None if all are equal.
     to_probabilities : converts scores (n, c) to probabilities (n, c); None if the scores alone do not determine them.

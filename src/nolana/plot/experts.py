@@ -45,7 +45,6 @@ class ExpertHistory:
         self._stride = self._calls = 0
 
     def __call__(self, progress: object = None) -> None:
-        """Record the weights now."""
         self.alarms = sorted({*self.alarms, *self.model.drift_})[-MOST_POINTS:]
         self._calls += 1
         if self._calls % max(1, self._stride):

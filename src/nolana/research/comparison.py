@@ -33,7 +33,7 @@ SIGNS = {name: -1.0 if name in SMALLER_IS_BETTER else 1.0 for name in NAMES}  # 
 class PassResult:
     """The result of one pass."""
 
-    score: float  # of all rows, each predicted before it was learned
+    score: float  # prequential, of all rows
     held_out: float | None  # of the held-out rows, predicted before the first of them was learned; None without any
     history: list[Point]
     microseconds_per_row: float  # of learning
@@ -43,7 +43,7 @@ class PassResult:
 
 
 def standardised(X: Array) -> Array:
-    """(x - mean)/deviation of every row, with the moments of the rows up to it."""
+    """(x - mean)/standard deviation of every row, with the moments of the rows up to it."""
     count = np.arange(1.0, len(X) + 1)[:, None]
     shifted = X - X[:1]  # avoids cancellation in the moments of large numbers
     mean = np.cumsum(shifted, axis=0) / count
@@ -97,7 +97,7 @@ def one_pass(
     ----------
     learner : has ``learn`` and ``memory_bytes_``, and ``predict`` if rows are held out.
     X, y : the rows, in the order of the pass.
-    metric : a name of `nolana.metrics`; "accuracy" or "rmse" where rows are held out.
+    metric : a name of `nolana.metrics`; "accuracy" or "rmse" if rows are held out.
     points : number of points in the history.
     hold_out : share of the rows, the last ones, that are also scored by the model before the first of them is
         learned; then the pass continues with them.

@@ -100,11 +100,9 @@ class MethodAtBudget:
 
     @property
     def name(self) -> str:
-        """The name in tables and options."""
         return self.method.short_name
 
     def axes(self) -> Sequence[Axis | Choice]:
-        """The parameters to tune."""
         return self.method.axes_for(self.task.kind)
 
     def estimator(self, point: Point, facts: Facts, seed: int) -> Any:

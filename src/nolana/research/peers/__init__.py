@@ -104,11 +104,9 @@ class PeerMethod:
 
     @property
     def name(self) -> str:
-        """The name in tables and options."""
         return self.peer.name
 
     def axes(self) -> tuple[()]:
-        """The parameters to tune: none."""
         return ()
 
     def estimator(self, point: object, facts: object, seed: int) -> Any:

@@ -34,7 +34,6 @@ class Claims(NeedsData):
         ]
 
     def cells(self) -> Sequence[Cell]:
-        """The cells of all claims, each once."""
         return list({cell.key: cell for claim in self.claims for cell in claim.plan()}.values())
 
     def blocks(self, results: Results) -> Sequence[Block]:

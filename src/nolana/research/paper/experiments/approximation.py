@@ -66,7 +66,6 @@ class Approximation(Experiment):
         return [m for m in BUDGETS if 3 * m <= self.limits[data]]
 
     def plan(self) -> Sequence[Cell]:
-        """A cell for every kind of map on every data set, and the example of the authors of MEKA in a full run."""
         arguments = {name: value for name, value in PUBLISHED.items() if name != "error"}
         examples = [
             Cell(key, as_published, arguments | {"rank": rank}, cost=0.1 * rank)
@@ -97,7 +96,6 @@ class Approximation(Experiment):
 
     @staticmethod
     def key(data: str, method: str) -> str:
-        """The key of a cell."""
         return f"approximation/{data}/{method}"
 
     def mean(self, results: Results, data: str, method: str, m: int, field: str = "errors") -> float:

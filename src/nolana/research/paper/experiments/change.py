@@ -21,7 +21,7 @@ __all__ = ["Change"]
 DATA = ("usps", "ijcnn1", "covtype", "elec2", "insects", "interchanging_rbf")
 TITLES = {"interchanging_rbf": "interchanging RBF", "the paper's": "the paper's learner"}
 LANDMARKS = 100
-MOST_ROWS = 20_000  # of a stream, where the paper's learner takes part: a move takes it milliseconds
+MOST_ROWS = 20_000  # of a stream, if the paper's learner takes part: a move takes it milliseconds
 CLEAR = 0.3  # points: smaller differences are not counted
 
 
@@ -39,7 +39,6 @@ class Change(Experiment):
         return min(most, MOST_ROWS) if LEARNERS[learner].short else most
 
     def plan(self) -> Sequence[Cell]:
-        """A pass for every stream, policy and learner."""
         return [
             Cell(
                 self.key(data, policy, learner),
@@ -60,7 +59,6 @@ class Change(Experiment):
 
     @staticmethod
     def key(data: str, policy: str, learner: str) -> str:
-        """The key of a cell."""
         return f"change/{data}/{policy}/{learner}"
 
     def accuracy(self, results: Results, data: str, policy: str, learner: str) -> float:
@@ -95,7 +93,6 @@ class Change(Experiment):
         return Section(self.name, self.title, blocks)
 
     def answer(self, results: Results) -> str:
-        """The section in one sentence."""
         words = []
         for learner in LEARNERS:
             best = self.best(results, learner)

@@ -32,7 +32,6 @@ class Curves(Experiment):
         self.table = Table1(source, scale)
 
     def plan(self) -> Sequence[Cell]:
-        """The passes of Table 1."""
         return self.table.plan()
 
     def section(self, results: Results) -> Section:
@@ -65,7 +64,6 @@ class Curves(Experiment):
         return leaders
 
     def answer(self, results: Results) -> str:
-        """The section in one sentence."""
         leaders = [f"{method} on {TITLES[data]}" for data, method in self.early_leaders(results).items()]
         return f"After a tenth of the rows the best method is {', '.join(leaders)}."
 

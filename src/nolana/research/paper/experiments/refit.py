@@ -35,7 +35,6 @@ class Refit(NeedsData):
     required = (DATA,)
 
     def cells(self) -> Sequence[Cell]:
-        """Tuning for every stage two, and the passes."""
         choices = [chosen_cell(DATA, refit, self.scale) for refit in REFITS]
         return choices + [
             one.cell(self.scale)
@@ -50,7 +49,6 @@ class Refit(NeedsData):
         return [Pass(DATA, solver, refit, share, shuffle) for shuffle in range(shuffles_of(self.scale))]
 
     def values(self, results: Results, solver: str, refit: str, share: float, field: str) -> list[float]:
-        """A field of every pass."""
         return [float(results[one.key][field]) for one in self.passes(solver, refit, share)]
 
     def accuracy(self, results: Results, solver: str, refit: str, share: float) -> float:

@@ -47,7 +47,6 @@ class SvdTime(NeedsData):
     required = (DATA,)
 
     def cells(self) -> Sequence[Cell]:
-        """Tuning, and for every solver a pass with moves and one without."""
         passes = [timed(solver, share).cell(self.scale) for solver in SOLVERS for share in (OFTEN, NEVER)]
         return [chosen_cell(DATA, "carry", self.scale), *passes]
 
@@ -96,7 +95,6 @@ class SvdTime(NeedsData):
         ]
 
     def answer(self, costs: Mapping[str, Mapping[str, float]]) -> str:
-        """The section in one sentence."""
         move = {solver: cost["microseconds_per_move"] for solver, cost in costs.items()}
         first = min(PAPERS, key=move.__getitem__)
         return f"""Of the paper's solvers {first} has the cheapest move ({move[first]:,.0f} µs); without a decomposition

@@ -55,7 +55,6 @@ class Table1(Experiment):
     uses = DATA
 
     def plan(self) -> Sequence[Cell]:
-        """Tuning and one pass for each shuffle, for every method on every data set."""
         passes = [
             cell
             for data in self.data
@@ -103,7 +102,6 @@ class Table1(Experiment):
         }
 
     def answer(self, results: Results) -> str:
-        """The section in one sentence."""
         if not self.data:
             return "No data set is available."
         papers = [TITLES[d] for d, best in self.leaders(results, PUBLISHED).items() if best == "NOLANA-paper"]

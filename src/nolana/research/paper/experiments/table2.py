@@ -42,7 +42,6 @@ class Table2(NeedsData):
         ]
 
     def cells(self) -> Sequence[Cell]:
-        """Moves for every scaling and start, tuning of the variants, and the passes."""
         limit, rows, candidates = limit_of(DATA, self.scale), rows_to_tune(self.scale), candidates_of(self.scale)
         cells = [
             Cell(
@@ -176,7 +175,7 @@ class Table2(NeedsData):
         return float((accuracy - accuracy[-1]).max())
 
     def speed(self, results: Results) -> float:
-        """How many times the inverse is faster where every row moves a landmark."""
+        """How many times the inverse is faster if every row moves a landmark."""
         papers, inverse = (self.means(results, title, "seconds")[0] for title in ("the paper's", "inverse"))
         return float(papers / max(inverse, 1e-9))
 

@@ -47,7 +47,6 @@ class Variant:
     iterations: int = 2
 
     def axes(self) -> Sequence[Axis | Choice]:
-        """The parameters to tune."""
         if SOLVERS[self.solver]["optimizer"] != "sgd":
             return (WIDTH,)
         return (WIDTH, RATE, THETA) if self.refit == "paper" else (WIDTH, RATE)
@@ -193,7 +192,6 @@ class Pass:
 
     @property
     def key(self) -> str:
-        """The key of the cell."""
         moves = {OFTEN: "often", SELDOM: "seldom", NEVER: "never"}[self.share]
         solver = f"{self.solver} x{self.iterations}" if self.solver == "randomized" else self.solver
         rows = "" if self.most_rows is None else f"/{self.most_rows} rows"

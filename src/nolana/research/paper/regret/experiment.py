@@ -49,7 +49,6 @@ class Regret(Experiment):
         return [longest >> i for i in range(HALVINGS, -1, -1) if longest >> i >= SHORTEST]
 
     def plan(self) -> Sequence[Cell]:
-        """A cell for every length and draw."""
         return [
             Cell(
                 key_of(data, rows, draw),
