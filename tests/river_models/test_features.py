@@ -6,8 +6,7 @@ import pytest
 pytest.importorskip("river", reason="River is not installed")
 
 import nolana.river as nr
-from nolana.river.hashed import HashedFeatures
-from nolana.river.slots import FeatureSlots, width_for
+from nolana.river.slots import FeatureSlots, HashedFeatures, width_for
 
 
 def centre_of(values):

@@ -1,4 +1,4 @@
-"""Progressive validation: each row is predicted before it is learned, and these predictions are scored.
+"""Prequential evaluation (progressive validation): each row is predicted before it is learned, and that is scored.
 
 The only predict-then-learn loop in the project (`Evaluation.run`). It uses protocols only: a learner has
 ``learn(X, y) -> scores``, and ``classes_`` if it classifies, or is a model of River; blocks are tuples (X, y) or have

@@ -12,23 +12,27 @@ from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from nolana.engine.base.state import State
+from nolana.evaluate.one_by_one import Features
+from nolana.metrics.label_index import Labels
 
 __all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "Scores", "WithProbabilities", "learn_scores"]
 
 Array = NDArray[np.float64]
 WORTH_A_CALL = 8  # rows; for fewer, the checks of a block are more expensive than single rows
-Labelled = tuple[Any, NDArray[Any], Array | None]  # features, labels (n,) and weights (n,) or None
+Labelled = tuple[Features, Labels, Array | None]  # features, labels (n,) and weights (n,) or None
 
 
 class LateLearner(Protocol):
     """The protocol of a learner for delayed labels."""
 
-    def learn(self, X: Any, y: Any) -> Array:
+    def learn(self, X: Features, y: Any) -> Array:
         """Scores of the rows before they were learned."""
         ...
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Features) -> Array:
         """The current scores of rows; nothing is learned, and it works before the first row too."""
         ...
 
@@ -44,24 +48,25 @@ class WithProbabilities:
                 setattr(self, name, getattr(learner, f"{name}_proba"))
 
     @property
-    def classes_(self) -> Any:
+    def classes_(self) -> Labels:
         """Those of the learner now."""
-        return self._learner.classes_
+        classes: Labels = self._learner.classes_
+        return classes
 
 
 @dataclass(frozen=True)
 class Scores:
     """Scores (n,), (n, targets), or (n, classes) with the classes of the columns, which a new class may change.
 
-    `probabilities` (n, classes) belong to the same columns; None where they are not needed.
+    `probabilities` (n, classes) belong to the same columns; None if they are not needed.
     """
 
     values: Array
-    classes: NDArray[Any] | None = None
+    classes: Labels | None = None
     probabilities: Array | None = None
 
     @classmethod
-    def of(cls, learner: Any, returned: Any) -> "Scores":
+    def of(cls, learner: object, returned: Array | tuple[Array, Array]) -> "Scores":
         """What this learner has just returned: scores, or a tuple of scores and probabilities."""
         scores, probabilities = returned if isinstance(returned, tuple) else (returned, None)
         values = np.asarray(scores)
@@ -71,7 +76,6 @@ class Scores:
         return cls(values, classes[: values.shape[1]], probabilities)
 
     def part(self, start: int, stop: int) -> "Scores":
-        """Rows from `start` up to `stop`."""
         probabilities = None if self.probabilities is None else self.probabilities[start:stop]
         return Scores(self.values[start:stop], self.classes, probabilities)
 
@@ -80,14 +84,14 @@ class Scores:
         probabilities = None if self.probabilities is None else self.probabilities.copy()
         return Scores(self.values.copy(), self.classes, probabilities)
 
-    def for_targets(self, y: NDArray[Any]) -> "Scores":
+    def for_targets(self, y: Labels) -> "Scores":
         """A column for each target; before its first row a learner does not know that there are several."""
         if y.ndim == 1 or self.values.ndim == 2:
             return self
         return Scores(np.tile(self.values[:, None], y.shape[1]))
 
-    def by(self, classes: NDArray[Any] | None) -> "Scores":
-        """The same with a column for each of these classes; NaN and probability 0 where it was not known."""
+    def by(self, classes: Labels | None) -> "Scores":
+        """The same with a column for each of these classes; NaN and probability 0 if it was not known."""
         if classes is None or self.classes is None or np.array_equal(classes, self.classes):
             return self
         column = {label: i for i, label in enumerate(classes.tolist())}
@@ -105,7 +109,7 @@ class Scores:
 class ScoredRows:
     """Rows whose labels have arrived: truth (n,) or (n, targets), their scores, weight (n,) or None."""
 
-    truth: NDArray[Any]
+    truth: Labels
     scores: Scores
     weight: Array | None
 
@@ -114,8 +118,8 @@ class ScoredRows:
 class Rows:
     """Features, labels (n,), weights (n,) or None, and the scores of the rows at their arrival."""
 
-    x: Any
-    y: NDArray[Any]
+    x: Features
+    y: Labels
     weight: Array | None
     scores: Scores
 
@@ -130,12 +134,12 @@ class Rows:
         return Rows(x, self.y[start:stop].copy(), weight, self.scores.part(start, stop).copy())
 
 
-def some_rows(x: Any, start: int, stop: int) -> Any:
+def some_rows(x: Features, start: int, stop: int) -> Features:
     """Rows of an array, a sparse matrix or a frame."""
     return x.iloc[start:stop] if hasattr(x, "iloc") else x[start:stop]
 
 
-def learn_scores(learner: Any, x: Any, y: Any, weight: Array | None) -> Scores:
+def learn_scores(learner: Any, x: Features, y: ArrayLike, weight: Array | None) -> Scores:
     """Learn rows, with weights if there are any; returns their scores before they were learned."""
     scores = learner.learn(x, y) if weight is None else learner.learn(x, y, sample_weight=weight)
     return Scores.of(learner, scores)
@@ -152,7 +156,7 @@ class DelayedLabels:
     def __len__(self) -> int:
         return self._count
 
-    def arrive(self, learner: LateLearner, x: Any, y: NDArray[Any], weight: Array | None) -> ScoredRows:
+    def arrive(self, learner: LateLearner, x: Features, y: Labels, weight: Array | None) -> ScoredRows:
         """Score the rows of a block, learn those whose labels arrive meanwhile, and return the latter."""
         count = len(y)
         if not count:
@@ -173,7 +177,7 @@ class DelayedLabels:
             self._waiting[-1] = new.part(0, count)
         return taken
 
-    def _oldest(self, due: int, x: Any, y: NDArray[Any], weight: Array | None) -> Iterator[Labelled]:
+    def _oldest(self, due: int, x: Features, y: Labels, weight: Array | None) -> Iterator[Labelled]:
         """The first `due` rows of those that wait, followed by the block, in pieces."""
         for xs, ys, weights in chain(((rows.x, rows.y, rows.weight) for rows in self._waiting), [(x, y, weight)]):
             taken = min(due, len(ys))
@@ -203,7 +207,7 @@ class DelayedLabels:
             left -= len(rows)
         return _counted(taken)
 
-    def state(self) -> dict[str, Any] | None:
+    def state(self) -> State | None:
         """The rows that wait, as plain data; None if there are none."""
         if not self._waiting:
             return None
@@ -219,7 +223,7 @@ class DelayedLabels:
             "probabilities": rows.scores.probabilities,
         }
 
-    def restore(self, state: dict[str, Any] | None) -> None:
+    def restore(self, state: State | None) -> None:
         """Continue from an exported state."""
         if state is None:
             self._waiting, self._count = deque(), 0
@@ -243,7 +247,7 @@ class DelayedLabels:
         self._waiting, self._count = deque([Rows(x, y, weight, Scores(scores, classes, probabilities))]), len(y)
 
 
-def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[Scores]:
+def _row_by_row(learner: LateLearner, x: Features, late: Iterable[Labelled]) -> list[Scores]:
     """Score rows; after each, learn a row whose label has arrived."""
     scores: list[Scores] = []
     for xs, ys, weights in late:
@@ -255,7 +259,7 @@ def _row_by_row(learner: LateLearner, x: Any, late: Iterable[Labelled]) -> list[
     return scores
 
 
-def _in_one_call(learner: Any, x: NDArray[Any], late: Iterable[Labelled]) -> list[Scores]:
+def _in_one_call(learner: Any, x: Labels, late: Iterable[Labelled]) -> list[Scores]:
     """The same in one call, for a learner with ``learn_late``."""
     features, labels, weights = zip(*late, strict=True)
     weight = None

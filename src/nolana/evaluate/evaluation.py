@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from nolana.engine.base.state import State
 from nolana.evaluate.delay import DelayedLabels, ScoredRows, WithProbabilities, learn_scores
 from nolana.evaluate.history import History, Point
-from nolana.evaluate.one_by_one import RowModel, as_learner
+from nolana.evaluate.one_by_one import Features, RowModel, as_learner
 from nolana.metrics import Metric, Predictions, resolve
 from nolana.metrics.label_index import flat
 
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 class Learner(Protocol):
     """The protocol of a learner for progressive validation."""
 
-    def learn(self, X: Any, y: Any) -> Array:
+    def learn(self, X: Features, y: Any) -> Array:
         """Scores of the rows before they are learned: (n,), (n, targets), or (n, classes) if it has ``classes_``."""
         ...
 
@@ -126,7 +127,7 @@ class Evaluation:
         needed = needed and hasattr(learner, "learn_proba")
         return WithProbabilities(learner) if needed else learner
 
-    def _learn(self, learner: Learner, x: Any, y: Any, weight: Array | None) -> ScoredRows:
+    def _learn(self, learner: Learner, x: Features, y: ArrayLike, weight: Array | None) -> ScoredRows:
         """The rows that are counted after a block, in the order of their arrival."""
         truth = flat(y)
         if self._delayed.delay == 0 and hasattr(learner, "convert"):
@@ -199,7 +200,7 @@ class Evaluation:
 
     # State
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Everything that was counted and all rows that wait, as plain data."""
         names = [metric.name for metric in self._overall]
         return {
@@ -217,7 +218,7 @@ class Evaluation:
             "late": self._delayed.state(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: State) -> None:
         """Continue from a state made with the same metrics, window and delay; an invalid state changes nothing."""
         try:
             restored = self._restored(state)
@@ -225,7 +226,7 @@ class Evaluation:
             raise ValueError(f"this is not the state of an evaluation: {type(error).__name__} {error}") from error
         self.__dict__.update(restored.__dict__)
 
-    def _restored(self, state: dict[str, Any]) -> "Evaluation":
+    def _restored(self, state: State) -> "Evaluation":
         names = [str(name) for name in state["metrics"]]
         rows = int(state["rows"])
         mine = names if self._patterns is None else [metric.name for metric in self._patterns]
@@ -256,7 +257,7 @@ class Evaluation:
         return new
 
 
-def _unpacked(block: Any) -> tuple[Any, Any, Array | None]:
+def _unpacked(block: Any) -> tuple[Features, ArrayLike, Array | None]:
     """X, y and the weights of a block; None if all rows have the same weight."""
     if hasattr(block, "X"):
         x, y, weight = block.X, block.y, getattr(block, "sample_weight", None)
@@ -276,7 +277,7 @@ def _scoring(learner: Any, delay: int) -> Any:
     return learner
 
 
-def _predictions(learner: Any, counted: ScoredRows) -> Predictions:
+def _predictions(learner: Learner, counted: ScoredRows) -> Predictions:
     name, scores = type(learner).__name__, counted.scores
     if scores.values.ndim == 1 or (counted.truth.ndim == 2 and not hasattr(learner, "classes_")):
         if scores.values.shape != counted.truth.shape:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from nolana.engine.base.state import State
 
 __all__ = ["History", "Point"]
 
@@ -64,7 +65,7 @@ class History:
     def _name(self, names: list[str]) -> None:
         self._names, self._values = names, np.zeros((MOST_POINTS, 2, len(names)))
 
-    def state(self, names: list[str]) -> dict[str, Any]:
+    def state(self, names: list[str]) -> State:
         """Everything, as plain data; `names` are the metrics."""
         count = self._count
         values = self._values[:count].copy() if count else np.zeros((0, 2, len(names)))
@@ -76,7 +77,7 @@ class History:
             "window": values[:, 1],
         }
 
-    def restore(self, state: dict[str, Any], names: list[str]) -> None:
+    def restore(self, state: State, names: list[str]) -> None:
         """Continue from an exported state."""
         rows, overall, window = (np.asarray(state[name]) for name in ("rows", "overall", "window"))
         expected = (len(rows), len(names))

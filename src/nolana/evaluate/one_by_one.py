@@ -1,4 +1,4 @@
-"""Models with ``learn_one`` and ``predict_one``, as River's, for progressive validation.
+"""Models with ``learn_one`` and ``predict_one``, as River's, for prequential evaluation.
 
 They need no import here: a model is recognised by its methods. A row is a dict from the names of the columns of a
 frame, or from the numbers of the columns of an array.
@@ -9,13 +9,14 @@ from collections.abc import Hashable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from nolana.metrics.label_index import LabelIndex, flat
+from nolana.metrics.label_index import LabelIndex, Labels, flat
 
-__all__ = ["OneByOneClassifier", "OneByOneRegressor", "RowModel", "as_learner", "is_one_by_one"]
+__all__ = ["Features", "OneByOneClassifier", "OneByOneRegressor", "RowModel", "as_learner", "is_one_by_one"]
 
 Array = NDArray[np.float64]
+Features = Any  # of some rows: an array, a sparse matrix, a frame, or what the learner makes of them (`convert`)
 Row = dict[Hashable, Any]
 
 
@@ -31,7 +32,7 @@ class RowModel(Protocol):
         ...
 
 
-def is_one_by_one(model: Any) -> bool:
+def is_one_by_one(model: object) -> bool:
     """Whether rows are learned by ``learn_one`` alone."""
     return not hasattr(model, "learn") and hasattr(model, "learn_one") and hasattr(model, "predict_one")
 
@@ -52,7 +53,7 @@ class _OneByOne:
         parameters = inspect.signature(model.learn_one).parameters.values()
         self._takes_weight = any(each.name == "w" or each.kind is each.VAR_KEYWORD for each in parameters)
 
-    def convert(self, X: Any, y: Any = None) -> list[Row]:
+    def convert(self, X: Features, y: object = None) -> list[Row]:
         """The rows of an array, a sparse matrix or a frame as dicts."""
         if isinstance(X, list):
             return X
@@ -61,7 +62,7 @@ class _OneByOne:
         names = list(X.columns) if hasattr(X, "columns") else range(np.shape(X)[1])
         return [dict(zip(names, row, strict=True)) for row in np.asarray(X).tolist()]
 
-    def _learn_one(self, x: Row, y: Any, weight: float | None) -> None:
+    def _learn_one(self, x: Row, y: Hashable, weight: float | None) -> None:
         if weight is None or weight == 1:
             self.model.learn_one(x, y)
         elif self._takes_weight:
@@ -81,7 +82,7 @@ class _OneByOne:
 class OneByOneRegressor(_OneByOne):
     """``learn(X, y)`` returns what ``predict_one`` returned for each row before it was learned."""
 
-    def learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
+    def learn(self, X: Features, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
         """The prediction (n,) of each row before it is learned."""
         targets, scores = flat(y).tolist(), []
         for x, target, weight in zip(self.convert(X), targets, _weights(sample_weight, len(targets)), strict=True):
@@ -89,7 +90,7 @@ class OneByOneRegressor(_OneByOne):
             self._learn_one(x, target, weight)
         return np.array([0.0 if score is None else score for score in scores], dtype=np.float64)
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Features) -> Array:
         """The current predictions (n,)."""
         return np.array([self.model.predict_one(x) or 0.0 for x in self.convert(X)], dtype=np.float64)
 
@@ -98,22 +99,22 @@ class OneByOneClassifier(_OneByOne):
     """``learn(X, y)`` returns the probabilities that ``predict_proba_one`` returned before each row was learned.
 
     Models without probabilities have 1 for the predicted label. With ``classes``, sorted, the model sees the numbers of
-    the labels: some models take no text as labels.
+    the labels: some models take no strings as labels.
     """
 
-    def __init__(self, model: Any, classes: NDArray[Any] | None = None) -> None:
+    def __init__(self, model: Any, classes: Labels | None = None) -> None:
         super().__init__(model)
         self._index = LabelIndex()
         self._classes = classes
         self._has_probabilities = True
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Labels:
         """Labels in the order in which they appeared, in y or in a prediction."""
         return self._index.labels if self._classes is None else self._classes
 
-    def learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
-        """The scores (n, classes) of each row before it is learned; NaN where the model did not know a class."""
+    def learn(self, X: Features, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
+        """The scores (n, classes) of each row before it is learned; NaN if the model did not know a class."""
         labels = flat(y)
         known = labels.tolist() if self._classes is None else np.searchsorted(self._classes, labels).tolist()
         predicted = []
@@ -124,7 +125,7 @@ class OneByOneClassifier(_OneByOne):
             self._index.columns(labels)
         return self._by_column(predicted)
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Features) -> Array:
         """The current scores (n, classes)."""
         return self._by_column([self._predict(x) for x in self.convert(X)])
 
@@ -132,7 +133,7 @@ class OneByOneClassifier(_OneByOne):
         """Probabilities (n, classes) of scores: the same, 0 for a class that was not known."""
         return np.clip(np.nan_to_num(scores, nan=0.0), 0.0, 1.0)
 
-    def _predict(self, x: Row) -> dict[Any, float]:
+    def _predict(self, x: Row) -> dict[Hashable, float]:
         if self._has_probabilities:
             try:
                 return dict(self.model.predict_proba_one(x) or {})
@@ -141,7 +142,7 @@ class OneByOneClassifier(_OneByOne):
         label = self.model.predict_one(x)
         return {} if label is None else {label: 1.0}
 
-    def _by_column(self, predicted: list[dict[Any, float]]) -> Array:
+    def _by_column(self, predicted: list[dict[Hashable, float]]) -> Array:
         if self._classes is None:
             new = [label for each in predicted for label in each if label not in self._index]
             if new:
@@ -161,10 +162,10 @@ class OneByOneClassifier(_OneByOne):
                 scores[i, column[best]] = np.nextafter(each[best], 2.0)
         return scores
 
-    def _column(self) -> dict[Any, int]:
+    def _column(self) -> dict[Hashable, int]:
         labels = self.classes_.tolist() if self._classes is None else range(len(self._classes))
         return {label: i for i, label in enumerate(labels)}
 
 
-def _weights(sample_weight: Any, rows: int) -> list[float | None]:
+def _weights(sample_weight: ArrayLike | None, rows: int) -> list[float | None]:
     return [None] * rows if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).tolist()

@@ -26,17 +26,13 @@ sums run in the order of the rows, so the metric has the same bits however the b
 """
 
 from nolana.metrics.auc import AUC
-from nolana.metrics.average_precision import AveragePrecision
-from nolana.metrics.balanced import BalancedAccuracy
-from nolana.metrics.brier import Brier
-from nolana.metrics.by_class import F1, Precision, Recall
-from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss, Mean
-from nolana.metrics.metric import IN_PER_CENT, NAMES, OF_NUMBERS, SMALLER_IS_BETTER, Metric, resolve
+from nolana.metrics.by_class import F1, BalancedAccuracy, Precision, Recall
+from nolana.metrics.means import MAE, RMSE, Accuracy, Brier, LogLoss, Mean
+from nolana.metrics.metric import Metric, running_sum
 from nolana.metrics.predictions import Predictions
 from nolana.metrics.r2 import R2
-from nolana.metrics.sums import running_sum
-
-MAIN_METRICS = {"classification": "accuracy", "regression": "rmse"}  # of each task
+from nolana.metrics.ranking import AveragePrecision
+from nolana.metrics.registry import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS, SMALLER_IS_BETTER, resolve
 
 __all__ = [
     "AUC",

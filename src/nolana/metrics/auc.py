@@ -1,15 +1,17 @@
 """The area under the ROC curve, of a stream."""
 
 import math
-from typing import Any
+from collections.abc import Hashable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.engine.base.state import State
+from nolana.metrics.metric import running_sum
 from nolana.metrics.predictions import Predictions
 from nolana.metrics.quantiles import Quantiles
 from nolana.metrics.ranking import ClassRanking
-from nolana.metrics.sums import running_sum
 
 __all__ = ["AUC"]
 
@@ -49,10 +51,9 @@ class AUC(ClassRanking):
         super().__init__()
         self._several = False  # whether more than two classes are known
         self._first, self._second = Quantiles(), Quantiles()  # scores of the rows of either class
-        self._label: Any = None  # of the first class: its column changes where a class with a smaller label appears
+        self._label: Hashable = None  # of the first class: its column changes when a class with a smaller label appears
 
     def update(self, rows: Predictions) -> None:
-        """Count some rows."""
         rows.need_classes(self.name)
         assert rows.classes is not None
         self._several = self._several or len(rows.classes) > 2
@@ -72,13 +73,12 @@ class AUC(ClassRanking):
         second = rows.truth != self._label
         scores = _margins(rows.scores, rows.classes.tolist().index(self._label))
         scores = np.where(np.isnan(scores), np.where(second, -np.inf, np.inf), scores)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        weight = rows.weights
         for side, here in ((self._first, ~second), (self._second, second)):
             here = here & (weight > 0)
             side.add(scores[here], weight[here])
 
     def value(self) -> float:
-        """The metric over all rows counted, NaN unless two classes have some."""
         if self._several:
             return super().value()
         low, low_weights = self._first.points()
@@ -100,13 +100,11 @@ class AUC(ClassRanking):
         """The largest possible error for two classes: int F dG changes by no more than F and G do."""
         return self._first.error + self._second.error
 
-    def state(self) -> dict[str, Any]:
-        """The stored points of both classes, the label of the first, and the histograms of all."""
+    def state(self) -> State:
         two = {"first": self._first.state(), "second": self._second.state(), "label": self._label}
         return two | {"several": self._several, "ranking": self._ranking.state()}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from an exported state."""
+    def restore(self, state: State) -> None:
         first, second = Quantiles(), Quantiles()
         first.restore(state["first"])
         second.restore(state["second"])
@@ -115,9 +113,7 @@ class AUC(ClassRanking):
         self._several = bool(state.get("several", False))
         self._first, self._second, self._label = first, second, state.get("label")
 
-    def merge(self, other: ClassRanking) -> None:
-        """Count the rows that another metric of this class has counted."""
-        assert isinstance(other, AUC)
+    def merge(self, other: Self) -> None:
         super().merge(other)
         self._several = self._several or other._several or len(self._ranking.labels) > 2
         if other._label is None:
@@ -130,7 +126,7 @@ class AUC(ClassRanking):
 
 
 def _margins(scores: Array, first: int) -> Array:  # (n, c) -> (n,)
-    """How much more the second class scores than the first, which has this column; NaN where neither is known."""
+    """How much more the second class scores than the first, which has this column; NaN if neither is known."""
     columns = np.full((len(scores), 2), np.nan)
     columns[:, 0] = scores[:, first]
     columns[:, 1 : scores.shape[1]] = np.delete(scores, first, axis=1)

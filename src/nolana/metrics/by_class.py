@@ -1,51 +1,102 @@
-"""Precision, recall and F1: errors of one class against the others."""
+"""Accuracy, precision, recall and F1 by class: errors of one class against the others."""
 
 import math
-from typing import Any
+from abc import abstractmethod
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.metrics.label_index import LabelIndex
+from nolana.engine.base.state import State
+from nolana.metrics.label_index import LabelIndex, Labels
+from nolana.metrics.metric import RunningMetric
 from nolana.metrics.predictions import Predictions
 
-__all__ = ["F1", "Precision", "Recall"]
+__all__ = ["F1", "BalancedAccuracy", "Precision", "Recall"]
 
 Array = NDArray[np.float64]
 
 
-class ByClass:
+class ClassSums(RunningMetric):
+    """Weights of the hits, of the rows and, if the metric needs them, of the predictions of each class."""
+
+    in_per_cent = True
+    sums: ClassVar[int] = 3
+
+    def __init__(self) -> None:
+        self._index = LabelIndex()
+        self._sums: Array = np.zeros((self.sums, 0))
+
+    def _columns(self, labels: Labels) -> NDArray[np.intp]:
+        """The column of each label in the sums; a new label gets one of zeros."""
+        columns = self._index.columns(labels)
+        if len(self._index) > self._sums.shape[1]:
+            self._sums = np.pad(self._sums, ((0, 0), (0, len(self._index) - self._sums.shape[1])))
+        return columns
+
+    def update(self, rows: Predictions) -> None:
+        rows.need_classes(self.name)
+        truth = self._columns(rows.truth)
+        # add.at adds row by row, so these sums do not depend on the blocks
+        if self.sums == 3:
+            predicted = self._columns(rows.predicted[rows.known])
+            np.add.at(self._sums[2], predicted, rows.weights[rows.known])
+        np.add.at(self._sums[0], truth, np.where(rows.hits, rows.weights, 0.0))
+        np.add.at(self._sums[1], truth, rows.weights)
+
+    def state(self) -> State:
+        return {"labels": self._index.labels.tolist(), "sums": self._sums.copy()}
+
+    def restore(self, state: State) -> None:
+        labels, sums = state["labels"], np.array(state["sums"], dtype=np.float64)
+        if sums.shape != (self.sums, len(labels)):
+            raise ValueError(f"the state of {self.name}: sums must be {self.sums, len(labels)}, got {sums.shape}")
+        self._index, self._sums = LabelIndex(np.array(labels)), sums
+
+    def merge(self, other: Self) -> None:
+        columns = self._columns(other._index.labels)
+        self._sums[:, columns] += other._sums
+
+
+class BalancedAccuracy(ClassSums):
+    """The mean over the classes of the share of their rows that was predicted correctly.
+
+    The first row of a class cannot be predicted and is an error of that class. Two numbers are stored for each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.metrics import BalancedAccuracy, Predictions
+    >>> metric = BalancedAccuracy()
+    >>> truth, scores = np.array([0, 0, 0, 1]), np.array([[1.0, -1.0]] * 4)
+    >>> metric.update(Predictions(truth, scores, classes=np.array([0, 1])))
+    >>> metric.value()
+    0.5
+    """
+
+    name = "balanced_accuracy"
+    sums = 2
+
+    def value(self) -> float:
+        hits, weights = self._sums
+        counted = weights > 0
+        if not counted.any():
+            return math.nan
+        return math.fsum(hits[counted] / weights[counted]) / int(counted.sum())
+
+
+class ByClass(ClassSums):
     """A ratio for each class. Of two classes it is that of the one that sorts last, of more the mean over the classes.
 
     A class without rows and without predictions does not count; a ratio 0/0 is 0. The first row of a class cannot be
     predicted and is an error. Three numbers are stored for each class.
     """
 
-    name = ""
-
-    def __init__(self) -> None:
-        self._index = LabelIndex()
-        self._sums: Array = np.zeros((3, 0))  # weights of the hits, of the rows, of the predictions
-
+    @abstractmethod
     def ratio(self, hits: Array, rows: Array, predicted: Array) -> tuple[Array, Array]:  # each (classes,)
         """Numerator and denominator."""
-        raise NotImplementedError
-
-    def update(self, rows: Predictions) -> None:
-        """Count some rows."""
-        rows.need_classes(self.name)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        truth = self._index.columns(rows.truth)
-        predicted = self._index.columns(rows.predicted[rows.known])
-        if len(self._index) > self._sums.shape[1]:
-            self._sums = np.pad(self._sums, ((0, 0), (0, len(self._index) - self._sums.shape[1])))
-        # add.at adds row by row, so these sums do not depend on the blocks
-        np.add.at(self._sums[0], truth, np.where(rows.hits, weight, 0.0))
-        np.add.at(self._sums[1], truth, weight)
-        np.add.at(self._sums[2], predicted, weight[rows.known])
 
     def value(self) -> float:
-        """The metric over all rows counted, NaN without any."""
         hits, rows, predicted = self._sums
         counted = (rows > 0) | (predicted > 0)
         if not counted.any():
@@ -56,23 +107,6 @@ class ByClass:
             last = max(np.flatnonzero(counted).tolist(), key=lambda i: self._index.labels[i])
             return float(ratios[last])
         return math.fsum(ratios[counted]) / int(counted.sum())
-
-    def state(self) -> dict[str, Any]:
-        """The labels and three sums for each."""
-        return {"labels": self._index.labels.tolist(), "sums": self._sums.copy()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from an exported state."""
-        labels, sums = state["labels"], np.array(state["sums"], dtype=np.float64)
-        if sums.shape != (3, len(labels)):
-            raise ValueError(f"the state of {self.name}: sums must be (3, {len(labels)}), got {sums.shape}")
-        self._index, self._sums = LabelIndex(np.array(labels)), sums
-
-    def merge(self, other: "ByClass") -> None:
-        """Count the rows that another metric of this class has counted."""
-        columns = self._index.columns(other._index.labels)
-        self._sums = np.pad(self._sums, ((0, 0), (0, len(self._index) - self._sums.shape[1])))
-        self._sums[:, columns] += other._sums
 
 
 class Precision(ByClass):

@@ -1,15 +1,16 @@
 """Labels and their column numbers, in the order in which the labels appear on the stream."""
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelIndex", "flat"]
+__all__ = ["LabelIndex", "Labels", "flat"]
+
+Labels = NDArray[np.generic]  # of any type that NumPy has, or numeric targets
 
 
-def flat(y: Any) -> NDArray[Any]:
+def flat(y: ArrayLike) -> Labels:
     """Labels or targets as (n,); one column (n, 1) is flattened."""
     values = np.asarray(y)
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -28,11 +29,11 @@ class LabelIndex:
     array(['b', 'a', 'c'], dtype='<U1')
     """
 
-    def __init__(self, labels: NDArray[Any] | None = None) -> None:
-        self.labels: NDArray[Any] = np.zeros(0) if labels is None else labels
+    def __init__(self, labels: Labels | None = None) -> None:
+        self.labels: Labels = np.zeros(0) if labels is None else labels
         self._column: dict[Hashable, int] = {label: i for i, label in enumerate(self.labels.tolist())}
 
-    def columns(self, labels: NDArray[Any]) -> NDArray[np.intp]:  # (n,) -> (n,)
+    def columns(self, labels: Labels) -> NDArray[np.intp]:  # (n,) -> (n,)
         """The column of each label; a new label gets the next free column."""
         distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         names = distinct.tolist()

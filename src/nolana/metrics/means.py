@@ -1,22 +1,24 @@
 """Metrics that are a function of a mean over rows."""
 
 import math
-from typing import Any
+from abc import abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.engine.base.state import State
+from nolana.metrics.metric import RunningMetric, mean_over_targets, running_sum, running_sums
 from nolana.metrics.predictions import Predictions
-from nolana.metrics.sums import mean_over_targets, running_sum, running_sums
 
-__all__ = ["MAE", "RMSE", "Accuracy", "LogLoss", "Mean"]
+__all__ = ["MAE", "RMSE", "Accuracy", "Brier", "LogLoss", "Mean"]
 
 Array = NDArray[np.float64]
 
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # smaller probabilities count as this, as in scikit-learn
 
 
-class Mean:
+class Mean(RunningMetric):
     """sum_i w_i loss_i / sum_i w_i; a subclass defines `name`, `losses` and, if it is not the mean itself, `finish`.
 
     If `losses` returns a column for each of several targets, the metric is the mean of the metrics of the targets.
@@ -35,22 +37,19 @@ class Mean:
     0.5
     """
 
-    name: str
-
     def __init__(self) -> None:
         self._totals: Array = np.zeros(1)  # (t,) for t targets
         self._weight = 0.0
 
+    @abstractmethod
     def losses(self, rows: Predictions) -> Array:
         """What each row adds to the mean, (n,), or (n, t) for t targets."""
-        raise NotImplementedError
 
     def finish(self, mean: float) -> float:
         """The metric, from the mean."""
         return mean
 
     def update(self, rows: Predictions) -> None:
-        """Count some rows."""
         losses = self.losses(rows)
         losses = losses[:, None] if losses.ndim == 1 else losses
         if self._weight == 0 and len(losses):
@@ -65,27 +64,23 @@ class Mean:
             self._weight = running_sum(self._weight, rows.weight)
 
     def value(self) -> float:
-        """The metric over all rows counted, NaN without any."""
         if not self._weight > 0:
             return math.nan
         return mean_over_targets([self.finish(total / self._weight) for total in self._totals.tolist()])
 
-    def state(self) -> dict[str, Any]:
-        """A sum, or one for each of several targets, and the sum of the weights."""
+    def state(self) -> State:
         return {
             "total": self._totals.copy() if len(self._totals) > 1 else float(self._totals[0]),
             "weight": self._weight,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from an exported state."""
+    def restore(self, state: State) -> None:
         totals = np.array(state["total"], dtype=np.float64)
         if totals.ndim > 1 or not totals.size:
             raise ValueError(f"the state of {self.name}: total must be a number for each target, got {totals.shape}")
         self._totals, self._weight = totals.reshape(-1), float(state["weight"])
 
-    def merge(self, other: "Mean") -> None:
-        """Count the rows that another metric of this class has counted."""
+    def merge(self, other: Self) -> None:
         if other._weight > 0:
             self._totals = other._totals.copy() if self._weight == 0 else self._totals + other._totals
             self._weight += other._weight
@@ -95,6 +90,7 @@ class Accuracy(Mean):
     """The share of rows whose label was predicted; a row before the first known class is an error."""
 
     name = "accuracy"
+    in_per_cent = True
 
     def losses(self, rows: Predictions) -> Array:
         """1 for a correct prediction."""
@@ -110,6 +106,7 @@ class LogLoss(Mean):
     """
 
     name = "log_loss"
+    smaller_is_better = True
     needs_probabilities = True
 
     def losses(self, rows: Predictions) -> Array:
@@ -122,10 +119,44 @@ class LogLoss(Mean):
         return np.asarray(-np.log(np.maximum(p, SMALLEST_PROBABILITY)))
 
 
+class Brier(Mean):
+    """mean of (1/2) sum_c (p_c - [y = c])^2, from 0 to 1: for two classes (p - y)^2, as ``brier_score_loss``.
+
+    A label that was not known yet has probability 0; a row before the first known class costs 1/2. It never exceeds 1
+    for a row, so that single rows cannot dominate it as they can the log loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.metrics import Brier, Predictions
+    >>> metric = Brier()
+    >>> both = np.array([[0.2, 0.8], [0.5, 0.5]])
+    >>> metric.update(Predictions(np.array([1, 0]), both, np.array([0, 1]), before=both))
+    >>> round(metric.value(), 3)
+    0.145
+    """
+
+    name = "brier"
+    smaller_is_better = True
+    needs_probabilities = True
+
+    def losses(self, rows: Predictions) -> Array:
+        """(1/2) sum_c (p_c - [y = c])^2."""
+        rows.need_probabilities(self.name)
+        p, columns = np.nan_to_num(rows.probabilities), rows.columns
+        known = np.flatnonzero(columns >= 0)
+        hit = np.zeros(len(rows))
+        hit[known] = p[known, columns[known]]
+        squares = np.add.accumulate(p**2, axis=1)[:, -1] if p.shape[1] else hit
+        return np.asarray((squares - 2 * hit + 1) / 2)
+
+
 class RMSE(Mean):
     """The root of the mean squared error; of several targets the mean of their roots."""
 
     name = "rmse"
+    task = "regression"
+    smaller_is_better = True
 
     def losses(self, rows: Predictions) -> Array:
         """(y - f)^2."""
@@ -142,6 +173,8 @@ class MAE(Mean):
     """The mean absolute error; of several targets the mean of their errors."""
 
     name = "mae"
+    task = "regression"
+    smaller_is_better = True
 
     def losses(self, rows: Predictions) -> Array:
         """|y - f|."""

@@ -1,18 +1,17 @@
-"""The protocol of a metric, and metrics by name."""
+"""The protocol of a metric, the base class of those in this folder, and sums that do not depend on the blocks."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal, Protocol, Self
 
-from nolana.metrics.auc import AUC
-from nolana.metrics.average_precision import AveragePrecision
-from nolana.metrics.balanced import BalancedAccuracy
-from nolana.metrics.brier import Brier
-from nolana.metrics.by_class import F1, Precision, Recall
-from nolana.metrics.means import MAE, RMSE, Accuracy, LogLoss
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.engine.base.state import State
 from nolana.metrics.predictions import Predictions
-from nolana.metrics.r2 import R2
 
-__all__ = ["IN_PER_CENT", "NAMES", "OF_NUMBERS", "SMALLER_IS_BETTER", "Metric", "resolve"]
+__all__ = ["Metric", "RunningMetric", "mean_over_targets", "running_sum", "running_sums"]
+
+Array = NDArray[np.float64]
 
 
 class Metric(Protocol):
@@ -34,59 +33,65 @@ class Metric(Protocol):
         """The metric over all rows counted, NaN before the first."""
         ...
 
-    def state(self) -> dict[str, Any]:
-        """Everything counted, as plain data: dicts and lists of numbers, text, None and numeric arrays."""
+    def state(self) -> State:
+        """Everything counted, as plain data: dicts and lists of numbers, strings, None and numeric arrays."""
         ...
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
         ...
 
 
-_MAKERS: dict[str, Callable[[], Metric]] = {
-    "accuracy": Accuracy,
-    "auc": AUC,
-    "average_precision": AveragePrecision,
-    "balanced_accuracy": BalancedAccuracy,
-    "brier": Brier,
-    "f1": F1,
-    "log_loss": LogLoss,
-    "mae": MAE,
-    "precision": Precision,
-    "r2": R2,
-    "recall": Recall,
-    "rmse": RMSE,
-}
+class RunningMetric(ABC):
+    """A metric of this folder. One with a `name` is found by it: no list of metrics is kept (`registry`)."""
+
+    name: str
+    task: ClassVar[Literal["classification", "regression"]] = "classification"
+    in_per_cent: ClassVar[bool] = False  # printed as a percentage
+    smaller_is_better: ClassVar[bool] = False
+    needs_probabilities: ClassVar[bool] = False
+
+    @abstractmethod
+    def update(self, rows: Predictions) -> None:
+        """Count some rows, in fixed memory; ValueError if the metric is not defined for the learner."""
+
+    @abstractmethod
+    def value(self) -> float:
+        """The metric over all rows counted, NaN if they do not determine it."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything counted, as plain data."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Continue from an exported state."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> None:
+        """Count the rows that another metric of this class has counted."""
 
 
-IN_PER_CENT = ("accuracy", "auc", "average_precision", "balanced_accuracy", "f1", "precision", "recall")
-OF_NUMBERS = ("mae", "r2", "rmse")
-SMALLER_IS_BETTER = ("brier", "log_loss", "mae", "rmse")
-NAMES = tuple(_MAKERS)
-
-
-def resolve(metrics: Sequence[str | Metric]) -> list[Metric]:
-    """Metric objects from names and objects.
+def running_sum(total: float, values: Array) -> float:  # (n,)
+    """((total + v_1) + v_2) + ..., strictly in this order; ``np.sum`` adds in pairs, which depend on the block.
 
     Examples
     --------
-    >>> [metric.name for metric in resolve(["accuracy", "auc"])]
-    ['accuracy', 'auc']
+    >>> import numpy as np
+    >>> v = np.array([0.1, 0.2, 0.3])
+    >>> running_sum(0.0, v) == running_sum(running_sum(0.0, v[:1]), v[1:])
+    True
     """
-    if isinstance(metrics, str):
-        raise ValueError(f"metrics={metrics!r} must be a list of names or objects, such as [{metrics!r}]")
-    resolved: list[Metric] = []
-    for metric in metrics:
-        if isinstance(metric, str):
-            if metric not in _MAKERS:
-                raise ValueError(f"metrics: {metric!r} is unknown; choose from {', '.join(_MAKERS)}")
-            resolved.append(_MAKERS[metric]())
-            continue
-        missing = [verb for verb in ("name", "update", "value", "state", "restore") if not hasattr(metric, verb)]
-        if missing:
-            raise ValueError(f"metrics: {metric!r} has no {', '.join(missing)}; see nolana.metrics.Metric")
-        resolved.append(metric)
-    names = [metric.name for metric in resolved]
-    if len(set(names)) < len(names):
-        raise ValueError(f"metrics: each name may appear once; got {', '.join(names)}")
-    return resolved
+    if len(values) == 1:
+        return total + float(values[0])
+    return float(np.add.accumulate(np.concatenate(([total], values)))[-1])
+
+
+def running_sums(totals: Array, values: Array) -> Array:  # (t,), (n, t)
+    """`running_sum` of each column."""
+    return np.asarray(np.add.accumulate(np.vstack([totals, values]), axis=0)[-1])
+
+
+def mean_over_targets(values: list[float]) -> float:
+    """The mean of the metrics of several targets, each with the same weight ("uniform_average" of scikit-learn)."""
+    return values[0] if len(values) == 1 else float(np.mean(values))

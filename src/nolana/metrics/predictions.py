@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nolana.metrics.label_index import Labels
 
 __all__ = ["Predictions"]
 
@@ -22,11 +23,11 @@ class Predictions:
     Parameters
     ----------
     truth : labels or targets (n,), or several targets (n, t).
-    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, NaN where it was not known yet.
+    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, NaN if it was not known yet.
     classes : the labels of the columns (c,), or None for regression.
     weight : the weight of each row (n,), or None if all are equal.
     to_probabilities : converts scores (n, c) to probabilities (n, c); None if the scores alone do not determine them.
-    before : probabilities (n, c) before each row was learned, where the scores alone do not determine them.
+    before : probabilities (n, c) before each row was learned, if the scores alone do not determine them.
     learner : its name, for error messages.
 
     Examples
@@ -37,9 +38,9 @@ class Predictions:
     (array([False,  True]), np.str_('b'))
     """
 
-    truth: NDArray[Any]
+    truth: Labels
     scores: Array
-    classes: NDArray[Any] | None = None
+    classes: Labels | None = None
     weight: Array | None = None
     to_probabilities: Callable[[Array], Array] | None = None
     learner: str = "the learner"
@@ -58,6 +59,11 @@ class Predictions:
         return replace(self, truth=self.truth[rows], scores=self.scores[rows], weight=weight, before=before)
 
     @cached_property
+    def weights(self) -> Array:
+        """The weight of each row (n,), 1 if all are equal."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Whether a class was known, (n,); always true for regression."""
         if self.classes is None:
@@ -65,8 +71,8 @@ class Predictions:
         return np.asarray(~np.isnan(self.scores).all(axis=1))
 
     @cached_property
-    def predicted(self) -> NDArray[Any]:
-        """The label of the largest score or the number itself, (n,); without meaning where `known` is false."""
+    def predicted(self) -> Labels:
+        """The label of the largest score or the number itself, (n,); without meaning if `known` is false."""
         if self.classes is None:
             return self.scores
         return np.asarray(self.classes[np.where(np.isnan(self.scores), -np.inf, self.scores).argmax(axis=1)])
@@ -114,7 +120,7 @@ class Predictions:
         if self.classes is None:
             raise ValueError(
                 f"metrics: {metric!r} is for classes, but {self.learner} predicts numbers (it has no classes_); "
-                "choose rmse, mae or r2"
+                f"choose from {_choices('regression')}"
             )
 
     def need_numbers(self, metric: str) -> None:
@@ -122,7 +128,7 @@ class Predictions:
         if self.classes is not None:
             raise ValueError(
                 f"metrics: {metric!r} is for numbers, but {self.learner} predicts classes; "
-                "choose accuracy, balanced_accuracy, precision, recall, f1, auc, average_precision, log_loss or brier"
+                f"choose from {_choices('classification')}"
             )
 
     def need_probabilities(self, metric: str) -> None:
@@ -133,3 +139,9 @@ class Predictions:
                 f"metrics: {metric!r} needs probabilities, but {self.learner} has none; add the method learn_proba "
                 "or probabilities to it (see nolana.evaluate), or choose another metric"
             )
+
+
+def _choices(task: str) -> str:
+    from nolana.metrics.registry import METRICS  # which imports all metrics, and they this module
+
+    return ", ".join(name for name, metric in METRICS.items() if metric.task == task)

@@ -1,13 +1,14 @@
 """R2: the share of the variance of the targets that is explained by the predictions."""
 
 import math
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.engine.base.state import State
+from nolana.metrics.metric import RunningMetric, mean_over_targets, running_sums
 from nolana.metrics.predictions import Predictions
-from nolana.metrics.sums import mean_over_targets, running_sums
 
 __all__ = ["R2"]
 
@@ -15,7 +16,7 @@ Array = NDArray[np.float64]
 SUMS = 4
 
 
-class R2:
+class R2(RunningMetric):
     """1 - sum w (y - f)^2 / sum w (y - mean y)^2, over all rows counted.
 
     The denominator is computed from the sums of y - y_0 and of its square, y_0 the first target of positive weight, so
@@ -33,6 +34,7 @@ class R2:
     """
 
     name = "r2"
+    task = "regression"
 
     def __init__(self) -> None:
         self._rows = 0
@@ -40,9 +42,8 @@ class R2:
         self._sums: Array = np.zeros((SUMS, 1))  # of w, w (y - y_0), w (y - y_0)^2, w (y - f)^2
 
     def update(self, rows: Predictions) -> None:
-        """Count some rows."""
         rows.need_numbers(self.name)
-        weight = np.ones((len(rows), 1)) if rows.weight is None else rows.weight[:, None]
+        weight = rows.weights[:, None]
         pair = (rows.targets, rows.errors)
         truth, errors = (values[:, None] if values.ndim == 1 else values for values in pair)
         counted = np.flatnonzero(weight)
@@ -57,27 +58,23 @@ class R2:
             self._sums = np.stack([running_sums(total, values) for total, values in pairs])
 
     def value(self) -> float:
-        """The metric over all rows counted, NaN with fewer than two."""
         if self._rows < 2:
             return math.nan
         return mean_over_targets([_r2(*sums) for sums in self._sums.T.tolist()])
 
-    def state(self) -> dict[str, Any]:
-        """Rows, origin and four sums, the latter two for each target."""
+    def state(self) -> State:
         if len(self._origin) == 1:
             return {"rows": self._rows, "origin": float(self._origin[0]), "sums": self._sums[:, 0].tolist()}
         return {"rows": self._rows, "origin": self._origin.copy(), "sums": self._sums.copy()}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from an exported state."""
+    def restore(self, state: State) -> None:
         origin = np.array(state["origin"], dtype=np.float64)
         sums = np.array(state["sums"], dtype=np.float64)
         if origin.ndim > 1 or sums.shape != (SUMS, *origin.shape):
             raise ValueError(f"the state of {self.name}: expected {SUMS} sums for each target, got {sums.shape}")
         self._rows, self._origin, self._sums = int(state["rows"]), origin.reshape(-1), sums.reshape(SUMS, -1)
 
-    def merge(self, other: "R2") -> None:
-        """Count the rows that another metric of this class has counted."""
+    def merge(self, other: Self) -> None:
         if not other._rows or not self._rows:
             source = other if other._rows else self
             self._rows, self._origin, self._sums = source._rows, source._origin.copy(), source._sums.copy()

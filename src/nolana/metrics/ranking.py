@@ -7,16 +7,18 @@ streams add up.
 """
 
 import math
-from typing import Any
+from abc import abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.metrics.label_index import LabelIndex
+from nolana.engine.base.state import State
+from nolana.metrics.label_index import LabelIndex, Labels
+from nolana.metrics.metric import RunningMetric, running_sum
 from nolana.metrics.predictions import Predictions
-from nolana.metrics.sums import running_sum
 
-__all__ = ["ClassRanking", "Ranking"]
+__all__ = ["AveragePrecision", "ClassRanking", "Ranking"]
 
 Array = NDArray[np.float64]
 
@@ -46,11 +48,11 @@ class Ranking:
         self._total = 0.0  # weight of all rows
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> Labels:
         """Of the classes, in the order of `weights`."""
-        return list(self._index.labels.tolist())
+        return self._index.labels
 
-    def _columns(self, labels: NDArray[Any]) -> NDArray[np.intp]:
+    def _columns(self, labels: Labels) -> NDArray[np.intp]:
         """Of these labels; rows so far had probability 0 for a new one."""
         columns, known = self._index.columns(labels), self.weights.shape[1]
         added = np.zeros((2, len(self._index) - known, BINS))
@@ -64,17 +66,16 @@ class Ranking:
         columns, own = self._columns(rows.classes), self._columns(rows.truth)
         bins = np.zeros((len(rows), len(self._index)), dtype=np.intp)
         bins[:, columns] = bins_of(rows.probabilities)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         others = (own[:, None] != np.arange(len(self._index))).astype(np.intp)
         # add.at adds row by row, so these sums do not depend on the blocks
-        np.add.at(self.weights, (others, np.arange(len(self._index)), bins), weight[:, None])
-        self._total = running_sum(self._total, weight)
+        np.add.at(self.weights, (others, np.arange(len(self._index)), bins), rows.weights[:, None])
+        self._total = running_sum(self._total, rows.weights)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Labels, histograms, and the weight of all rows."""
-        return {"labels": self.labels, "weights": self.weights.copy(), "total": self._total}
+        return {"labels": self.labels.tolist(), "weights": self.weights.copy(), "total": self._total}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
         labels, weights = state["labels"], np.array(state["weights"], dtype=np.float64)
         if weights.shape != (2, len(labels), BINS):
@@ -91,26 +92,24 @@ class Ranking:
         self._total += other._total
 
 
-class ClassRanking:
+class ClassRanking(RunningMetric):
     """A metric of the ranking of each class: of two classes that of the one that sorts last, of more their mean."""
 
-    name = ""
+    in_per_cent = True
     needs_probabilities = True
 
     def __init__(self) -> None:
         self._ranking = Ranking()
 
+    @abstractmethod
     def of_class(self, own: Array, others: Array) -> float:  # each (bins,), by increasing log-odds
         """The metric of one class from its histograms, both of positive weight."""
-        raise NotImplementedError
 
     def update(self, rows: Predictions) -> None:
-        """Count some rows."""
         rows.need_probabilities(self.name)
         self._ranking.update(rows)
 
     def value(self) -> float:
-        """The metric over all rows counted, NaN unless two classes have some."""
         ranked = [c for c in range(len(self._ranking.labels)) if (self._ranking.weights[:, c].sum(axis=1) > 0).all()]
         if len(ranked) == 2:
             ranked = [max(ranked, key=lambda c: self._ranking.labels[c])]
@@ -118,16 +117,42 @@ class ClassRanking:
             return math.nan
         return math.fsum(self.of_class(*self._ranking.weights[:, c]) for c in ranked) / len(ranked)
 
-    def state(self) -> dict[str, Any]:
-        """The histograms."""
+    def state(self) -> State:
         return self._ranking.state()
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from an exported state."""
+    def restore(self, state: State) -> None:
         ranking = Ranking()
         ranking.restore(state)
         self._ranking = ranking
 
-    def merge(self, other: "ClassRanking") -> None:
-        """Count the rows that another metric of this class has counted."""
+    def merge(self, other: Self) -> None:
         self._ranking.merge(other._ranking)
+
+
+class AveragePrecision(ClassRanking):
+    """sum_k (R_k - R_(k-1)) P_k over the thresholds k, R recall and P precision; for rare classes.
+
+    A threshold is a step of 1/64 of the log-odds (`nolana.metrics.ranking`). Of two classes it is that of the one that
+    sorts last, of more the mean over the classes, each against the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.metrics import AveragePrecision, Predictions
+    >>> metric = AveragePrecision()
+    >>> p = np.array([0.1, 0.4, 0.35, 0.8])
+    >>> both = np.stack([1 - p, p], axis=1)
+    >>> metric.update(Predictions(np.array([0, 0, 1, 1]), both, np.array([0, 1]), before=both))
+    >>> round(metric.value(), 3)
+    0.833
+    """
+
+    name = "average_precision"
+
+    def of_class(self, own: Array, others: Array) -> float:
+        """From the largest log-odds down."""
+        found = np.add.accumulate(own[::-1])
+        wrong = np.add.accumulate(others[::-1])
+        above = found + wrong > 0
+        precision = np.divide(found, found + wrong, out=np.zeros(len(found)), where=above)
+        return float(np.add.accumulate(own[::-1] * precision)[-1] / found[-1])

@@ -1,10 +1,13 @@
 """Whether probabilities are what they say."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from nolana.metrics.label_index import Labels
 from nolana.plot.figures import COLOURS, new_figure, saved, tidy
 
 if TYPE_CHECKING:
@@ -14,9 +17,9 @@ BINS = 15
 
 
 def calibration(
-    probabilities: Any,
-    y: Any,
-    classes: Any,
+    probabilities: ArrayLike,
+    y: ArrayLike,
+    classes: Sequence[Hashable] | Labels,
     path: str | os.PathLike[str] | None = None,
     *,
     title: str = "Calibration",

@@ -1,12 +1,14 @@
 """The weights of the experts over time."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nolana.plot.figures import curve, new_figure, saved, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from nolana.estimators import StreamClassifier, StreamRegressor
 
 MOST_POINTS = 1024
 
@@ -35,15 +37,14 @@ class ExpertHistory:
     [100, 200, 300]
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: "StreamClassifier | StreamRegressor") -> None:
         self.model = model
         self.rows: list[int] = []
         self.weights: dict[str, list[float]] = {}
         self.alarms: list[int] = []
         self._stride = self._calls = 0
 
-    def __call__(self, progress: Any = None) -> None:
-        """Record the weights now."""
+    def __call__(self, progress: object = None) -> None:
         self.alarms = sorted({*self.alarms, *self.model.drift_})[-MOST_POINTS:]
         self._calls += 1
         if self._calls % max(1, self._stride):

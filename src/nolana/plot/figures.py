@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = (".pdf", ".png", ".svg")
@@ -32,7 +33,7 @@ def check(path: str | os.PathLike[str]) -> None:
 
 
 def figure_class() -> "type[Figure]":
-    """matplotlib's Figure; ImportError that names the extra where matplotlib is not installed."""
+    """matplotlib's Figure; ImportError that names the extra if matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as missing:
@@ -49,7 +50,7 @@ def new_figure(path: str | os.PathLike[str] | None, width: float, height: float)
     return figure_class()(figsize=(width, height), dpi=150, layout="constrained")
 
 
-def tidy(axes: Any, title: str, x: str, y: str) -> None:
+def tidy(axes: "Axes", title: str, x: str, y: str) -> None:
     """Title, labels, a light grid and two spines."""
     axes.set_title(title, loc="left", fontsize=11)
     axes.set_xlabel(x)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,16 @@ from nolana.metrics import IN_PER_CENT
 from nolana.plot.figures import COLOURS, MARKERS, new_figure, saved, tidy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem
 
 MOST_IN_A_COLUMN = 8  # labels of the legend
 
 
 def landmarks(
-    model: Any,
+    model: "NolanaClassifier | NolanaRegressor | OnlineNystroem",
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
@@ -79,8 +82,8 @@ def landmarks(
     return saved(figure, path)
 
 
-def _plane(model: Any) -> tuple[NDArray[np.float64], tuple[str, str]]:
-    """Places (m, 2) and the names of the axes; standardised first where the model scales its features."""
+def _plane(model: "NolanaClassifier | NolanaRegressor | OnlineNystroem") -> tuple[NDArray[np.float64], tuple[str, str]]:
+    """Places (m, 2) and the names of the axes; standardised first if the model scales its features."""
     places = np.asarray(model.landmarks_, dtype=np.float64)
     if places.shape[1] == 2:
         names = getattr(model, "feature_names_in_", ("feature 1", "feature 2"))
@@ -95,7 +98,7 @@ def _plane(model: Any) -> tuple[NDArray[np.float64], tuple[str, str]]:
     return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1]))), ("first principal axis", "second principal axis")
 
 
-def _draw_score(axes: Any, history: Sequence[Point], metric: str) -> None:
+def _draw_score(axes: "Axes", history: Sequence[Point], metric: str) -> None:
     factor, unit = (100.0, " (%)") if metric in IN_PER_CENT else (1.0, "")
     rows = [point.rows for point in history]
     recent = [factor * point.window[metric] for point in history]

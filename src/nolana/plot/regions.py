@@ -4,11 +4,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.plot.figures import COLOURS, MARKERS, new_figure, saved, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
 
 STEPS = 150  # of the grid along each axis
 MOST_ROWS = 1000  # drawn on top
@@ -16,8 +19,8 @@ MOST_ROWS = 1000  # drawn on top
 
 def regions(
     model: Any,
-    X: Any,
-    y: Any = None,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
     features: tuple[int, int] = (0, 1),
@@ -25,23 +28,24 @@ def regions(
 ) -> "Figure":
     """Draw the decision regions of a classifier, or the predictions of a regressor, over two features.
 
-    The other features have their medians in `X`. Darker regions are more certain.
+        The other features have their medians in `X`. Darker regions are more certain.
 
-    Parameters
-    ----------
-    model : a classifier or regressor that has learned.
-    X : rows (n, d): they give the limits of the plane and the medians; at most 1,000 are drawn.
-    y : their labels; None: rows are not drawn.
-    path : the file, .png, .svg or .pdf; an existing file is replaced. None: none is written.
-    features : the two columns of X that are the axes.
-    title : above the plot.
+        Parameters
+        ----------
+        model : a classifier or regressor that has learned.
+        X : rows (n, d): they give the limits of the plane and the medians; at most 1,000 are drawn.
+        y : their labels; None: rows are not drawn.
+        path : the file, .png, .svg or .pdf; an existing file is replaced. None: none is written.
+        features : the two columns of X that are the axes.
+        title : above the plot.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nolana import StreamClassifier, plot
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2)); y = X[:, 0] * X[:, 1] > 0
-    >>> figure = plot.regions(StreamClassifier(random_state=0).fit(X, y), X, y)
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+        >>> from nolana import StreamClassifier, plot
+        >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2)); y = X[:, 0] * X[:, 1] > 0
+        >>> figure = plot.regions(StreamClassifier(random_state=0).fit(X, y), X, y)
     """
     figure = new_figure(path, 6.5, 5.2)
     x = np.asarray(X, dtype=np.float64)
@@ -84,10 +88,10 @@ def regions(
     return saved(figure, path)
 
 
-def _shades(probabilities: Any) -> Any:  # (n, c) -> (n, 3)
-    """The colour of the most probable class, lighter where it is less certain."""
+def _shades(probabilities: Array) -> Array:  # (n, c) -> (n, 3)
+    """The colour of the most probable class, lighter if it is less certain."""
     best = probabilities.argmax(axis=1)
     colours = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in COLOURS])[best % len(COLOURS)]
     least = 1 / max(2, probabilities.shape[1])
     strength = 0.12 + 0.5 * np.clip((probabilities.max(axis=1) - least) / (1 - least), 0, 1)
-    return 1 - strength[:, None] * (1 - colours)
+    return np.asarray(1 - strength[:, None] * (1 - colours))

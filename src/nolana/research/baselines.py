@@ -4,12 +4,13 @@ They have the methods of every learner here: ``learn(X, y) -> scores``, the scor
 ``scores(X)``, the current scores of rows. Blocks may be cut anywhere: all sums run in the order of the rows.
 """
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Sized
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from nolana.metrics.label_index import LabelIndex, flat
+from nolana.metrics.label_index import LabelIndex, Labels, flat
 
 __all__ = ["LastLabel", "LastTarget", "MajorityClass", "RunningMean"]
 
@@ -18,7 +19,40 @@ Array = NDArray[np.float64]
 # n rows, c classes known
 
 
-class MajorityClass:
+class Baseline(ABC):
+    """A learner that uses no feature."""
+
+    @abstractmethod
+    def learn(self, X: Sized, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
+        """The score of each row before it is learned."""
+
+    @abstractmethod
+    def scores(self, X: Sized) -> Array:
+        """The current scores, the same for every row."""
+
+    @property
+    @abstractmethod
+    def memory_bytes_(self) -> int:
+        """Bytes of everything that is stored."""
+
+
+class _Shares:
+    """A classifier whose scores are probabilities, with NaN for an unknown class."""
+
+    def __init__(self) -> None:
+        self._index = LabelIndex()
+
+    def probabilities(self, scores: Array) -> Array:
+        """The probabilities of the classes, from scores: the scores themselves, 0 for an unknown class."""
+        return np.nan_to_num(scores, nan=0.0)
+
+    @property
+    def classes_(self) -> Labels:
+        """Labels in the order they appeared."""
+        return self._index.labels
+
+
+class MajorityClass(Baseline, _Shares):
     """Predicts the class with the most rows so far; among equals the one that appeared first.
 
     The scores are the shares of the classes, count_c / count, which are also its probabilities.
@@ -36,10 +70,10 @@ class MajorityClass:
     """
 
     def __init__(self) -> None:
-        self._index = LabelIndex()
+        super().__init__()
         self._counts: Array = np.zeros(0)
 
-    def learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
+    def learn(self, X: Sized, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
         """The shares (n, c) before each row; NaN for a class that had no row yet."""
         labels, weights = _checked(X, y, sample_weight)
         columns = self._index.columns(labels)
@@ -50,27 +84,17 @@ class MajorityClass:
         self._counts = counts[-1].copy()
         return _shares(counts[:-1])
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Sized) -> Array:
         """The current shares (n, c), the same for every row."""
         return np.tile(_shares(self._counts[None]), (_rows(X), 1))
 
-    def probabilities(self, scores: Array) -> Array:
-        """The probabilities of the classes, from scores: the shares themselves, 0 for an unknown class."""
-        return np.nan_to_num(scores, nan=0.0)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Labels in the order they appeared."""
-        return self._index.labels
-
     @property
     def memory_bytes_(self) -> int:
-        """Bytes of the labels and their counts."""
         return int(self._index.labels.nbytes + self._counts.nbytes)
 
 
-class LastLabel:
-    """Predicts the label of the previous row: a strong baseline where equal labels follow each other.
+class LastLabel(Baseline, _Shares):
+    """Predicts the label of the previous row: a strong baseline if equal labels follow each other.
 
     The scores are 1 for that label and 0 for the others. A row of weight 0 is ignored.
 
@@ -84,11 +108,11 @@ class LastLabel:
     """
 
     def __init__(self) -> None:
-        self._index = LabelIndex()
+        super().__init__()
         self._seen: NDArray[np.bool_] = np.zeros(0, dtype=bool)  # which labels had a row of positive weight
         self._last = -1
 
-    def learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
+    def learn(self, X: Sized, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
         """1 for the label of the previous row (n, c), NaN for a label not seen yet."""
         labels, weights = _checked(X, y, sample_weight)
         columns = self._index.columns(labels)
@@ -102,27 +126,17 @@ class LastLabel:
         self._seen, self._last = seen[-1].copy(), int(last[-1])
         return _one_hot(seen[:-1], last[:-1])
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Sized) -> Array:
         """1 for the last label (n, c), the same for every row."""
         rows = _rows(X)
         return _one_hot(np.tile(self._seen, (rows, 1)), np.full(rows, self._last))
 
-    def probabilities(self, scores: Array) -> Array:
-        """The probabilities of the classes, from scores: 1 for the last label."""
-        return np.nan_to_num(scores, nan=0.0)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Labels in the order they appeared."""
-        return self._index.labels
-
     @property
     def memory_bytes_(self) -> int:
-        """Bytes of the labels and of the index of the last one."""
         return int(self._index.labels.nbytes + self._seen.nbytes + 8)
 
 
-class LastTarget:
+class LastTarget(Baseline):
     """Predicts the target of the previous row, 0 before the first. A row of weight 0 is ignored.
 
     Examples
@@ -136,7 +150,7 @@ class LastTarget:
     def __init__(self) -> None:
         self._last = 0.0
 
-    def learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
+    def learn(self, X: Sized, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
         """The target of the previous row, (n,)."""
         targets, weights = _checked(X, y, sample_weight)
         values = np.concatenate([[self._last], np.asarray(targets, dtype=np.float64)])
@@ -145,17 +159,16 @@ class LastTarget:
         self._last = float(last[-1])
         return last[:-1]
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Sized) -> Array:
         """The last target, for every row (n,)."""
         return np.full(_rows(X), self._last)
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes of a number."""
         return 8
 
 
-class RunningMean:
+class RunningMean(Baseline):
     """Predicts the mean of the targets so far, 0 before the first.
 
     Examples
@@ -169,30 +182,29 @@ class RunningMean:
     def __init__(self) -> None:
         self._total = self._weight = 0.0
 
-    def learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
+    def learn(self, X: Sized, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
         """The mean before each row, (n,)."""
-        targets, weights = _checked(X, y, sample_weight)
-        targets = np.asarray(targets, dtype=np.float64)
+        values, weights = _checked(X, y, sample_weight)
+        targets = np.asarray(values, dtype=np.float64)
         totals = np.add.accumulate(np.concatenate([[self._total], weights * targets]))
         counts = np.add.accumulate(np.concatenate([[self._weight], weights]))
         self._total, self._weight = float(totals[-1]), float(counts[-1])
         return np.asarray(np.divide(totals[:-1], counts[:-1], out=np.zeros(len(targets)), where=counts[:-1] > 0))
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Sized) -> Array:
         """The current mean, for every row (n,)."""
         return np.full(_rows(X), self._total / self._weight if self._weight > 0 else 0.0)
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes of a sum and a count."""
         return 16
 
 
-def _rows(X: Any) -> int:
+def _rows(X: Sized) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Array]:
+def _checked(X: Sized, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Labels, Array]:
     """Labels or targets (n,) and weights (n,); raises before anything changes."""
     rows, values = _rows(X), flat(y)
     if values.shape != (rows,):

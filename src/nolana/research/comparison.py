@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nolana import evaluate
 from nolana.evaluate import Point, Progress
 from nolana.metrics import NAMES, SMALLER_IS_BETTER
+from nolana.metrics.label_index import Labels
 from nolana.research.tuning import Judge
 
 __all__ = [
@@ -32,7 +33,7 @@ SIGNS = {name: -1.0 if name in SMALLER_IS_BETTER else 1.0 for name in NAMES}  # 
 class PassResult:
     """The result of one pass."""
 
-    score: float  # of all rows, each predicted before it was learned
+    score: float  # prequential, of all rows
     held_out: float | None  # of the held-out rows, predicted before the first of them was learned; None without any
     history: list[Point]
     microseconds_per_row: float  # of learning
@@ -42,7 +43,7 @@ class PassResult:
 
 
 def standardised(X: Array) -> Array:
-    """(x - mean)/deviation of every row, with the moments of the rows up to it."""
+    """(x - mean)/standard deviation of every row, with the moments of the rows up to it."""
     count = np.arange(1.0, len(X) + 1)[:, None]
     shifted = X - X[:1]  # avoids cancellation in the moments of large numbers
     mean = np.cumsum(shifted, axis=0) / count
@@ -51,7 +52,7 @@ def standardised(X: Array) -> Array:
     return np.asarray(np.divide(shifted - mean, np.sqrt(variance), out=np.zeros_like(X), where=varies))
 
 
-def score(metric: str, learner: Any, X: Array, y: NDArray[Any]) -> float:
+def score(metric: str, learner: Any, X: Array, y: Labels) -> float:
     """Accuracy or RMSE of a learner on rows, without learning them."""
     predicted = learner.predict(X)
     if metric == "accuracy":
@@ -63,7 +64,7 @@ def score(metric: str, learner: Any, X: Array, y: NDArray[Any]) -> float:
 def by_held_out(metric: str) -> Judge:
     """A judge that scores rows which were not learned."""
 
-    def judge(learner: Any, X: Array, y: NDArray[Any], X_fold: Array, y_fold: NDArray[Any]) -> float:
+    def judge(learner: Any, X: Array, y: Labels, X_fold: Array, y_fold: Labels) -> float:
         learner.partial_fit(X, y)
         return SIGNS[metric] * score(metric, learner, X_fold, y_fold)
 
@@ -73,7 +74,7 @@ def by_held_out(metric: str) -> Judge:
 def by_progress(metric: str) -> Judge:
     """A judge that scores all rows, the fold last, each predicted before it is learned."""
 
-    def judge(learner: Any, X: Array, y: NDArray[Any], X_fold: Array, y_fold: NDArray[Any]) -> float:
+    def judge(learner: Any, X: Array, y: Labels, X_fold: Array, y_fold: Labels) -> float:
         result = one_pass(learner, np.concatenate([X, X_fold]), np.concatenate([y, y_fold]), metric=metric)
         return SIGNS[metric] * result.score
 
@@ -83,7 +84,7 @@ def by_progress(metric: str) -> Judge:
 def one_pass(
     learner: Any,
     X: Array,
-    y: NDArray[Any],
+    y: Labels,
     *,
     metric: str,
     points: int = 60,
@@ -96,7 +97,7 @@ def one_pass(
     ----------
     learner : has ``learn`` and ``memory_bytes_``, and ``predict`` if rows are held out.
     X, y : the rows, in the order of the pass.
-    metric : a name of `nolana.metrics`; "accuracy" or "rmse" where rows are held out.
+    metric : a name of `nolana.metrics`; "accuracy" or "rmse" if rows are held out.
     points : number of points in the history.
     hold_out : share of the rows, the last ones, that are also scored by the model before the first of them is
         learned; then the pass continues with them.
@@ -125,7 +126,7 @@ def one_pass(
     )
 
 
-def _blocks(X: Array, y: NDArray[Any], cut: int) -> Iterator[tuple[Array, NDArray[Any]]]:
+def _blocks(X: Array, y: Labels, cut: int) -> Iterator[tuple[Array, Labels]]:
     """Blocks, none of which crosses the cut."""
     for start, stop in ((0, cut), (cut, len(y))):
         for i in range(start, stop, BLOCK):

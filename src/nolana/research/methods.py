@@ -13,7 +13,7 @@ from nolana.options import LARGEST_MEMORY, SMALLEST_MEMORY
 from nolana.research import rivals
 from nolana.research.rivals import Budget, Method
 from nolana.research.rivals.method import RATE, WIDTH
-from nolana.research.tuning import Axis, Choice, Facts, Point
+from nolana.research.tuning import Axis, Choice, Facts, Point, Value
 
 __all__ = ["NOLANA", "STREAM", "TABLE", "THETA", "MethodAtBudget", "Task", "at_budget", "names"]
 
@@ -21,7 +21,7 @@ MOVE = Axis("threshold", 0.05, 1.0, lambda facts: facts.distance)
 THETA = Axis("refit_penalty", 1e-6, 1e-2)
 
 
-def _landmarks(budget: Budget) -> dict[str, Any]:
+def _landmarks(budget: Budget) -> dict[str, float]:
     return {"n_landmarks": budget.n_landmarks}
 
 
@@ -56,8 +56,8 @@ NOLANA = (
 )
 
 
-def _bytes_of_nolana(budget: Budget) -> dict[str, Any]:
-    """The memory of NOLANA with one output; more where the smallest stream learner needs more."""
+def _bytes_of_nolana(budget: Budget) -> dict[str, float]:
+    """The memory of NOLANA with one output; more if the smallest stream learner needs more."""
     nolana = NolanaClassifier(n_landmarks=budget.n_landmarks, scale=False)._make_learner(budget.n_features, 1)
     memory = max(SMALLEST_MEMORY, nolana.memory_bytes)
     while memory < LARGEST_MEMORY and not _can_learn(memory, budget.n_features):
@@ -88,7 +88,7 @@ class Task:
     n_features: int
     n_landmarks: int
     loss: str | None = None  # for the methods with a choice of losses; None: the default of each
-    memory: Any = None  # of the stream learner; None: the bytes of NOLANA
+    memory: int | str | None = None  # of the stream learner; None: the bytes of NOLANA
 
 
 @dataclass(frozen=True)
@@ -100,30 +100,28 @@ class MethodAtBudget:
 
     @property
     def name(self) -> str:
-        """The name in tables and options."""
         return self.method.short_name
 
     def axes(self) -> Sequence[Axis | Choice]:
-        """The parameters to tune."""
         return self.method.axes_for(self.task.kind)
 
     def estimator(self, point: Point, facts: Facts, seed: int) -> Any:
         """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
         return self.build(self.parameters(point, facts), seed)
 
-    def parameters(self, point: Point, facts: Facts) -> dict[str, Any]:
+    def parameters(self, point: Point, facts: Facts) -> dict[str, Value]:
         """The parameter values at a point."""
         if not point:
             return {}
         facts = replace(facts, n_components=int(self.build({}, 0).get_params().get("n_components", 1)))
         return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()}
 
-    def build(self, parameters: Mapping[str, Any], seed: int) -> Any:
+    def build(self, parameters: Mapping[str, Value], seed: int) -> Any:
         """An estimator at the budget with these parameters."""
         task, budget = self.task, Budget(self.task.n_landmarks, self.task.n_features)
         estimator = self.method.at_budget(budget, task.kind, random_state=seed)
         takes_loss = "loss" in estimator.get_params() and not self.method.own_loss
-        chosen: dict[str, Any] = {"loss": task.loss} if takes_loss else {}
+        chosen: dict[str, Value | None] = {"loss": task.loss} if takes_loss else {}
         if task.memory is not None and "memory" in estimator.get_params():
             chosen["memory"] = task.memory
         return estimator.set_params(**(chosen | dict(parameters)))
@@ -135,7 +133,7 @@ def names(kind: str) -> tuple[str, ...]:
 
 
 def at_budget(name: str, task: Task) -> MethodAtBudget:
-    """A method by its name or short name, in upper or lower case; ValueError where none solves the task."""
+    """A method by its name or short name, in upper or lower case; ValueError if none solves the task."""
     for method in _METHODS:
         if method.solves(task.kind) and method.is_named(name):
             return MethodAtBudget(method, task)

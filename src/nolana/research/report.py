@@ -57,7 +57,6 @@ class Text:
     words: str
 
     def html(self) -> str:
-        """As HTML."""
         return f"<p>{html.escape(' '.join(self.words.split()))}</p>"
 
 
@@ -66,7 +65,6 @@ class Lead(Text):
     """The first paragraph of a section: its answer."""
 
     def html(self) -> str:
-        """As HTML."""
         return super().html().replace("<p>", '<p class="answer">', 1)
 
 
@@ -80,7 +78,6 @@ class Grid:
     marked: frozenset[tuple[int, int]] = frozenset()
 
     def html(self) -> str:
-        """As HTML."""
         head = "".join(self._heading(j, cell) for j, cell in enumerate(self.head))
         body = "".join(
             "<tr>" + "".join(self._cell(i, j, cell) for j, cell in enumerate(row)) + "</tr>\n"
@@ -111,7 +108,6 @@ class Figure:
     caption: str
 
     def html(self) -> str:
-        """As HTML."""
         drawing = self.svg[self.svg.index("<svg") :]
         return f"<figure>{drawing}<figcaption>{html.escape(self.caption)}</figcaption></figure>"
 
@@ -125,7 +121,6 @@ class Section:
     blocks: Sequence[Block] = field(default_factory=list)
 
     def html(self) -> str:
-        """As HTML."""
         inner = "\n".join(block.html() for block in self.blocks)
         return f'<section id="{html.escape(self.anchor)}"><h2>{html.escape(self.title)}</h2>\n{inner}\n</section>'
 

@@ -14,12 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Axis", "Choice", "Facts", "Judge", "Point", "Tuned", "distance_of", "tune"]
+from nolana.metrics.label_index import Labels
+
+__all__ = ["Axis", "Choice", "Facts", "Judge", "Point", "Tuned", "Value", "distance_of", "tune"]
 
 Array = NDArray[np.float64]
+Value = float | str  # of a parameter
 Point = Mapping[str, float]  # a coordinate between 0 and 1 on every axis
 # Estimator, rows to learn, rows of the fold -> score; larger is better.
-Judge = Callable[[Any, Array, NDArray[Any], Array, NDArray[Any]], float]
+Judge = Callable[[Any, Array, Labels, Array, Labels], float]
 
 CANDIDATES = 32
 FOLDS = 5
@@ -63,9 +66,9 @@ class Choice:
     """A parameter with a finite set of values."""
 
     name: str
-    options: tuple[Any, ...]
+    options: tuple[str, ...]
 
-    def value(self, coordinate: float, facts: Facts) -> Any:
+    def value(self, coordinate: float, facts: Facts) -> str:
         return self.options[min(int(coordinate * len(self.options)), len(self.options) - 1)]
 
 
@@ -93,7 +96,7 @@ class Tuned:
 def tune(
     method: Tunable,
     X: Array,
-    y: NDArray[Any],
+    y: Labels,
     *,
     judge: Judge,
     candidates: int = CANDIDATES,

@@ -1,7 +1,8 @@
 """Data frames in and out: pandas and polars, without importing either."""
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 from nolana.river.slots import number_of
 
 Array = NDArray[np.float64]
+Frame = Any  # of pandas or polars
+Series = Any  # of the same library
 
 
-def frame_values(X: Any) -> tuple[list[Hashable], Array]:
+def frame_values(X: Frame) -> tuple[list[Hashable], Array]:
     """The names of the columns and the values (n, k) of a frame; a missing value is NaN."""
     if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
         raise ValueError(f"X is {type(X).__name__}; expected a data frame whose columns are the features")
@@ -41,20 +44,20 @@ def row_dict(names: list[Hashable], row: Array) -> dict[Hashable, float]:
     return dict(zip(names, row.tolist(), strict=True))
 
 
-def series_like(X: Any, values: list[Any]) -> Any:
+def series_like(X: Frame, values: Sequence[object]) -> Series:
     """A value for each row of a frame, as a series of the same library with the same index."""
     library = _library(X)
     return library.Series(values, index=X.index) if hasattr(X, "iloc") else library.Series(values=values)
 
 
-def frame_like(X: Any, labels: list[Any], values: Array) -> Any:
-    """A column for each label, as a frame of the same library; polars has text as names of columns."""
+def frame_like(X: Frame, labels: list[Hashable], values: Array) -> Frame:
+    """A column for each label, as a frame of the same library; polars has strings as names of columns."""
     library = _library(X)
     if hasattr(X, "iloc"):
         return library.DataFrame(values, index=X.index, columns=library.Index(labels, dtype=object))
     return library.DataFrame({str(label): values[:, i] for i, label in enumerate(labels)})
 
 
-def _library(X: Any) -> Any:
+def _library(X: Frame) -> ModuleType:
     """The module of a frame, which is loaded because the frame exists."""
     return sys.modules[type(X).__module__.partition(".")[0]]

@@ -2,24 +2,24 @@
 
 The number of slots is open for 64 rows. Until then the rows are stored and learned again when there are more features
 than slots: afterwards the model is as if all of them had been known from the first row. Features of which most are
-absent in most rows, as words in texts, are learned as sparse rows where they would need more than 256 slots.
+absent in most rows, as words in texts, are learned as sparse rows if they would need more than 256 slots.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from river import base
 
 from nolana.estimators.edge import check_weights
 from nolana.learner.rows import WIDE
-from nolana.river.frames import frame_values, row_dict
-from nolana.river.hashed import COLUMNS, HashedFeatures
-from nolana.river.slots import Features, FeatureSlots, width_for
+from nolana.river.frames import Frame, Series, frame_values, row_dict
+from nolana.river.slots import COLUMNS, Features, FeatureSlots, HashedFeatures, Rows, width_for
 
 Array = NDArray[np.float64]
-Example = tuple[dict[Hashable, Any], Any, float]  # features, label or target, weight
+Target = Any  # a label, or a number for regression
+Example = tuple[dict[Hashable, object], Target, float]  # features, label or target, weight
 
 OPEN = 64  # rows after which the number of slots is decided
 MOST_SLOTS = 1024  # more features are learned as sparse rows
@@ -48,17 +48,17 @@ class RiverModel(base.Estimator):
             own["random_state"] = own.pop("seed")
         return self._estimator_class(**own)
 
-    def _learn_rows(self, estimator: Any, rows: Any, targets: list[Any], weights: list[float] | None) -> None:
+    def _learn_rows(self, estimator: Any, rows: Rows, targets: list[Target], weights: list[float] | None) -> None:
         """Learn rows of slots; a refused call changes nothing."""
         raise NotImplementedError
 
-    def _check_targets(self, targets: list[Any]) -> None:
+    def _check_targets(self, targets: list[Target]) -> None:
         """ValueError for what `_learn_rows` would refuse."""
         raise NotImplementedError
 
     # Learning
 
-    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Features, y: Target, w: float = 1.0) -> None:
         """Learn one row.
 
         Parameters
@@ -91,7 +91,7 @@ class RiverModel(base.Estimator):
             self.__dict__.update(before)
             raise
 
-    def _learn_example(self, x: Features, y: Any, w: float) -> None:
+    def _learn_example(self, x: Features, y: Target, w: float) -> None:
         features: Any = self._features
         row, seen = features.read(x, self._centre_now)
         self._learn_rows(self._estimator, row, [y], None if w == 1.0 else [w])
@@ -125,7 +125,7 @@ class RiverModel(base.Estimator):
         names = {name for each in present for name in each}
         width = width_for(len(names)) if self.n_slots is None else self.n_slots
         if not isinstance(width, int | np.integer) or not 1 <= width <= COLUMNS:
-            raise ValueError(f"n_slots={width!r} is out of range: a whole number from 1 to {COLUMNS}, or None")
+            raise ValueError(f"n_slots={width!r} is out of range: an integer from 1 to {COLUMNS}, or None")
         sparse = self.n_slots is None and 2 * sum(len(each) for each in present) < len(rows) * len(names)
         return HashedFeatures() if width > (WIDE if sparse else MOST_SLOTS) else FeatureSlots(int(width))
 
@@ -139,7 +139,7 @@ class RiverModel(base.Estimator):
             self._centre = period, learner.centre()
         return self._centre[1]
 
-    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+    def learn_many(self, X: Frame, y: Series | Sequence[Target], w: ArrayLike | None = None) -> None:
         """Learn the rows of a frame; the same as `learn_one` for each of them, bit for bit.
 
         Parameters
@@ -171,7 +171,7 @@ class RiverModel(base.Estimator):
 
     def _blocks(
         self, names: list[Hashable], values: Array, weights: list[float], start: int
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Iterator[tuple[int, Rows]]:
         """Rows from `start` on, each block with the number of the row behind it; it is learned before the next."""
         features = self._features
         if start == len(values):
@@ -204,11 +204,11 @@ class RiverModel(base.Estimator):
         """Whether a row of positive weight was learned."""
         return self._estimator is not None and self._estimator._learner.rows > 0
 
-    def _row(self, x: Features) -> Any:
+    def _row(self, x: Features) -> Rows:
         features: Any = self._features
         return features.read(x, self._centre_now)[0]
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: Frame) -> Rows:
         """The rows of a frame, nothing of which is learned."""
         names, values = frame_values(X)
         features: Any = self._features

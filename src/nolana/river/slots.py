@@ -15,7 +15,7 @@ feature that is absent (not in the dict, None or NaN)
 
 import math
 import zlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Features = Mapping[Any, Any]  # name -> value
+Rows = Any  # (n, d): an array, or a CSR matrix of hashed features
 
 YOUTH = 64  # rows that decide whether absence means 0
 FEWEST_SPARE = 4
 NOT_USED = -1
 TRACE = 1e-6
+COLUMNS = 1 << 20  # of hashed features
 
 
 def width_for(features: int) -> int:
@@ -51,7 +53,7 @@ def almost(first: float) -> float:
 
 
 def number_of(name: Hashable, value: Any) -> float | None:
-    """The value of a feature; None where it is missing."""
+    """The value of a feature; None if it is missing."""
     if type(value) is float and math.isfinite(value):
         return value
     if value is None:
@@ -93,7 +95,7 @@ class FeatureSlots:
         self._value: Array = np.zeros(width)  # in the row that used the slot first
         self._varies = np.zeros(width, dtype=bool)  # whether another value came in its first 64 rows
         self._settled = 0  # from this row on the youth of every slot is over
-        self._shift: Array | None = None  # the first values, where one is not 0
+        self._shift: Array | None = None  # the first values, if one is not 0
         self._complete = True  # whether no shared slot is in use, so that a row with all names is complete
 
     @property
@@ -196,7 +198,7 @@ class FeatureSlots:
     # Many rows
 
     def read_all(self, names: list[Hashable], values: Array) -> Array | None:  # (n, k) -> (n, d)
-        """Rows that change nothing but the number of rows; None where there may be others."""
+        """Rows that change nothing but the number of rows; None if there may be others."""
         complete = self._complete and self.rows >= self._settled and len(names) == len(self.names)
         if not complete or not all(name in self._slot for name in names) or np.isnan(values).any():
             return None
@@ -207,3 +209,42 @@ class FeatureSlots:
     def learned_all(self, rows: int) -> None:
         """So many rows of `read_all` were learned."""
         self.rows += rows
+
+
+class HashedFeatures:
+    """The part of `FeatureSlots` for very many features: each name has a column by its hash, and no name is stored.
+
+    An absent feature is 0. The estimators give the most frequent columns a slot of their own
+    (`nolana.engine.FeatureTable`). Nothing changes from row to row.
+    """
+
+    width = COLUMNS
+    bytes = 0
+
+    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Rows, None]:
+        """The row (1, d) of a dict, as a CSR matrix."""
+        return self.rows_of([x]), None
+
+    def learned(self, seen: None) -> None:
+        """A row was learned."""
+
+    def rows_of(self, dicts: Sequence[Features]) -> Rows:
+        """The rows (n, d) of dicts, as a CSR matrix."""
+        from scipy.sparse import csr_matrix
+
+        starts: list[int] = [0]
+        columns: list[int] = []
+        values: list[float] = []
+        for x in dicts:
+            sums: dict[int, float] = {}
+            for name, value in x.items():
+                number = number_of(name, value)
+                if number:
+                    column = hash_of(name) % COLUMNS
+                    sums[column] = sums.get(column, 0.0) + number
+            order = sorted(sums)
+            columns.extend(order)
+            values.extend([sums[column] for column in order])
+            starts.append(len(columns))
+        parts = np.array(values), np.array(columns, dtype=np.int32), np.array(starts, dtype=np.int32)
+        return csr_matrix(parts, shape=(len(dicts), COLUMNS))

@@ -13,7 +13,7 @@ from sklearn.datasets import load_svmlight_file
 
 from nolana import datasets
 from nolana.errors import DataError, NolanaError, StreamError
-from nolana.research.datasets import DataSet, File, Paper, preparation
+from nolana.research.datasets import DataSet, File, Paper, collection
 from nolana.research.datasets import rows as rows_module
 from nolana.research.datasets.collection import BASE_URL, COLLECTION
 
@@ -43,7 +43,7 @@ def tiny():
         task="classification",
         source="https://example.org/tiny",
         citation="nobody",
-        target=preparation.whole,
+        target=collection.whole,
         labels=(-1, 1),
         paper=Paper(5, "hinge", 10),
     )
@@ -208,7 +208,7 @@ def test_files_are_read_one_after_the_other(tiny, rows, machine):
         (lambda X, y: (np.vstack([X, X]), np.hstack([y, y])), r"expected 4 rows for the data set tiny, it has more"),
         (lambda X, y: (X[:, :2], y), r"tiny.bz2: expected 3 features for the data set tiny, it has 2"),
         (lambda X, y: (X, np.where(y > 0, 7, -1)), r"expected the labels -1, 1 for the data set tiny, got -1, 7"),
-        (lambda X, y: (X, y / 2), r"row 1 has the label 0.5, which is not a whole number"),
+        (lambda X, y: (X, y / 2), r"row 1 has the label 0.5, which is not an integer"),
     ],
 )
 def test_what_is_not_the_data_set_is_refused(tiny, rows, machine, spoil, reason):
@@ -239,28 +239,28 @@ def test_csv_of_another_width_is_refused(tiny, machine):
 
 
 def test_targets_of_a_regression_stay_numbers(tiny, rows, machine):
-    record = dataclasses.replace(tiny, task="regression", target=preparation.measured, labels=None)
+    record = dataclasses.replace(tiny, task="regression", target=collection.measured, labels=None)
     put(machine, (rows[0], np.arange(10) / 4))
     for _ in range(2):
         assert np.array_equal(datasets.load(record, machine)[1], np.arange(10) / 4)
 
 
 def test_the_halves_of_usps():
-    assert preparation.halves(np.arange(1.0, 11.0)).tolist() == [-1] * 5 + [1] * 5
+    assert collection.halves(np.arange(1.0, 11.0)).tolist() == [-1] * 5 + [1] * 5
 
 
 @pytest.mark.parametrize("labels", [(1, 2), (-1, 1), (2, 1)])
 def test_cover_type_two_is_known_by_its_rows(labels, monkeypatch):
-    monkeypatch.setattr(preparation, "LODGEPOLE_PINES", 2)
+    monkeypatch.setattr(collection, "LODGEPOLE_PINES", 2)
     rest, two = labels
-    assert preparation.cover_type_two(np.array([rest, two, rest, two, rest], float)).tolist() == [-1, 1, -1, 1, -1]
+    assert collection.cover_type_two(np.array([rest, two, rest, two, rest], float)).tolist() == [-1, 1, -1, 1, -1]
     with pytest.raises(ValueError, match=r"one of them on 2 rows; rows by label are"):
-        preparation.cover_type_two(np.array([rest, two, rest, two, two, rest], float))
+        collection.cover_type_two(np.array([rest, two, rest, two, two, rest], float))
 
 
 def test_covtype_is_read_raw_or_scaled(machine, monkeypatch):
     """Both files of the collection, in small: raw features with labels 1 and 2, and what scaling makes of them."""
-    monkeypatch.setattr(preparation, "LODGEPOLE_PINES", 2)
+    monkeypatch.setattr(collection, "LODGEPOLE_PINES", 2)
     covtype = dataclasses.replace(COLLECTION["covtype"], features=3)
     record = dataclasses.replace(covtype, files=(dataclasses.replace(covtype.files[0], rows=5),))
     raw, y = np.array([[2596, 51, 0], [2590, 56, 1], [2804, 139, 1], [2785, 155, 0], [2595, 45, 1.0]]), [1, 1, 2, 2, 1]
@@ -276,7 +276,7 @@ def test_covtype_is_read_raw_or_scaled(machine, monkeypatch):
 
 def test_a_feature_that_never_changes_is_scaled_to_zero():
     X = np.array([[5.0, 1.0], [5.0, 3.0]])
-    preparation.unit_range(X)
+    collection.unit_range(X)
     assert X.tolist() == [[0, 0], [0, 1]]
 
 
@@ -331,7 +331,7 @@ def test_two_copies_and_two_records_have_their_own_cache(tiny, rows, machine, pa
     other = -rows[0], rows[1]
     put(machine / "a", rows)
     put(machine / "b", other)
-    turned = dataclasses.replace(tiny, name="turned", target=lambda y: -preparation.whole(y))
+    turned = dataclasses.replace(tiny, name="turned", target=lambda y: -collection.whole(y))
     for _ in range(2):
         assert same(datasets.load(tiny, machine / "a"), rows)
         assert same(datasets.load(tiny, machine / "b"), other)

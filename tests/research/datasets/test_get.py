@@ -16,7 +16,7 @@ from commands import call
 from nolana import datasets
 from nolana.cli.app import app
 from nolana.errors import DataError
-from nolana.research.datasets import DataSet, File, preparation
+from nolana.research.datasets import DataSet, File, collection
 from nolana.research.datasets.collection import COLLECTION
 
 ROWS, WIDTH = 400, 5
@@ -112,7 +112,7 @@ def small(server, tmp_path, monkeypatch):
         task="classification",
         source="https://example.org/small",
         citation="nobody",
-        target=preparation.whole,
+        target=collection.whole,
         labels=(-1, 1),
     )
     monkeypatch.setitem(COLLECTION, "small", record)

@@ -11,16 +11,20 @@ from nolana.research.paper.catalogue import EXPERIMENTS
 from nolana.research.paper.experiments.approximation import METHODS, Approximation, rank_of
 from nolana.research.paper.harness.experiment import Scale
 from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.maps.ensemble import EXPERTS, Ensemble
-from nolana.research.paper.maps.error import relative_error
 from nolana.research.paper.maps.fastfood import Fastfood, FastfoodMap, hadamard_transform
 from nolana.research.paper.maps.fourier import Fourier, FourierMap
-from nolana.research.paper.maps.kmeans import Centroids
 from nolana.research.paper.maps.leverage import Leverage
-from nolana.research.paper.maps.nogd import FirstRows
-from nolana.research.paper.maps.oana import Default, Median, Moving
-from nolana.research.paper.maps.protocol import FeatureMap
-from nolana.research.paper.maps.uniform import Uniform
+from nolana.research.paper.maps.nystroem import (
+    EXPERTS,
+    Centroids,
+    Default,
+    Ensemble,
+    FirstRows,
+    Median,
+    Moving,
+    Uniform,
+)
+from nolana.research.paper.maps.protocol import FeatureMap, relative_error
 
 GAMMA = 0.2
 LANDMARK_MAPS = (Uniform, Centroids, Leverage, Ensemble, FirstRows, Moving, Median, Default)

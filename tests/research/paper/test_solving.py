@@ -7,12 +7,11 @@ import pytest
 
 from nolana.research.paper.claims.claim import answer_of
 from nolana.research.paper.claims.experiment import Claims
-from nolana.research.paper.experiments.moves import expected, misfit
+from nolana.research.paper.experiments.moves import VARIANTS, expected, misfit
 from nolana.research.paper.experiments.refit import REFITS, Refit, verdict
 from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.research.paper.experiments.svd_time import SvdTime, exponent, timed
 from nolana.research.paper.experiments.table2 import Table2
-from nolana.research.paper.experiments.threshold_passes import VARIANTS
 from nolana.research.paper.harness.experiment import FULL
 from nolana.research.paper.harness.published import TABLE2
 from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, Variant

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
 from nolana.research.datasets.records import DataSet, Floats, Targets
 
 __all__ = ["RowCache"]
@@ -66,7 +66,7 @@ class RowCache:
                 if os.fstat(file.fileno()).st_size != 8 * n * (d + 1) + SEAL.size:
                     return None
                 # Private pages: processes share them until one writes, which then gets its own copy.
-                X: Any = np.memmap(file, dtype=np.float64, mode="c", shape=self.shape)
+                X = np.memmap(file, dtype=np.float64, mode="c", shape=self.shape)
                 file.seek(8 * n * d)
                 y: Any = np.fromfile(file, dtype=self.kind, count=n)
                 seal = file.read()
@@ -91,5 +91,5 @@ class RowCache:
                 os.unlink(name)
                 raise
 
-    def _seal(self, X: NDArray[Any], y: NDArray[Any]) -> bytes:
+    def _seal(self, X: Labels, y: Labels) -> bytes:
         return SEAL.pack(self.origin, zlib.crc32(X.data), zlib.crc32(y.data))

@@ -51,7 +51,7 @@ def find(which: str | DataSet, directory: Directory | None = None) -> list[Path]
     directory : is searched first; then those of NOLANA_DATA (separated as in PATH), then ``nolana`` in XDG_DATA_HOME
         or ~/.local/share, where ``get`` puts what it downloads.
 
-    Raises ``nolana.errors.DataError`` where it is nowhere, which says where it was looked for and where to get it.
+    Raises ``nolana.errors.DataError`` if no directory has it, which says where it was looked for and where to get it.
 
     Examples
     --------

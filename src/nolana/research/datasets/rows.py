@@ -1,7 +1,6 @@
 """The rows of a data set from its files, checked against the catalogue."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -89,9 +88,11 @@ def _classes(record: DataSet, paths: list[Path], y: Floats) -> Targets:
 def _fill(record: DataSet, file: File, path: Path, X: Floats, y: Floats) -> None:
     """Copy the rows of a file into X (n, d) and y (n,)."""
     # The width of a csv stream is known; without n_features a LIBSVM stream would read the file twice.
-    options: dict[str, Any] = {"n_features": record.features} if record.format == "libsvm" else {}
+    width = record.features if record.format == "libsvm" else None
     try:
-        with streams.open(path, format=record.format, labels="float", block_rows=BLOCK_ROWS, **options) as stream:
+        with streams.open(
+            path, format=record.format, labels="float", block_rows=BLOCK_ROWS, n_features=width
+        ) as stream:
             _expect(record, path, stream.n_features, record.features, "features")
             count = 0
             for block in stream:
@@ -104,9 +105,7 @@ def _fill(record: DataSet, file: File, path: Path, X: Floats, y: Floats) -> None
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     _expect(record, path, count, file.rows, "rows")
     used = np.flatnonzero(X.any(axis=0))
-    if (
-        record.format == "libsvm"
-    ):  # the format omits zeros, so a narrower file would look like one with empty last columns
+    if record.format == "libsvm":  # it omits zeros: a narrower file would look like one with empty last columns
         _expect(record, path, int(used[-1]) + 1 if len(used) else 0, record.features, "features")
 
 

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from email.message import Message
 from pathlib import Path
-from typing import Any
 
 from nolana.errors import DataError
 
@@ -91,17 +90,26 @@ def settle(part: Path, path: Path) -> None:
     discard(part)
 
 
-def _request(url: str, version: Version | None, have: int) -> Any:
+def _request(url: str, version: Version | None, have: int) -> http.client.HTTPResponse:
     headers = {"User-Agent": "nolana"}
     if version and have:
         headers["Range"] = f"bytes={have}-"
         if version.validator:
             headers["If-Range"] = version.validator
-    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT)
+    answer: http.client.HTTPResponse = urllib.request.urlopen(
+        urllib.request.Request(url, headers=headers), timeout=TIMEOUT
+    )
+    return answer
 
 
 def _receive(
-    answer: Any, url: str, part: Path, version: Version | None, have: int, name: str, report: Progress
+    answer: http.client.HTTPResponse,
+    url: str,
+    part: Path,
+    version: Version | None,
+    have: int,
+    name: str,
+    report: Progress,
 ) -> None:
     total = _length(answer.headers)
     if answer.status == PARTIAL:
@@ -128,9 +136,9 @@ def _receive(
         raise _broken(url, name, done, total, "the connection was closed")
 
 
-def _next(answer: Any, url: str, name: str, done: int, total: int | None) -> bytes:
+def _next(answer: http.client.HTTPResponse, url: str, name: str, done: int, total: int | None) -> bytes:
     try:
-        chunk: bytes = answer.read(CHUNK)
+        chunk = answer.read(CHUNK)
     except (OSError, http.client.HTTPException) as error:
         raise _broken(url, name, done, total, str(error) or type(error).__name__) from error
     return chunk

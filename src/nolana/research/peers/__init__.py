@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.errors import MissingExtraError
+from nolana.metrics.label_index import Labels
+from nolana.research.tuning import Value
 
 __all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
 
@@ -31,18 +33,18 @@ class Task:
     """What some libraries must know before the first row."""
 
     n_features: int
-    classes: NDArray[Any] | None  # sorted; None: regression
+    classes: Labels | None  # sorted; None: regression
 
     @classmethod
-    def of(cls, X: Any, y: NDArray[Any], regression: bool) -> "Task":
+    def of(cls, X: Any, y: Labels, regression: bool) -> "Task":
         """The task of learning these rows."""
         return cls(X.shape[1], None if regression else np.unique(y))
 
-    def targets(self, y: NDArray[Any]) -> NDArray[Any]:
+    def targets(self, y: Labels) -> Labels:
         """Numbers of the classes, or the targets of a regression."""
         return y if self.classes is None else np.searchsorted(self.classes, y)
 
-    def scores(self, predicted: Any) -> NDArray[np.float64]:
+    def scores(self, predicted: ArrayLike) -> NDArray[np.float64]:
         """Scores (n, classes) whose largest one is at the predicted class, or (n,) for a regression; -1: no class."""
         if self.classes is None:
             return np.asarray(predicted, dtype=np.float64)
@@ -70,7 +72,7 @@ class Peer:
         return None
 
     def check(self) -> None:
-        """MissingExtraError where the method cannot run here."""
+        """MissingExtraError if the method cannot run here."""
         if self.missing is not None:
             raise MissingExtraError(f"{self.name} does not run: {self.missing}; {REMEDIES[self.package]}")
 
@@ -102,17 +104,15 @@ class PeerMethod:
 
     @property
     def name(self) -> str:
-        """The name in tables and options."""
         return self.peer.name
 
     def axes(self) -> tuple[()]:
-        """The parameters to tune: none."""
         return ()
 
-    def estimator(self, point: Any, facts: Any, seed: int) -> Any:
+    def estimator(self, point: object, facts: object, seed: int) -> Any:
         """A learner with the defaults of its library."""
         return self.peer.make(self.task, seed)
 
-    def parameters(self, point: Any, facts: Any) -> dict[str, Any]:
+    def parameters(self, point: object, facts: object) -> dict[str, Value]:
         """The parameter values at a point: the defaults."""
         return {}

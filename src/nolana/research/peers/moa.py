@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
 from nolana.research.peers import Task
 
 Array = NDArray[np.float64]
@@ -52,7 +53,7 @@ class Moa:
         if task.classes is not None:
             self.classes_ = task.classes
 
-    def convert(self, X: Array, y: NDArray[Any]) -> Any:
+    def convert(self, X: Array, y: Labels) -> Any:
         """Rows as MOA's instances."""
         from com.yahoo.labs.samoa.instances import DenseInstance, Instances
         from jpype import JArray, JDouble
@@ -65,7 +66,7 @@ class Moa:
             rows.add(instance)
         return rows
 
-    def learn(self, rows: Any, y: NDArray[Any]) -> Array:
+    def learn(self, rows: Any, y: Labels) -> Array:
         """The predictions of rows of `convert` before they are learned, as scores."""
         if self._task.classes is None:
             return self._task.scores(self._regress(rows))

@@ -5,21 +5,33 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from nolana.evaluate.one_by_one import OneByOneClassifier, OneByOneRegressor
+from nolana.evaluate.one_by_one import OneByOneClassifier, OneByOneRegressor, RowModel
 from nolana.research.peers import Task
 
-MODELS = 10  # of an ensemble
+Learner = OneByOneClassifier | OneByOneRegressor
+
+# Short names: the classes for classification and regression, and how many models an ensemble has.
+SHORT: dict[str, tuple[str, str, dict[str, int]]] = {
+    # Gomes et al., "Adaptive random forests for evolving data stream classification", 2017
+    "arf": ("forest.ARFClassifier", "forest.ARFRegressor", {"n_models": 10}),
+    # Mourtada et al., "AMF: aggregated Mondrian forests for online learning", 2021
+    "amf": ("forest.AMFClassifier", "forest.AMFRegressor", {"n_estimators": 10}),
+    # Gomes et al., "Streaming random patches for evolving data stream classification", 2019
+    "srp": ("ensemble.SRPClassifier", "ensemble.SRPRegressor", {"n_models": 10}),
+    # Bifet, Gavaldà, "Adaptive learning from evolving data streams", 2009
+    "hat": ("tree.HoeffdingAdaptiveTreeClassifier", "tree.HoeffdingAdaptiveTreeRegressor", {}),
+}
 
 
-def learner(task: Task, model: Any) -> Any:
-    """A model as a learner; it sees the numbers of the classes, as some models take no text."""
+def learner(task: Task, model: RowModel) -> Learner:
+    """A model as a learner; it sees the numbers of the classes, as some models take no strings."""
     if hasattr(getattr(model, "_last_step", model), "predict_proba_one") != (task.classes is not None):
         kind = "regression" if task.classes is None else "classification"
         raise ValueError(f"{type(model).__name__} of River is not a model for {kind}")
     return OneByOneRegressor(model) if task.classes is None else OneByOneClassifier(model, task.classes)
 
 
-def linear(task: Task, seed: int) -> Any:  # noqa: ARG001
+def linear(task: Task, seed: int) -> Learner:  # noqa: ARG001
     """StandardScaler | LogisticRegression, one against the rest for more than two classes, or LinearRegression."""
     from river import linear_model, multiclass, preprocessing
 
@@ -31,51 +43,17 @@ def linear(task: Task, seed: int) -> Any:  # noqa: ARG001
     return learner(task, preprocessing.StandardScaler() | model)
 
 
-def arf(task: Task, seed: int) -> Any:
-    """Adaptive random forest (Gomes et al., 2017) of ten trees."""
-    from river import forest
-
-    kind = forest.ARFRegressor if task.classes is None else forest.ARFClassifier
-    return learner(task, kind(n_models=MODELS, seed=seed))
-
-
-def amf(task: Task, seed: int) -> Any:
-    """Aggregated Mondrian forest (Mourtada et al., 2021) of ten trees."""
-    from river import forest
-
-    kind = forest.AMFRegressor if task.classes is None else forest.AMFClassifier
-    return learner(task, kind(n_estimators=MODELS, seed=seed))
-
-
-def srp(task: Task, seed: int) -> Any:
-    """Streaming random patches (Gomes et al., 2019) of ten models."""
-    from river import ensemble
-
-    kind = ensemble.SRPRegressor if task.classes is None else ensemble.SRPClassifier
-    return learner(task, kind(n_models=MODELS, seed=seed))
-
-
-def hat(task: Task, seed: int) -> Any:
-    """Hoeffding adaptive tree (Bifet and Gavaldà, 2009)."""
-    from river import tree
-
-    kind = tree.HoeffdingAdaptiveTreeRegressor if task.classes is None else tree.HoeffdingAdaptiveTreeClassifier
-    return learner(task, kind(seed=seed))
-
-
-SHORT = {"linear": linear, "arf": arf, "amf": amf, "srp": srp, "hat": hat}
-
-
-def maker(method: str) -> Callable[[Task, int], Any]:
+def maker(method: str) -> Callable[[Task, int], Learner]:
     """What makes the learner of a short name, or of a class as ``tree.HoeffdingTreeClassifier``, at its defaults."""
-    if method.lower() in SHORT:
-        return SHORT[method.lower()]
+    if method.lower() == "linear":
+        return linear
 
-    def make(task: Task, seed: int) -> Any:
-        kind = class_of(method)
+    def make(task: Task, seed: int) -> Learner:
+        classifier, regressor, sizes = SHORT.get(method.lower(), (method, method, {}))
+        kind = class_of(regressor if task.classes is None else classifier)
         own = {"seed": seed} if "seed" in inspect.signature(kind).parameters else {}
         try:
-            return learner(task, kind(**own))
+            return learner(task, kind(**sizes, **own))
         except TypeError as error:
             raise ValueError(f"river:{method} cannot be made without arguments: {error}") from error
 
@@ -89,6 +67,6 @@ def class_of(method: str) -> Any:
         return getattr(importlib.import_module(f"river.{module}"), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"river:{method} is unknown: {error}. Choose from river:{', river:'.join(SHORT)}, or name a class, as "
-            "river:tree.HoeffdingTreeClassifier"
+            f"river:{method} is unknown: {error}. Choose from river:linear, river:{', river:'.join(SHORT)}, or name a "
+            "class, as river:tree.HoeffdingTreeClassifier"
         ) from error

@@ -10,27 +10,30 @@
 from typing import Any
 
 from nolana.research.rivals.bogd import BOGD, BOGDClassifier, BOGDRegressor
-from nolana.research.rivals.bpa import BPA, BPAClassifier
 from nolana.research.rivals.bsgd import BSGD, BSGDClassifier
 from nolana.research.rivals.doubly_sgd import DOUBLY_SGD, DoublySGDClassifier, DoublySGDRegressor
 from nolana.research.rivals.dual_sgd import DUAL_SGD, DualSGDClassifier, DualSGDRegressor
 from nolana.research.rivals.fogd import FOGD, FOGDClassifier, FOGDRegressor
-from nolana.research.rivals.forgetron import FORGETRON, ForgetronClassifier
 from nolana.research.rivals.kernel_ogd import KERNEL_OGD, KernelOGDClassifier, KernelOGDRegressor
 from nolana.research.rivals.method import Budget, Method
 from nolana.research.rivals.nogd import NOGD, NOGDClassifier, NOGDRegressor
 from nolana.research.rivals.passive_aggressive import (
+    BPA,
     PASSIVE_AGGRESSIVE,
+    BPAClassifier,
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
 )
-from nolana.research.rivals.projectron import (
+from nolana.research.rivals.perceptrons import (
+    FORGETRON,
     PROJECTRON,
     PROJECTRON_PLUS_PLUS,
+    RBP,
+    ForgetronClassifier,
     ProjectronClassifier,
     ProjectronPlusPlusClassifier,
+    RBPClassifier,
 )
-from nolana.research.rivals.rbp import RBP, RBPClassifier
 from nolana.research.rivals.rrf import RRF, RRFClassifier, RRFRegressor
 
 __all__ = [
@@ -105,7 +108,7 @@ def at_equal_budget(
     name : a name of the catalogue.
     n_landmarks, n_features : m and d.
     task : "classification" or "regression".
-    rank : r, as a whole number or as a fraction of m.
+    rank : r, as an integer or as a fraction of m.
     parameters : further parameters of the estimator.
     """
     methods = catalogue()

@@ -5,18 +5,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana import engine as numpy_engine
+from nolana.engine.experts.landmarks.kernels import Kernel
 from nolana.engine.learner.losses import CLASSIFICATION, REGRESSION
 from nolana.estimators._sklearn import check_random_state
 from nolana.estimators.base import OnlineEstimator, parameters
 from nolana.estimators.classification import OnlineClassifier
-from nolana.estimators.parameters import choice, flag, integer, loss_of, number
+from nolana.estimators.parameters import choice, flag, integer, kernel_of, loss_of, number
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.learner.driver import Driver
 from nolana.learner.scaled import ScaledLearner
 from nolana.learner.warmup import WarmupLearner, WarmupOptions
-from nolana.modelfile.specs import Spec
+from nolana.modelfile.specs import Spec, labels
 
 Array = NDArray[np.float64]
+
+FIRST_CAPACITY = 64  # support vectors that a method without a budget allocates at the start
 
 
 @parameters
@@ -64,7 +68,7 @@ class RivalParameters(OnlineEstimator):
         return WarmupLearner.largest
 
     def _gamma(self) -> float | None:
-        """None where the width is estimated from the data."""
+        """None if the width is estimated from the data."""
         if isinstance(self.gamma, str):
             choice("gamma", self.gamma, ("variance",))
             return None
@@ -114,6 +118,35 @@ class FourierParameters(LossParameters):
 
     def _components(self) -> int:
         return integer("n_components", self.n_components, 1)
+
+
+@parameters
+class KernelParameters(RivalParameters):
+    """Parameters of a method with a kernel of the user's choice: f = sum_i alpha_i k(x_i, .)."""
+
+    kernel: str = "rbf"
+    degree: int = 3
+    coef0: float = 1.0
+
+    _width = 4.0  # few vectors, each for its own neighbourhood, need a narrow kernel
+
+    def _largest(self) -> float:
+        return float(self._kernel().build(numpy_engine).largest_value)
+
+    def _kernel(self) -> Spec:
+        choice("kernel", self.kernel, labels(Kernel))
+        return kernel_of(self.kernel, self.degree, self.coef0)
+
+
+@parameters
+class SupportParameters(KernelParameters):
+    """Parameters of a method on a support set of limited size."""
+
+    budget: int = 100
+
+    def _support(self, n_features: int) -> dict[str, Any]:
+        """The arguments that all of these learners take."""
+        return {"features": n_features, "budget": integer("budget", self.budget, 1), "kernel": self._kernel()}
 
 
 class RivalClassifier(OnlineClassifier, RivalParameters):

@@ -4,8 +4,7 @@ from nolana.engine.rivals import bogd
 from nolana.estimators.base import parameters
 from nolana.estimators.parameters import number
 from nolana.modelfile.specs import Spec
-from nolana.research.rivals.base import LossParameters, RivalClassifier, RivalRegressor
-from nolana.research.rivals.expansion import SupportParameters
+from nolana.research.rivals.base import LossParameters, RivalClassifier, RivalRegressor, SupportParameters
 from nolana.research.rivals.method import DECAY, RATE, WIDTH, Method, supports
 
 

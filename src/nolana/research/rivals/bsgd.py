@@ -5,8 +5,7 @@ from nolana.engine.rivals import bsgd
 from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, loss_of, number
 from nolana.modelfile.specs import Spec
-from nolana.research.rivals.base import RivalClassifier
-from nolana.research.rivals.expansion import SupportParameters
+from nolana.research.rivals.base import RivalClassifier, SupportParameters
 from nolana.research.rivals.method import PENALTY, WIDTH, Method, supports
 
 MAINTENANCE = {"merge": bsgd.BSGDMerge, "project": bsgd.BSGDProject, "remove": bsgd.BSGDRemove}

@@ -1,7 +1,5 @@
 """DualSGD: a support set whose least important vectors move into random Fourier features."""
 
-from typing import Any
-
 from nolana.engine.experts.landmarks.kernels import RBF
 from nolana.engine.rivals import dual_sgd
 from nolana.estimators.base import parameters
@@ -69,7 +67,7 @@ class DualSGDRegressor(RivalRegressor, DualSGDParameters):
     _poor_score = True  # steps of 1/(lambda t) take long to settle for the squared loss
 
 
-def sizes(budget: Budget) -> dict[str, Any]:
+def sizes(budget: Budget) -> dict[str, float]:
     """m support vectors, and m r / d projections for those that are merged."""
     rest = budget.numbers - budget.n_landmarks * budget.n_features
     return {

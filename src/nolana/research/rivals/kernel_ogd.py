@@ -5,8 +5,13 @@ from nolana.estimators.base import parameters
 from nolana.estimators.parameters import choice, number
 from nolana.estimators.schedules import POWERS
 from nolana.modelfile.specs import Spec
-from nolana.research.rivals.base import LossParameters, RivalClassifier, RivalRegressor
-from nolana.research.rivals.expansion import FIRST_CAPACITY, KernelParameters
+from nolana.research.rivals.base import (
+    FIRST_CAPACITY,
+    KernelParameters,
+    LossParameters,
+    RivalClassifier,
+    RivalRegressor,
+)
 from nolana.research.rivals.method import RATE, WIDTH, Method
 
 

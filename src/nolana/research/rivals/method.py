@@ -24,7 +24,7 @@ class Budget:
     Parameters
     ----------
     n_landmarks, n_features : m and d.
-    rank : r, as a whole number or as a fraction of m.
+    rank : r, as an integer or as a fraction of m.
     """
 
     n_landmarks: int
@@ -38,17 +38,17 @@ class Budget:
         return self.n_landmarks * self.n_features + self.n_landmarks * r
 
 
-def unbounded(_: Budget) -> dict[str, Any]:
+def unbounded(_: Budget) -> dict[str, float]:
     """No size to set: the memory is constant, or grows with the stream."""
     return {}
 
 
-def projections(budget: Budget) -> dict[str, Any]:
+def projections(budget: Budget) -> dict[str, float]:
     """Random features: a projection is d numbers."""
     return {"n_components": max(1, budget.numbers // budget.n_features)}
 
 
-def supports(budget: Budget) -> dict[str, Any]:
+def supports(budget: Budget) -> dict[str, float]:
     """A support set: a vector and its coefficient are d + 1 numbers."""
     return {"budget": max(1, budget.numbers // (budget.n_features + 1))}
 
@@ -66,12 +66,12 @@ class Method(methods.Method):
     sizes : the constructor arguments that fit a budget.
     axes, regression_axes : what cross-validation chooses; the second only for regression.
     in_paper : whether the method is a column of the paper's Table 1.
-    own_loss : whether the method learns with its own loss, even where a task names another.
+    own_loss : whether the method learns with its own loss, even if a task names another.
     decomposes : whether each landmark move computes a decomposition in NumPy, which makes a pass slow.
     constructor : from an estimator class to the callable that builds the estimator: the class, or a preset of it.
     """
 
-    sizes: Callable[[Budget], Mapping[str, Any]] = unbounded
+    sizes: Callable[[Budget], Mapping[str, float]] = unbounded
     axes: tuple[Axis | Choice, ...] = ()
     regression_axes: tuple[Axis | Choice, ...] = ()
     in_paper: bool = False

@@ -72,7 +72,7 @@ class NOGDClassifier(RivalClassifier, NOGDParameters):
 
     Parameters
     ----------
-    n_landmarks, rank : m, and the rank of the map as a whole number or a fraction of m.
+    n_landmarks, rank : m, and the rank of the map as an integer or a fraction of m.
     kernel, gamma, degree, coef0 : as in `nolana.NolanaClassifier`.
     loss : "hinge" (default), "squared_hinge", "logistic", "squared"; for regression "squared" (default),
         "epsilon_insensitive".
@@ -90,7 +90,7 @@ class NOGDRegressor(RivalRegressor, NOGDParameters):
     """
 
 
-def sizes(budget: Budget) -> dict[str, Any]:
+def sizes(budget: Budget) -> dict[str, float]:
     """The budget itself: m landmarks and a map of rank r."""
     return {"n_landmarks": budget.n_landmarks, "rank": budget.rank}
 

@@ -54,7 +54,6 @@ class Budget:
         self.limit = min(MOST_ROWS, limit_of(DATA, scale))
 
     def plan(self) -> Sequence[Cell]:
-        """One cell."""
         return [Cell("claims/budget", measured, {"limit": self.limit}, cost=1.0)]
 
     def finding(self, results: Results) -> Finding:

@@ -29,7 +29,6 @@ class DoublySGD:
         self.scale = replace(scale, shuffles=shuffles_of(scale), tuning_rows=rows, candidates=candidates)
 
     def plan(self) -> Sequence[Cell]:
-        """Tuning and passes, on both tasks."""
         return [cell for data in TASKS for cell in cells_of(data, METHOD, self.scale)]
 
     def finding(self, results: Results) -> Finding:

@@ -1,7 +1,6 @@
 """The claims of the paper's text, each answered yes, partly or no by a stated criterion."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nolana.research.paper.claims.budget import Budget
 from nolana.research.paper.claims.claim import Claim
@@ -10,8 +9,7 @@ from nolana.research.paper.claims.iterations import Iterations
 from nolana.research.paper.claims.linear_time import LinearTime
 from nolana.research.paper.claims.prediction import Prediction
 from nolana.research.paper.claims.solvers_agree import SolversAgree
-from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
-from nolana.research.paper.harness.required import NeedsData
+from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, Scale, Source, SummaryLine
 from nolana.research.report import Block, Grid, Lead, Text
 
 __all__ = ["Claims"]
@@ -36,11 +34,9 @@ class Claims(NeedsData):
         ]
 
     def cells(self) -> Sequence[Cell]:
-        """The cells of all claims, each once."""
         return list({cell.key: cell for claim in self.claims for cell in claim.plan()}.values())
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        """A table of the answers."""
         findings = [(claim, claim.finding(results)) for claim in self.claims]
         rows = [[claim.name, claim.says, finding.answer, _line(finding.words)] for claim, finding in findings]
         criteria = [[claim.name, _line(claim.criterion)] for claim in self.claims]
@@ -68,12 +64,10 @@ class Claims(NeedsData):
         ]
 
     def verdicts(self, results: Results) -> Sequence[SummaryLine]:
-        """One line for each claim."""
         findings = [(claim, claim.finding(results)) for claim in self.claims]
         return [SummaryLine(claim.says, finding.answer, finding.figure) for claim, finding in findings]
 
-    def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every number."""
+    def records(self, results: Results) -> Lines:
         findings = [(claim, claim.finding(results)) for claim in self.claims]
         return [
             {"claim": claim.name, "holds": finding.answer, "measure": name, "value": value}

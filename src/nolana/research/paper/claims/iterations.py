@@ -54,7 +54,6 @@ class Iterations:
         self.limit = min(MOST_ROWS, limit_of(DATA, scale))
 
     def plan(self) -> Sequence[Cell]:
-        """A pass of the learner and one of the map alone, for each number of iterations."""
         choice = chosen_cell(DATA, "carry", self.scale)
         cells = [choice]
         for solver, count in self._solvers():

@@ -23,7 +23,6 @@ class LinearTime:
         self.scale = scale
 
     def plan(self) -> Sequence[Cell]:
-        """The passes with moves of the section on SVD time."""
         passes = [timed(solver).cell(self.scale) for solver in SOLVERS]
         return [chosen_cell(DATA, "carry", self.scale), *passes]
 

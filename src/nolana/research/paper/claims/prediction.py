@@ -52,7 +52,6 @@ class Prediction:
         self.limit = min(MOST_ROWS, limit_of(DATA, scale))
 
     def plan(self) -> Sequence[Cell]:
-        """One cell, alone."""
         return [Cell("claims/prediction", predicted, {"limit": self.limit}, alone=True, cost=2.0)]
 
     def finding(self, results: Results) -> Finding:

@@ -25,7 +25,6 @@ class SolversAgree:
         self.scale = scale
 
     def plan(self) -> Sequence[Cell]:
-        """Three shuffles for each solver, landmarks that move often."""
         passes = [one.cell(self.scale) for solver in SOLVERS for one in self._passes(solver)]
         return [chosen_cell(DATA, "carry", self.scale), *passes]
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,19 @@ from nolana.research.paper.experiments.map_errors import (
     rank_of,
 )
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.experiment import (
+    Cell,
+    Experiment,
+    Lines,
+    Results,
+    Scale,
+    Source,
+    SummaryLine,
+    unavailable,
+)
 from nolana.research.paper.harness.passes import limit_of
-from nolana.research.paper.harness.required import unavailable
-from nolana.research.paper.maps.ensemble import EXPERTS
 from nolana.research.paper.maps.meka import CLUSTERS
+from nolana.research.paper.maps.nystroem import EXPERTS
 from nolana.research.report import Block, Figure, Grid, Lead, Section, Text
 
 __all__ = ["Approximation"]
@@ -41,15 +48,16 @@ SECONDS = {"FOGD": 45.0, "Fastfood": 60.0, "leverage": 40.0, "k-means": 30.0, "F
 EXAMPLE = "approximation/the example of the authors of MEKA"
 
 
-class Approximation:
+class Approximation(Experiment):
     """The error of every map at every budget."""
 
     name = "approximation"
     title = "Approximation: the error of the kernel map"
+    uses = DATA
 
     def __init__(self, source: Source, scale: Scale) -> None:
-        self.source, self.draws = source, min(DRAWS, scale.shuffles)
-        self.data = [name for name in DATA if source.has(name)]
+        super().__init__(source, scale)
+        self.draws = min(DRAWS, scale.shuffles)
         self.limits = {name: min(ROWS, limit_of(name, scale)) for name in self.data}
         self.example = scale.rows is None and source.has(PUBLISHED["data"])
 
@@ -58,7 +66,6 @@ class Approximation:
         return [m for m in BUDGETS if 3 * m <= self.limits[data]]
 
     def plan(self) -> Sequence[Cell]:
-        """A cell for every kind of map on every data set, and the example of the authors of MEKA in a full run."""
         arguments = {name: value for name, value in PUBLISHED.items() if name != "error"}
         examples = [
             Cell(key, as_published, arguments | {"rank": rank}, cost=0.1 * rank)
@@ -89,7 +96,6 @@ class Approximation:
 
     @staticmethod
     def key(data: str, method: str) -> str:
-        """The key of a cell."""
         return f"approximation/{data}/{method}"
 
     def mean(self, results: Results, data: str, method: str, m: int, field: str = "errors") -> float:
@@ -97,7 +103,6 @@ class Approximation:
         return float(np.mean(results[self.key(data, method)][field][str(m)]))
 
     def section(self, results: Results) -> Section:
-        """Two figures, online and offline, and the numbers."""
         if not self.data:
             return Section(self.name, self.title, [Text("No data set is available.")])
         first = {data: results[self.key(data, "NOGD")] for data in self.data}
@@ -160,7 +165,6 @@ class Approximation:
         return Section(self.name, self.title, blocks)
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether OANA is nearer to the kernel than the online maps."""
         if not self.data:
             return []
         ratios = [list(self.ratios(results, "OANA", rival).values()) for rival in ("NOGD", "FOGD")]
@@ -300,8 +304,7 @@ class Approximation:
         listed = ", ".join(f"{method} {count}" for method, count in wins.most_common())
         return f"Smallest error of all maps at equal memory, by the number of settings: {listed}."
 
-    def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every draw."""
+    def lines(self, results: Results) -> Lines:
         return [
             {"data": data, "method": method, "m": m, "rank": rank_of(m), "draw": draw, "gamma": one["gamma"]}
             | {"rows": one["rows"], "judged": one["judged"], "error": error}

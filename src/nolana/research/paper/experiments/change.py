@@ -1,14 +1,19 @@
 """The future work of the paper: what landmarks should do when the stream changes."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from nolana.research import datasets
 from nolana.research.paper.experiments.policy_passes import LEARNERS, POLICIES, followed
-from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
-from nolana.research.paper.harness.required import unavailable
+from nolana.research.paper.harness.experiment import (
+    Cell,
+    Experiment,
+    Lines,
+    Results,
+    SummaryLine,
+    unavailable,
+)
 from nolana.research.report import Block, Grid, Lead, Section, Text
 
 __all__ = ["Change"]
@@ -16,19 +21,16 @@ __all__ = ["Change"]
 DATA = ("usps", "ijcnn1", "covtype", "elec2", "insects", "interchanging_rbf")
 TITLES = {"interchanging_rbf": "interchanging RBF", "the paper's": "the paper's learner"}
 LANDMARKS = 100
-MOST_ROWS = 20_000  # of a stream, where the paper's learner takes part: a move takes it milliseconds
+MOST_ROWS = 20_000  # of a stream, if the paper's learner takes part: a move takes it milliseconds
 CLEAR = 0.3  # points: smaller differences are not counted
 
 
-class Change:
+class Change(Experiment):
     """Every policy on every stream, with the paper's learner and with Newton."""
 
     name = "change"
     title = "Future work: what should landmarks do when the stream changes?"
-
-    def __init__(self, source: Source, scale: Scale) -> None:
-        self.source, self.scale = source, scale
-        self.data = [name for name in DATA if source.has(name)]
+    uses = DATA
 
     def rows(self, data: str, learner: str) -> int:
         """The rows of a stream that a learner gets."""
@@ -37,7 +39,6 @@ class Change:
         return min(most, MOST_ROWS) if LEARNERS[learner].short else most
 
     def plan(self) -> Sequence[Cell]:
-        """A pass for every stream, policy and learner."""
         return [
             Cell(
                 self.key(data, policy, learner),
@@ -58,7 +59,6 @@ class Change:
 
     @staticmethod
     def key(data: str, policy: str, learner: str) -> str:
-        """The key of a cell."""
         return f"change/{data}/{policy}/{learner}"
 
     def accuracy(self, results: Results, data: str, policy: str, learner: str) -> float:
@@ -66,7 +66,6 @@ class Change:
         return 100 * float(results[self.key(data, policy, learner)]["accuracy"])
 
     def section(self, results: Results) -> Section:
-        """The table, and who leads where."""
         if not self.data:
             return Section(self.name, self.title, [Text("No data set is available.")])
         blocks: list[Block] = [
@@ -94,7 +93,6 @@ class Change:
         return Section(self.name, self.title, blocks)
 
     def answer(self, results: Results) -> str:
-        """The section in one sentence."""
         words = []
         for learner in LEARNERS:
             best = self.best(results, learner)
@@ -111,7 +109,6 @@ class Change:
         return max(known, key=known.__getitem__) if known else "fixed"
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether one of the rules of the future work is better than k-means where the stream changes."""
         if not any(datasets.catalogue()[data].drifts for data in self.data):
             return []
         lines = []
@@ -218,8 +215,7 @@ class Change:
         ]
         return f"{np.mean(gains):+.2f}"
 
-    def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every pass."""
+    def lines(self, results: Results) -> Lines:
         return [
             {"data": data, "landmarks": policy, "learner": learner} | results[self.key(data, policy, learner)]
             for data in self.data

@@ -1,7 +1,6 @@
 """Curves: the score so far against the rows learned, for all methods on every data set."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from nolana.research.comparison import SIGNS
 from nolana.research.methods import TABLE
 from nolana.research.paper.experiments.stream_columns import STREAMS
 from nolana.research.paper.experiments.table1 import METHODS, TITLES, Table1
-from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine
 from nolana.research.paper.harness.passes import FACTORS, metric_of, pass_key
 from nolana.research.report import Figure, Lead, Section, Text
 
@@ -22,21 +21,20 @@ EARLY = 10  # the early score is the one after a tenth of the rows
 OUTSIDE = 0.14  # the worst values that may lie outside the axes, as a share of all
 
 
-class Curves:
+class Curves(Experiment):
     """The running score of the first shuffle of Table 1."""
 
     name = "curves"
     title = "Curves: the score while the stream runs"
 
     def __init__(self, source: Source, scale: Scale) -> None:
+        super().__init__(source, scale)
         self.table = Table1(source, scale)
 
     def plan(self) -> Sequence[Cell]:
-        """The passes of Table 1."""
         return self.table.plan()
 
     def section(self, results: Results) -> Section:
-        """A panel for every data set."""
         panels = [self._panel(results, data) for data in self.table.data]
         return Section(
             self.name,
@@ -66,12 +64,10 @@ class Curves:
         return leaders
 
     def answer(self, results: Results) -> str:
-        """The section in one sentence."""
         leaders = [f"{method} on {TITLES[data]}" for data, method in self.early_leaders(results).items()]
         return f"After a tenth of the rows the best method is {', '.join(leaders)}."
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether methods that are not tuned lead early."""
         early = self.early_leaders(results)
         untuned = sum(method in UNTUNED for method in early.values())
         answer = "yes" if untuned == len(early) else "partly" if untuned else "no"
@@ -114,8 +110,7 @@ class Curves:
         factor = FACTORS[metric_of(data)]
         return [float(rows) for rows, _ in history], [factor * value for _, value in history]
 
-    def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every point."""
+    def lines(self, results: Results) -> Lines:
         return [
             {"data": data, "method": method, "rows": rows, metric_of(data): value}
             for data in self.table.data

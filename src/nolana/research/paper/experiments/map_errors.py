@@ -5,24 +5,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
 from nolana.research.paper.harness.data import rows_of, shuffled
 from nolana.research.paper.harness.experiment import Array, Result, Results, Source
 from nolana.research.paper.harness.gram import width_of
 from nolana.research.paper.maps.active_set import ActiveSet
-from nolana.research.paper.maps.ensemble import EXPERTS, Ensemble
-from nolana.research.paper.maps.error import relative_error
 from nolana.research.paper.maps.fastfood import Fastfood
 from nolana.research.paper.maps.fastnys import FastNys
 from nolana.research.paper.maps.fourier import Fourier
-from nolana.research.paper.maps.kmeans import Centroids
 from nolana.research.paper.maps.leverage import Leverage
 from nolana.research.paper.maps.meka import Meka
-from nolana.research.paper.maps.nogd import FirstRows
-from nolana.research.paper.maps.oana import Default, Median, Moving
-from nolana.research.paper.maps.protocol import Maker
-from nolana.research.paper.maps.uniform import Uniform
+from nolana.research.paper.maps.nystroem import (
+    EXPERTS,
+    Centroids,
+    Default,
+    Ensemble,
+    FirstRows,
+    Median,
+    Moving,
+    Uniform,
+)
+from nolana.research.paper.maps.protocol import Maker, relative_error
 
 __all__ = ["ENSEMBLE", "METHODS", "OFFLINE", "ONLINE", "PUBLISHED", "as_published", "errors", "rank_of"]
 
@@ -46,7 +50,7 @@ UNLABELLED: Mapping[str, Callable[[Array, float], Maker]] = {
     "MEKA": Meka,
     "FastNys": FastNys,
 }
-LABELLED: Mapping[str, Callable[[Array, NDArray[Any], float], Maker]] = {"active set": ActiveSet}
+LABELLED: Mapping[str, Callable[[Array, Labels, float], Maker]] = {"active set": ActiveSet}
 OFFLINE = (*UNLABELLED, *LABELLED)
 METHODS = (*ONLINE, *OFFLINE)
 

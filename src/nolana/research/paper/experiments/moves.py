@@ -1,22 +1,39 @@
-"""How often the landmarks of usps move at the thresholds of Table 2, for a scaling and initial landmarks."""
+"""The cells of Table 2: how often landmarks move by scaling and start, tuning of each variant, and its passes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolana.estimators.classifier import NolanaClassifier
+from nolana.metrics.label_index import Labels
 from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.research.paper.harness.data import TUNING_SEED, rows_of, shuffled
 from nolana.research.paper.harness.experiment import Array, Result, Results, Source
 from nolana.research.paper.harness.passes import paper_settings
 from nolana.research.paper.harness.published import TABLE2
+from nolana.research.paper.harness.variants import Variant, choose, measured_pass
 from nolana.research.tuning import distance_of
 
-__all__ = ["DATA", "closest", "counted", "expected", "initial_landmarks", "misfit", "scaled"]
+__all__ = [
+    "DATA",
+    "TUNED_AT",
+    "VARIANTS",
+    "chosen",
+    "closest",
+    "counted",
+    "expected",
+    "misfit",
+    "passed",
+]
 
 DATA = "usps_halves"
+TUNED_AT = 50
+# By title: solver, refit, most shuffles, whether it is tuned.
+VARIANTS = {
+    "the paper's": ("randomized", "paper", 1, True),
+    "inverse": ("inverse", "carry", 3, True),
+    "Newton": ("Newton", "carry", 3, False),
+}
 
 
 def expected(rows: int) -> Array:
@@ -40,7 +57,7 @@ def initial_landmarks(X: Array, start: str, shuffle: int) -> Array | None:
     return STARTS[start](X, paper_settings(DATA).n_landmarks, np.random.default_rng([shuffle, TUNING_SEED]))
 
 
-def moves_of(X: Array, y: NDArray[Any], initial: Array | None) -> list[int]:
+def moves_of(X: Array, y: Labels, initial: Array | None) -> list[int]:
     """How often landmarks move at each threshold. All solvers move alike, so the fastest one is used."""
     moves = []
     for threshold in TABLE2:
@@ -83,3 +100,30 @@ def counted(source: Source, _: Results, *, limit: int, scaling: str, start: str)
 def closest(counts: Sequence[Result]) -> Result:
     """The scaling and start whose moves are closest to the published ones."""
     return min(counts, key=lambda result: float(result["misfit"]))
+
+
+def _stream(source: Source, inputs: Results, limit: int, seed: int) -> tuple[Array, Labels, Array | None]:
+    """Shuffled rows, labels and initial landmarks, with the closest scaling and start."""
+    setting = closest([inputs[key] for key in inputs if key.startswith("moves/")])
+    X = scaled(source, limit, setting["scaling"], setting["factor"])
+    order = np.random.default_rng(seed).permutation(len(X))
+    return X[order], shuffled(source, DATA, limit, seed)[1], initial_landmarks(X, setting["start"], seed)
+
+
+def variant_of(title: str, threshold: float, initial: Array | None) -> Variant:
+    """One of VARIANTS at a threshold."""
+    solver, refit, _, _ = VARIANTS[title]
+    return Variant(solver, refit, paper_settings(DATA).n_landmarks, paper_settings(DATA).loss, threshold, initial)
+
+
+def chosen(source: Source, inputs: Results, *, title: str, limit: int, rows: int, candidates: int) -> Result:
+    """The parameters of a variant, tuned at one threshold for all thresholds."""
+    X, y, initial = _stream(source, inputs, limit, TUNING_SEED)
+    return choose(variant_of(title, float(TUNED_AT), initial), X[:rows], y[:rows], candidates)
+
+
+def passed(source: Source, inputs: Results, *, title: str, limit: int, threshold: int, shuffle: int) -> Result:
+    """One pass at a threshold."""
+    X, y, initial = _stream(source, inputs, limit, shuffle)
+    parameters: Result = next((inputs[key]["parameters"] for key in inputs if key.startswith("table2/choose/")), {})
+    return measured_pass(variant_of(title, float(threshold), initial).build(parameters, shuffle), X, y)

@@ -1,15 +1,13 @@
 """Stage two: the effect on the accuracy of refitting the weights after a landmark has moved."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Results, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, SummaryLine
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings, parameter_grid
-from nolana.research.paper.harness.required import NeedsData
 from nolana.research.paper.harness.variants import (
     OFTEN,
     SELDOM,
@@ -37,7 +35,6 @@ class Refit(NeedsData):
     required = (DATA,)
 
     def cells(self) -> Sequence[Cell]:
-        """Tuning for every stage two, and the passes."""
         choices = [chosen_cell(DATA, refit, self.scale) for refit in REFITS]
         return choices + [
             one.cell(self.scale)
@@ -52,7 +49,6 @@ class Refit(NeedsData):
         return [Pass(DATA, solver, refit, share, shuffle) for shuffle in range(shuffles_of(self.scale))]
 
     def values(self, results: Results, solver: str, refit: str, share: float, field: str) -> list[float]:
-        """A field of every pass."""
         return [float(results[one.key][field]) for one in self.passes(solver, refit, share)]
 
     def accuracy(self, results: Results, solver: str, refit: str, share: float) -> float:
@@ -60,7 +56,6 @@ class Refit(NeedsData):
         return 100 * float(np.mean(self.values(results, solver, refit, share, "accuracy")))
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        """Curves, a table, and the findings."""
         m, shuffles = paper_settings(DATA).n_landmarks, shuffles_of(self.scale)
         panels = [
             Panel(
@@ -148,7 +143,6 @@ class Refit(NeedsData):
         ]
 
     def verdicts(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether stage two pays."""
         gains = [gain for share in SHARES for gain in self._gains(results, "paper", share)]
         answer = "yes" if min(gains) > 0.3 else "partly" if max(gains) > 0.3 else "no"
         figure = f"{min(gains):+.2f} to {max(gains):+.2f} points"
@@ -160,8 +154,7 @@ class Refit(NeedsData):
             for solver in SOLVERS
         ]
 
-    def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every pass."""
+    def records(self, results: Results) -> Lines:
         return [
             {"solver": solver, "stage_two": refit, "threshold_share": share, "shuffle": one.shuffle}
             | {field: results[one.key][field] for field in ("accuracy", "moves", "seconds", "rows")}

@@ -1,4 +1,4 @@
-"""Why methods of Table 1 score worse than published, where the cause is known: each cause with its numbers."""
+"""Why methods of Table 1 score worse than published, if the cause is known: each cause with its numbers."""
 
 from collections.abc import Collection
 

@@ -1,15 +1,13 @@
 """SVD time: the cost of updating the decomposition, compared with a solver that needs none."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Results, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, SummaryLine
 from nolana.research.paper.harness.passes import limit_of, paper_settings
-from nolana.research.paper.harness.required import NeedsData
 from nolana.research.paper.harness.variants import (
     NEVER,
     OFTEN,
@@ -49,7 +47,6 @@ class SvdTime(NeedsData):
     required = (DATA,)
 
     def cells(self) -> Sequence[Cell]:
-        """Tuning, and for every solver a pass with moves and one without."""
         passes = [timed(solver, share).cell(self.scale) for solver in SOLVERS for share in (OFTEN, NEVER)]
         return [chosen_cell(DATA, "carry", self.scale), *passes]
 
@@ -67,7 +64,6 @@ class SvdTime(NeedsData):
         }
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        """The curves, a table, and the findings."""
         costs = {solver: self.costs(results, solver) for solver in SOLVERS}
         limit, m = limit_of(DATA, self.scale), paper_settings(DATA).n_landmarks
         moves = costs["inverse"]["moves"]
@@ -99,7 +95,6 @@ class SvdTime(NeedsData):
         ]
 
     def answer(self, costs: Mapping[str, Mapping[str, float]]) -> str:
-        """The section in one sentence."""
         move = {solver: cost["microseconds_per_move"] for solver, cost in costs.items()}
         first = min(PAPERS, key=move.__getitem__)
         return f"""Of the paper's solvers {first} has the cheapest move ({move[first]:,.0f} µs); without a decomposition
@@ -107,7 +102,6 @@ class SvdTime(NeedsData):
             compiled code."""
 
     def verdicts(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether the randomized SVD saves time."""
         move = {solver: self.costs(results, solver)["microseconds_per_move"] for solver in SOLVERS}
         first = min(PAPERS, key=move.__getitem__) == "randomized"
         answer = "yes" if first else "partly" if move["randomized"] < move["rank2"] else "no"
@@ -167,8 +161,7 @@ class SvdTime(NeedsData):
             differ by {100 * np.ptp(accuracies):.2f} points.""",
         ]
 
-    def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every point of every curve."""
+    def records(self, results: Results) -> Lines:
         return [
             {
                 "solver": solver,

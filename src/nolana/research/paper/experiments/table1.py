@@ -1,7 +1,6 @@
 """Table 1: every method on every data set, beside the published numbers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from nolana.research.comparison import SIGNS
 from nolana.research.methods import TABLE
 from nolana.research.paper.experiments import shortfalls, stream_columns
 from nolana.research.paper.experiments.stream_columns import AT_BUDGET, AT_DEFAULT, STREAMS
-from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine
 from nolana.research.paper.harness.passes import (
     FACTORS,
     HOLD_OUT,
@@ -48,18 +47,14 @@ READINGS = {
 }
 
 
-class Table1:
+class Table1(Experiment):
     """The accuracy of every method."""
 
     name = "table1"
     title = "Table 1: accuracy at equal budget"
-
-    def __init__(self, source: Source, scale: Scale) -> None:
-        self.source, self.scale = source, scale
-        self.data = [name for name in DATA if source.has(name)]
+    uses = DATA
 
     def plan(self) -> Sequence[Cell]:
-        """Tuning and one pass for each shuffle, for every method on every data set."""
         passes = [
             cell
             for data in self.data
@@ -73,7 +68,6 @@ class Table1:
         return passes + shortfalls.cells(self.data, self.scale)
 
     def section(self, results: Results) -> Section:
-        """The scores under both readings, memory, and tuned parameters."""
         rows, candidates = self.scale.tuning_rows, self.scale.candidates
         blocks: list[Block] = [
             Lead(self.answer(results)),
@@ -108,7 +102,6 @@ class Table1:
         }
 
     def answer(self, results: Results) -> str:
-        """The section in one sentence."""
         if not self.data:
             return "No data set is available."
         papers = [TITLES[d] for d, best in self.leaders(results, PUBLISHED).items() if best == "NOLANA-paper"]
@@ -118,7 +111,6 @@ class Table1:
             all six on {", ".join(equal) or "no data set"}."""
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether NOLANA leads its table, and whether the default learner leads all."""
         total = len(self.data)
         if not total:
             return []
@@ -249,9 +241,8 @@ class Table1:
             rows. The likely reason for the differences: cells and recent rows pay where many rows fill small regions;
             on few rows they take memory that landmarks could use."""
 
-    def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every pass."""
-        lines: list[Mapping[str, Any]] = []
+    def lines(self, results: Results) -> Lines:
+        lines: list[Mapping[str, object]] = []
         for data in self.data:
             for method in METHODS:
                 chosen = results[tuning_key(data, method)]["parameters"] if method in TUNED else {}

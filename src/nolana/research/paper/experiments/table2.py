@@ -1,17 +1,24 @@
 """Table 2: the effect of the threshold on usps: accuracy, seconds and moves, beside the published numbers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from nolana.research.paper.experiments.moves import DATA, closest, counted, expected
+from nolana.research.paper.experiments.moves import DATA, TUNED_AT, VARIANTS, chosen, closest, counted, expected, passed
 from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS
-from nolana.research.paper.experiments.threshold_passes import TUNED_AT, VARIANTS, chosen, passed
-from nolana.research.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.experiment import (
+    Array,
+    Cell,
+    Lines,
+    NeedsData,
+    Result,
+    Results,
+    Scale,
+    Source,
+    SummaryLine,
+)
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings
 from nolana.research.paper.harness.published import TABLE2
-from nolana.research.paper.harness.required import NeedsData
 from nolana.research.paper.harness.variants import candidates_of, rows_to_tune, shuffles_of
 from nolana.research.report import Block, Grid, Lead, Text
 
@@ -35,7 +42,6 @@ class Table2(NeedsData):
         ]
 
     def cells(self) -> Sequence[Cell]:
-        """Moves for every scaling and start, tuning of the variants, and the passes."""
         limit, rows, candidates = limit_of(DATA, self.scale), rows_to_tune(self.scale), candidates_of(self.scale)
         cells = [
             Cell(
@@ -83,7 +89,6 @@ class Table2(NeedsData):
         return [results[self._moves_key(*setting)] for setting in self.settings]
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        """The moves for every scaling, and the table for the closest one."""
         best = closest(self.counts(results))
         return [
             Lead(
@@ -170,12 +175,11 @@ class Table2(NeedsData):
         return float((accuracy - accuracy[-1]).max())
 
     def speed(self, results: Results) -> float:
-        """How many times the inverse is faster where every row moves a landmark."""
+        """How many times the inverse is faster if every row moves a landmark."""
         papers, inverse = (self.means(results, title, "seconds")[0] for title in ("the paper's", "inverse"))
         return float(papers / max(inverse, 1e-9))
 
     def verdicts(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether moves pay."""
         gain = self.gain(results)
         published = [accuracy for accuracy, _, _ in TABLE2.values()]
         figure = f"{gain:+.2f} points at the best threshold (published {max(published) - published[-1]:+.2f})"
@@ -217,9 +221,8 @@ class Table2(NeedsData):
             language; the section on SVD time separates the two effects.""",
         ]
 
-    def records(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every count, and one for every pass."""
-        lines: list[Mapping[str, Any]] = []
+    def records(self, results: Results) -> Lines:
+        lines: list[Mapping[str, object]] = []
         for result in self.counts(results):
             setting = {key: result[key] for key in ("scaling", "start", "factor", "misfit")}
             for threshold, moves in zip(TABLE2, result["moves"], strict=True):

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolana.errors import DataError
+from nolana.metrics.label_index import Labels
 from nolana.research import datasets
 from nolana.research.paper.harness.experiment import Array, Source
 
@@ -33,13 +32,13 @@ class Directory:
             return str(error)
         return ""
 
-    def load(self, name: str) -> tuple[Array, NDArray[Any]]:
+    def load(self, name: str) -> tuple[Array, Labels]:
         """X and y, from the binary cache if possible."""
         return datasets.load(name, self.directory)
 
 
 @lru_cache(maxsize=2)
-def rows_of(source: Source, name: str, limit: int | None) -> tuple[Array, NDArray[Any]]:
+def rows_of(source: Source, name: str, limit: int | None) -> tuple[Array, Labels]:
     """All rows of a data set, or `limit` of them, the same sample in every run."""
     X, y = source.load(name)
     if limit is None or limit >= len(y):
@@ -48,15 +47,13 @@ def rows_of(source: Source, name: str, limit: int | None) -> tuple[Array, NDArra
     return X[chosen], y[chosen]
 
 
-def shuffled(
-    source: Source, name: str, limit: int | None, seed: int, count: int | None = None
-) -> tuple[Array, NDArray[Any]]:
+def shuffled(source: Source, name: str, limit: int | None, seed: int, count: int | None = None) -> tuple[Array, Labels]:
     """The rows shuffled by the seed, or the first `count` of them."""
     X, y = rows_of(source, name, limit)
     order = np.random.default_rng(seed).permutation(len(y))[:count]
     return X[order], y[order]
 
 
-def tuning_rows(source: Source, name: str, limit: int | None, count: int) -> tuple[Array, NDArray[Any]]:
+def tuning_rows(source: Source, name: str, limit: int | None, count: int) -> tuple[Array, Labels]:
     """The rows for cross-validation."""
     return shuffled(source, name, limit, TUNING_SEED, count)

@@ -12,7 +12,7 @@ from nolana.research.methods import MethodAtBudget, Task, at_budget
 from nolana.research.paper.harness.data import rows_of, shuffled, tuning_rows
 from nolana.research.paper.harness.experiment import Cell, Result, Results, Scale, Source
 from nolana.research.report import Grid
-from nolana.research.tuning import Facts, Point, distance_of, tune
+from nolana.research.tuning import Facts, Point, Value, distance_of, tune
 
 HOLD_OUT = 0.2
 POINTS = 60
@@ -67,9 +67,9 @@ def passed(
     limit: int,
     shuffle: int,
     rows: int,
-    beyond: Mapping[str, Any] | None = None,
+    beyond: Mapping[str, Value] | None = None,
 ) -> Result:
-    """One pass over a shuffle with the tuned parameters, or with the defaults where nothing was tuned.
+    """One pass over a shuffle with the tuned parameters, or with the defaults if nothing was tuned.
 
     `beyond` are parameters that exceed the budget, to explain a result.
     """

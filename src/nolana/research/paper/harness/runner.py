@@ -16,7 +16,6 @@ from functools import lru_cache
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import nolana
 from nolana.engine.base.threads import one_blas_thread
@@ -169,7 +168,7 @@ def _exit_with_parent() -> None:
     Thread(target=wait_and_exit, daemon=True).start()
 
 
-def _work(work: Callable[..., Result], source: Source, inputs: Results, arguments: dict[str, Any]) -> Result:
+def _work(work: Callable[..., Result], source: Source, inputs: Results, arguments: dict[str, object]) -> Result:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", GrowthWarning)  # elec2 has a date, and every pass would warn of it
         return work(source, inputs, **arguments)

@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import NDArray
-
 from nolana.engine.experts.landmarks.policies import KMeans
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.evaluate import Progress, progressive
+from nolana.metrics.label_index import Labels
 from nolana.research.comparison import by_held_out
 from nolana.research.methods import THETA
 from nolana.research.paper.harness.data import shuffled, tuning_rows
 from nolana.research.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.passes import limit_of, paper_settings
 from nolana.research.rivals.method import RATE, WIDTH
-from nolana.research.tuning import Axis, Choice, Facts, Point, distance_of, tune
+from nolana.research.tuning import Axis, Choice, Facts, Point, Value, distance_of, tune
 
 # The paper's map has rank 0.8 m and no ridge; the inverse has full rank and needs a ridge.
 DECOMPOSED: dict[str, Any] = {"optimizer": "sgd", "rank": 0.8, "ridge": 0.0}
@@ -48,12 +47,11 @@ class Variant:
     iterations: int = 2
 
     def axes(self) -> Sequence[Axis | Choice]:
-        """The parameters to tune."""
         if SOLVERS[self.solver]["optimizer"] != "sgd":
             return (WIDTH,)
         return (WIDTH, RATE, THETA) if self.refit == "paper" else (WIDTH, RATE)
 
-    def parameters(self, point: Point, facts: Facts) -> dict[str, Any]:
+    def parameters(self, point: Point, facts: Facts) -> dict[str, Value]:
         """The parameter values at a point; none for the empty one."""
         return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()} if point else {}
 
@@ -61,7 +59,7 @@ class Variant:
         """A learner with the parameters of a point."""
         return self.build(self.parameters(point, facts), seed)
 
-    def build(self, parameters: Mapping[str, Any], seed: int) -> NolanaClassifier:
+    def build(self, parameters: Mapping[str, Value], seed: int) -> NolanaClassifier:
         """A learner with these parameters; those that the variant does not tune are ignored."""
         tuned = {axis.name for axis in self.axes()}
         fixed: dict[str, Any] = dict(SOLVERS[self.solver])
@@ -78,7 +76,7 @@ class Variant:
         )
 
 
-def choose(variant: Variant, X: Array, y: NDArray[Any], candidates: int) -> Result:
+def choose(variant: Variant, X: Array, y: Labels, candidates: int) -> Result:
     """Width and rate (and theta) of a variant, by cross-validation over the rows."""
     best = tune(variant, X, y, judge=by_held_out("accuracy"), candidates=candidates)
     return {
@@ -89,7 +87,7 @@ def choose(variant: Variant, X: Array, y: NDArray[Any], candidates: int) -> Resu
     }
 
 
-def measured_pass(learner: NolanaClassifier, X: Array, y: NDArray[Any]) -> Result:
+def measured_pass(learner: NolanaClassifier, X: Array, y: Labels) -> Result:
     """One pass, each row predicted before it is learned, with the seconds and moves at every point of its history.
 
     Seconds are processor time, which other programs on the machine do not change.
@@ -194,7 +192,6 @@ class Pass:
 
     @property
     def key(self) -> str:
-        """The key of the cell."""
         moves = {OFTEN: "often", SELDOM: "seldom", NEVER: "never"}[self.share]
         solver = f"{self.solver} x{self.iterations}" if self.solver == "randomized" else self.solver
         rows = "" if self.most_rows is None else f"/{self.most_rows} rows"

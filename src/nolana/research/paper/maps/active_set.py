@@ -6,24 +6,23 @@ f = W phi(x) of all classes before row t, and s the best class but y:
     row t is active  if  f_y - f_s < 1          (numbers: |y - f| > 0.1, y standardised)
     W <- (1 - 1/t) W ;  if active:  W_y += phi/(lambda t) , W_s -= phi/(lambda t)      (numbers: +-phi/(lambda t))
 
-The landmarks of the map are m draws of the active rows, and of the other rows where there are fewer. This is the one
+The landmarks of the map are m draws of the active rows, and of the other rows if there are fewer. This is the one
 map that uses labels. The paper cites the idea without a formula; drawing the landmarks is the reading chosen here.
 
 Shalev-Shwartz, Singer, Srebro, "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", ICML 2007 (its active set A+).
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import Labels
 from nolana.research.paper.maps.nystroem import Nystroem
-from nolana.research.paper.maps.protocol import Array
+from nolana.research.paper.maps.protocol import Array, Maker
 
 __all__ = ["ActiveSet", "active_classes", "active_numbers"]
 
 LAMBDA = 1e-3
-INSENSITIVE = 0.1  # deviations of the target
+INSENSITIVE = 0.1  # standard deviations of the target
 MOST_CLASSES = 30  # of labels; targets with more values are numbers
 
 
@@ -56,11 +55,11 @@ def active_numbers(phi: Array, y: Array) -> NDArray[np.bool_]:  # (n, r), (n,) -
     return active
 
 
-class ActiveSet:
+class ActiveSet(Maker):
     """Landmarks are drawn from the active rows."""
 
-    def __init__(self, X: Array, y: NDArray[Any], gamma: float) -> None:
-        self.rows, self.gamma = X, gamma
+    def __init__(self, X: Array, y: Labels, gamma: float) -> None:
+        super().__init__(X, gamma)
         values, classes = np.unique(y, return_inverse=True)
         self.labels = classes if len(values) <= MOST_CLASSES else None
         self.targets = np.zeros(0) if self.labels is not None else (y - y.mean()) / y.std()
@@ -72,7 +71,6 @@ class ActiveSet:
         return active_numbers(phi, self.targets) if self.labels is None else active_classes(phi, self.labels)
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:
-        """The map of m active rows."""
         order = np.random.default_rng([seed, 1]).permutation(len(self.rows))
         active = self.active(m, rank, seed)[order]
         chosen = np.concatenate([order[active], order[~active]])[:m]

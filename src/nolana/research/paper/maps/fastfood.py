@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.research.paper.maps.fourier import AT_ONCE, cosines_and_sines, projections_at
-from nolana.research.paper.maps.protocol import Array, FeatureMap
+from nolana.research.paper.maps.protocol import Array, FeatureMap, Maker
 
 __all__ = ["Fastfood", "FastfoodMap", "hadamard_transform"]
 
@@ -63,7 +63,6 @@ class FastfoodMap(FeatureMap):
         self.blocks = [Block.drawn(self.padded, rng) for _ in range(-(-projections // self.padded))]
 
     def parts(self, X: Array) -> Iterator[Array]:
-        """Some blocks at a time."""
         x = np.sqrt(2 * self.gamma) * np.pad(X, ((0, 0), (0, self.padded - X.shape[1])))
         together = max(1, AT_ONCE // self.padded)
         for start in range(0, len(self.blocks), together):
@@ -71,12 +70,9 @@ class FastfoodMap(FeatureMap):
             yield cosines_and_sines(angles[:, : self.projections - start * self.padded], self.projections)
 
 
-class Fastfood:
+class Fastfood(Maker):
     """As many projections as FOGD, in a fraction of the memory."""
 
-    def __init__(self, X: Array, gamma: float) -> None:
-        self.n_features, self.gamma = X.shape[1], gamma
-
     def map(self, m: int, rank: int, seed: int) -> FastfoodMap:
-        """A map with new draws."""
-        return FastfoodMap(self.n_features, projections_at(m, rank, self.n_features), self.gamma, seed)
+        n_features = self.rows.shape[1]
+        return FastfoodMap(n_features, projections_at(m, rank, n_features), self.gamma, seed)

@@ -23,7 +23,7 @@ from nolana.experts.spectral.refit import inverse_roots
 from nolana.experts.spectral.spectrum import Spectrum
 from nolana.research.paper.harness.gram import rbf
 from nolana.research.paper.maps.fastfood import hadamard_transform
-from nolana.research.paper.maps.protocol import Array, FeatureMap
+from nolana.research.paper.maps.protocol import Array, FeatureMap, Maker
 
 __all__ = ["FastNys", "FastNysMap", "learned_seeds", "padded", "size_at"]
 
@@ -81,7 +81,6 @@ class FastNysMap(FeatureMap):
         return np.asarray(np.exp(-self.gamma * np.maximum(values, 0.0)))
 
     def parts(self, X: Array) -> Iterator[Array]:
-        """All columns at once."""
         yield self.kernel_rows(X) @ self._directions
 
 
@@ -102,14 +101,10 @@ def size_at(m: int, rank: int, n_features: int) -> tuple[int, int, int]:
     return size(M)
 
 
-class FastNys:
+class FastNys(Maker):
     """Seeds are learned on all rows."""
 
-    def __init__(self, X: Array, gamma: float) -> None:
-        self.rows, self.gamma = X, gamma
-
     def map(self, m: int, rank: int, seed: int) -> FastNysMap:
-        """A map with the memory of m landmarks."""
         count, M, r = size_at(m, rank, self.rows.shape[1])
         mean = self.rows.mean(axis=0)
         seeds, rows = learned_seeds(padded(self.rows - mean), count, np.random.default_rng(seed))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nolana.research.paper.maps.protocol import Array, FeatureMap
+from nolana.research.paper.maps.protocol import Array, FeatureMap, Maker
 from nolana.research.rivals import at_equal_budget
 
 __all__ = ["Fourier", "FourierMap", "cosines_and_sines", "projections_at"]
@@ -35,18 +35,14 @@ class FourierMap(FeatureMap):
         self.draws = draws
 
     def parts(self, X: Array) -> Iterator[Array]:
-        """`AT_ONCE` projections at a time."""
         for start in range(0, len(self.draws), AT_ONCE):
             yield cosines_and_sines(X @ self.draws[start : start + AT_ONCE].T, len(self.draws))
 
 
-class Fourier:
+class Fourier(Maker):
     """As many projections as the budget allows; of the rows only the width is used."""
 
-    def __init__(self, X: Array, gamma: float) -> None:
-        self.n_features, self.gamma = X.shape[1], gamma
-
     def map(self, m: int, rank: int, seed: int) -> FourierMap:
-        """A map with new draws."""
-        size = (projections_at(m, rank, self.n_features), self.n_features)
+        n_features = self.rows.shape[1]
+        size = (projections_at(m, rank, n_features), n_features)
         return FourierMap(np.sqrt(2 * self.gamma) * np.random.default_rng(seed).normal(size=size))

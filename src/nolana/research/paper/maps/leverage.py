@@ -11,7 +11,7 @@ import numpy as np
 
 from nolana.research.paper.harness.gram import rbf
 from nolana.research.paper.maps.nystroem import Nystroem
-from nolana.research.paper.maps.protocol import Array
+from nolana.research.paper.maps.protocol import Array, Maker
 
 __all__ = ["Leverage", "leading_eigenvectors"]
 
@@ -21,11 +21,11 @@ START = 0  # seed of the first basis
 BLOCK = 500  # rows of G at a time
 
 
-class Leverage:
+class Leverage(Maker):
     """Landmarks are drawn by leverage scores, which do not depend on the draw and are computed once."""
 
     def __init__(self, X: Array, gamma: float) -> None:
-        self.rows, self.gamma = X, gamma
+        super().__init__(X, gamma)
         self._vectors = np.zeros((len(X), 0))
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:

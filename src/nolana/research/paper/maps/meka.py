@@ -14,17 +14,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
 
 from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.maps.nystroem import Nystroem
-from nolana.research.paper.maps.protocol import Array
+from nolana.research.paper.maps.nystroem import Nystroem, cluster
+from nolana.research.paper.maps.protocol import Array, Maker
 
 __all__ = ["CLUSTERS", "Meka", "MekaMap", "links_of", "size_at"]
 
 CLUSTERS = 5
-ITERATIONS = 20  # of Lloyd's algorithm
 # With 2 rows for each of the q features the links fit the sampled entries and little else: on 6,000 rows of covtype at
 # m = 100 the error was 0.11, with 10 rows it is 0.06.
 SAMPLED = 10  # rows of a cluster to fit its links on, for each of its q features
@@ -89,20 +86,15 @@ def size_at(m: int, rank: int, n_features: int, clusters: int = CLUSTERS) -> tup
     return p, max(1, p * rank // m)
 
 
-class Meka:
+class Meka(Maker):
     """Clusters of all rows by k-means."""
 
-    def __init__(self, X: Array, gamma: float) -> None:
-        self.rows, self.gamma = X, gamma
-
     def map(self, m: int, rank: int, seed: int) -> MekaMap:
-        """A map with the memory of m landmarks."""
         return self.sized(*size_at(m, rank, self.rows.shape[1]), CLUSTERS, seed)
 
     def sized(self, p: int, q: int, clusters: int, seed: int) -> MekaMap:
         """p landmarks and q features in each cluster; fewer in a cluster with fewer rows."""
-        with threadpool_limits(1):  # the same order of sums for any number of cores
-            means = KMeans(clusters, n_init=1, max_iter=ITERATIONS, random_state=seed).fit(self.rows)
+        means = cluster(self.rows, clusters, seed)
         rng = np.random.default_rng(seed)
         blocks, samples = [], []
         for s in range(clusters):

@@ -1,4 +1,4 @@
-"""The protocols of a map and of the object that makes maps, and the kernel matrix of a map with features."""
+"""What a map and the maker of maps can do, and the error of a map: |G - Gbar|_F / |G|_F over some rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -8,8 +8,11 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from nolana.research.paper.harness.experiment import Array
+from nolana.research.paper.harness.gram import rbf
 
-__all__ = ["Array", "FeatureMap", "Maker", "Map"]
+__all__ = ["Array", "FeatureMap", "Maker", "Map", "relative_error"]
+
+BLOCK = 250  # rows of G at a time
 
 
 class Map(Protocol):
@@ -39,9 +42,31 @@ class FeatureMap(ABC):
         return total
 
 
-class Maker(Protocol):
-    """Makes maps for the rows of a stream; its constructor takes the rows in their order, and gamma."""
+class Maker(ABC):
+    """Makes maps for the rows of a stream, in their order."""
 
+    def __init__(self, X: Array, gamma: float) -> None:
+        self.rows, self.gamma = X, gamma
+
+    @abstractmethod
     def map(self, m: int, rank: int, seed: int) -> Map:
         """A map with the budget m d + m rank; `seed` is for its random draws."""
-        ...
+
+
+def relative_error(phi: Map, X: Array, gamma: float) -> float:
+    """The error on rows X (n, d). Memory: 8 n^2 bytes for Gbar; G is computed in blocks of rows."""
+    n = len(X)
+    approximate = phi.gram(X)
+    wrong = total = 0.0
+    for start in range(0, n, BLOCK):
+        rows = X[start : start + BLOCK]
+        exact = rbf(rows, X[: start + len(rows)], gamma)
+        off = exact - approximate[start : start + len(rows), : start + len(rows)]
+        wrong += symmetric_sum(off**2, start)
+        total += symmetric_sum(exact**2, start)
+    return float(np.sqrt(wrong / total))
+
+
+def symmetric_sum(rows: Array, start: int) -> float:
+    """What rows from `start` on add to the sum over a symmetric matrix, computed from its lower half."""
+    return float(2 * np.tril(rows, start).sum() - np.trace(rows, start))

@@ -113,7 +113,6 @@ class Terms:
     moves: int = 0
 
     def plain(self) -> dict[str, float]:
-        """As plain data."""
         return {field.name: float(getattr(self, field.name)) for field in fields(self)}
 
 

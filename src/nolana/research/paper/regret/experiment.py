@@ -2,14 +2,21 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from nolana import plot
 from nolana.plot import Panel
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness.experiment import Cell, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.experiment import (
+    Cell,
+    Experiment,
+    Lines,
+    Results,
+    Scale,
+    Source,
+    SummaryLine,
+    unavailable,
+)
 from nolana.research.paper.harness.passes import limit_of
-from nolana.research.paper.harness.required import unavailable
 from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
 from nolana.research.paper.regret.findings import NEAR_ROOT, findings, growth_text
 from nolana.research.paper.regret.numbers import Numbers, growth
@@ -24,15 +31,16 @@ HALVINGS = 4
 DRAWS = 3
 
 
-class Regret:
+class Regret(Experiment):
     """Regret by the length of the stream."""
 
     name = "regret"
     title = "Regret: against the best fixed model in hindsight"
+    uses = DATA
 
     def __init__(self, source: Source, scale: Scale) -> None:
-        self.source, self.draws = source, min(DRAWS, scale.shuffles)
-        self.data = [name for name in DATA if source.has(name)]
+        super().__init__(source, scale)
+        self.draws = min(DRAWS, scale.shuffles)
         self.limits = {name: limit_of(name, scale) for name in self.data}
 
     def sizes(self, data: str) -> list[int]:
@@ -41,7 +49,6 @@ class Regret:
         return [longest >> i for i in range(HALVINGS, -1, -1) if longest >> i >= SHORTEST]
 
     def plan(self) -> Sequence[Cell]:
-        """A cell for every length and draw."""
         return [
             Cell(
                 key_of(data, rows, draw),
@@ -59,7 +66,6 @@ class Regret:
         return Numbers(results, {data: self.sizes(data) for data in self.data}, self.draws)
 
     def section(self, results: Results) -> Section:
-        """Regret by length, its terms, and the findings."""
         if not self.data:
             return Section(self.name, self.title, [Text("No data set is available.")])
         numbers = self.numbers(results)
@@ -97,7 +103,6 @@ class Regret:
         return Section(self.name, self.title, blocks)
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        """Whether the regret grows like √T."""
         if not self.data:
             return []
         numbers = self.numbers(results)
@@ -183,9 +188,8 @@ class Regret:
             panels.append(Panel(TITLES[data], curves, "rows T", "cost", log_x=True, log_y=True, points=True))
         return plot.svg(panels, columns=len(panels), height=3.8)
 
-    def lines(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        """One line for every pass."""
-        lines: list[Mapping[str, Any]] = []
+    def lines(self, results: Results) -> Lines:
+        lines: list[Mapping[str, object]] = []
         for data in self.data:
             for rows in self.sizes(data):
                 for draw in range(self.draws):
