@@ -28,24 +28,23 @@ def regions(
 ) -> "Figure":
     """Draw the decision regions of a classifier, or the predictions of a regressor, over two features.
 
-        The other features have their medians in `X`. Darker regions are more certain.
+    The other features have their medians in `X`. Darker regions are more certain.
 
-        Parameters
-        ----------
-        model : a classifier or regressor that has learned.
-        X : rows (n, d): they give the limits of the plane and the medians; at most 1,000 are drawn.
-        y : their labels; None: rows are not drawn.
-        path : the file, .png, .svg or .pdf; an existing file is replaced. None: none is written.
-        features : the two columns of X that are the axes.
-        title : above the plot.
+    Parameters
+    ----------
+    model : a classifier or regressor that has learned.
+    X : rows (n, d): they give the limits of the plane and the medians; at most 1,000 are drawn.
+    y : their labels; None: rows are not drawn.
+    path : the file, .png, .svg or .pdf; an existing file is replaced. None: none is written.
+    features : the two columns of X that are the axes.
+    title : above the plot.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-        >>> from nolana import StreamClassifier, plot
-        >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2)); y = X[:, 0] * X[:, 1] > 0
-        >>> figure = plot.regions(StreamClassifier(random_state=0).fit(X, y), X, y)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana import StreamClassifier, plot
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2)); y = X[:, 0] * X[:, 1] > 0
+    >>> figure = plot.regions(StreamClassifier(random_state=0).fit(X, y), X, y)
     """
     figure = new_figure(path, 6.5, 5.2)
     x = np.asarray(X, dtype=np.float64)
