@@ -1,4 +1,15 @@
-"""The calibration of a classifier whose scores are no log-odds."""
+"""From scores to probabilities: calibration if scores are no log-odds, and a uniform start.
+
+Probabilities begin uniform: p_c = (t q_c + 1/c)/(t + 1) after t rows, q the model's, of c known classes.
+
+The uniform prior counts as much as one row, so for two classes this is the estimator of Krichevsky and Trofimov with
+the model's probabilities instead of shares. A class that was announced and never seen has q = 0 and 1/(c (t + 1)), and
+no class less than that: the log loss of a row is at most log(c (t + 1)), and over t rows that of p exceeds that of q by
+at most log(t + 1), for any number of classes (with a row for each class, as Laplace has it, it would be c log t). The
+order of the classes stays; one class alone has probability 1.
+
+R. E. Krichevsky, V. K. Trofimov. The performance of universal encoding. 1981.
+"""
 
 from typing import Any
 
@@ -29,6 +40,16 @@ def log_odds_of(logits: Array) -> Array:  # (n, c) -> (n, c)
     """Log-odds whose softmax are probabilities; 0 where the score was NaN. One output f stands for -f and f."""
     known = np.where(np.isnan(logits), 0.0, logits)
     return known / 2 if logits.shape[1] == 1 else known
+
+
+def from_uniform_start(model: Array, known: NDArray[np.bool_], rows: Array | float) -> Array:
+    """Probabilities (n, c) from those of the model (n, c), 0 where it has none; 0 for classes not `known` (n, c).
+
+    rows: learned before each row, (n,) or one number.
+    """
+    count = known.sum(axis=1, keepdims=True)
+    t = np.reshape(np.asarray(rows, dtype=np.float64), (-1, 1))
+    return np.asarray((t * model + known / np.maximum(1, count)) / (t + 1))
 
 
 class OnlineCalibration:

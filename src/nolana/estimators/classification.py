@@ -12,7 +12,7 @@ from nolana.engine.learner.losses import Loss
 from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import ClassifierMixin, available_if
 from nolana.estimators.base import OnlinePredictor, alternate_rows
-from nolana.estimators.calibration import OnlineCalibration, log_odds_of, softmax
+from nolana.estimators.calibration import OnlineCalibration, from_uniform_start, log_odds_of, softmax
 from nolana.estimators.edge import (
     blocks_for,
     check_any_weight,
@@ -25,7 +25,6 @@ from nolana.estimators.edge import (
     row_count,
 )
 from nolana.estimators.labels import Labels, aligned, check_labels
-from nolana.estimators.uniform_start import from_uniform_start
 from nolana.learner.rows import SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.specs import labels
@@ -343,8 +342,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes) that begin uniform: those of the loss if it has any, else calibrated.
 
-        After t rows 1/(t + 1) of them is spread evenly over the classes (`uniform_start`): a class that was announced
-        and never seen has a small probability, and a class alone 1.
+        After t rows 1/(t + 1) of them is spread evenly over the classes (`from_uniform_start`): a class that was
+        announced and never seen has a small probability, and a class alone 1.
         """
         f = self._score_one(X)
         if f is not None:

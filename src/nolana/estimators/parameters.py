@@ -15,7 +15,6 @@ from nolana.engine.experts.landmarks.policies import Policy, UserPolicy
 from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.losses import REGRESSION, EpsilonInsensitive, Loss
 from nolana.engine.learner.residual_variance import NoiseLevel
-from nolana.estimators.schedules import POWERS
 from nolana.experts import DEFAULT, Bins, Expert, Linear
 from nolana.experts.linear import has_full_covariance
 from nolana.experts.spectral.refit import PaperLandmarkMap, PaperRefit, Refit
@@ -26,6 +25,9 @@ from nolana.learner.landmark import LandmarkOptions
 from nolana.modelfile.specs import Spec, defaults_of, labels
 
 OPTIMIZERS = ("newton", "sgd")
+# Learning rates over time, eta t^-power at row t (from 1): a constant rate tracks drift, 1/sqrt(t) is the rate of the
+# regret bounds, 1/t is for strongly convex losses (with eta = 1/lambda it is that of Pegasos).
+POWERS = {"constant": 0.0, "sqrt": 0.5, "inverse": 1.0}
 SOLVERS = ("inverse", *labels(Solver))
 REFITS = tuple(labels(Refit))
 
