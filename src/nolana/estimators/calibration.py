@@ -11,12 +11,11 @@ order of the classes stays; one class alone has probability 1.
 R. E. Krichevsky, V. K. Trofimov. The performance of universal encoding. 1981.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.backend import backend
+from nolana.engine.base.state import State
 from nolana.learner.stack import merge_calibration
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
@@ -56,7 +55,7 @@ class OnlineCalibration:
     """`nolana.engine.Calibration` of the engine in use; a copy has its own."""
 
     def __init__(self) -> None:
-        self._part: Any = backend().Calibration()
+        self._part = backend().Calibration()
         self.observe = self._part.observe
 
     def log_odds(self, scores: Array) -> Array:  # (n, c) -> (n, c)
@@ -94,9 +93,9 @@ class OnlineCalibration:
         new._part.restore(merge_calibration(base._part.state(), states, np.array(rows, dtype=np.float64)))
         return new
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         return {"learned": self.record()}
 
-    def __setstate__(self, saved: dict[str, Any]) -> None:
+    def __setstate__(self, saved: State) -> None:
         OnlineCalibration.__init__(self)
         self._part.restore(saved["learned"])

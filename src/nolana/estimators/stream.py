@@ -1,19 +1,21 @@
 """The default estimators: nothing to tune, in a fixed number of bytes."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.estimators._sklearn import check_random_state
-from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
-from nolana.estimators.edge import is_wide_and_sparse
+from nolana.estimators.edge import Learner, is_wide_and_sparse
 from nolana.estimators.parameters import number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.experts import Expert
 from nolana.learner.driver import Driver
+from nolana.learner.rows import Matrix, MatrixLike
 from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
 from nolana.learner.targets import TargetsLearner, targets_learner
 from nolana.options import memory_of
@@ -27,11 +29,11 @@ TWO_PASSES = 20_000  # rows up to which fit learns twice: 0.3 point on average f
 class StreamModel(OnlineEstimator):
     """What the classifier and the regressor share."""
 
-    memory: Any = "512KB"
-    experts: Any = None
+    memory: int | str = "512KB"
+    experts: Sequence[Expert] | None = None
     max_iter: int | None = None
     shuffle: bool = True
-    random_state: Any = None
+    random_state: RandomState = None
 
     _learner_class = StreamLearner
     _seeded = True
@@ -48,7 +50,7 @@ class StreamModel(OnlineEstimator):
     def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
         return stream_learner(self._options(self._seed(), n_features, sparse), n_features, outputs)
 
-    def _make_learner_for(self, x: Any, outputs: int) -> Driver:
+    def _make_learner_for(self, x: Matrix, outputs: int) -> Driver:
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
@@ -67,12 +69,12 @@ class StreamModel(OnlineEstimator):
         return StreamLearner.largest
 
     @property
-    def on_drift(self) -> Callable[[int], Any] | None:
+    def on_drift(self) -> Callable[[int], object] | None:
         """Called with the number of each row that raises the drift alarm, after the call that learned it."""
         return self.__dict__.get("_on_drift")
 
     @on_drift.setter
-    def on_drift(self, action: Callable[[int], Any] | None) -> None:
+    def on_drift(self, action: Callable[[int], object] | None) -> None:
         if action is not None and not callable(action):
             raise ValueError(f"on_drift={action!r} is not callable")
         if "_learner" in self.__dict__:
@@ -208,10 +210,16 @@ class StreamRegressor(OnlineRegressor, StreamModel):
             return super()._make_learner(n_features, outputs, sparse)
         return targets_learner(self._options(self._seed(), n_features, sparse, outputs), n_features, outputs)
 
-    def _accepts(self, learner: Driver) -> bool:
+    def _accepts(self, learner: Learner) -> bool:
         return isinstance(learner, StreamLearner | TargetsLearner)
 
-    def predict(self, X: Any, interval: float | None = None) -> Any:
+    @overload
+    def predict(self, X: MatrixLike, interval: None = None) -> Array: ...
+
+    @overload
+    def predict(self, X: MatrixLike, interval: float) -> tuple[Array, Array, Array]: ...
+
+    def predict(self, X: MatrixLike, interval: float | None = None) -> Array | tuple[Array, Array, Array]:
         """The target of each row, (n,) or (n, k); with ``interval=0.9`` also bounds that cover 90 % of the targets.
 
         Returns y, or (y, low, high). Bounds are as wide as the errors on rows that come next: rows further ahead of a

@@ -1,6 +1,6 @@
 """OnlineNystroem: the adaptive Nyström map alone, as a transformer."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from nolana.experts.spectral.refit import inverse_roots
 from nolana.experts.spectral.spectrum import Spectrum
 from nolana.learner.driver import learner_spec
 from nolana.learner.landmark import LandmarkOptions
+from nolana.learner.rows import MatrixLike
 from nolana.modelfile.node import Node
 from nolana.modelfile.specs import Spec
 from nolana.modelfile.tree import Tree
@@ -81,11 +82,11 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         n_landmarks = integer("n_landmarks", self.n_landmarks, 1)
         return n_landmarks if self.rank is None else rank_of(self.rank, n_landmarks)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
         """Let the landmarks follow these rows; y is ignored."""
         return self._follow(X, any_order=False)
 
-    def _follow(self, X: Any, any_order: bool) -> Self:
+    def _follow(self, X: MatrixLike, any_order: bool) -> Self:
         with self._all_or_nothing() as first:
             x = check_features(self, X, self._largest(), reset=first)
             if first:
@@ -99,7 +100,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
                     self._learner.learn(part, np.zeros((len(part), 0)))
         return self
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: object = None) -> Self:
         """Forget everything, then learn the rows once; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
@@ -118,7 +119,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         if self._learner.outputs:
             raise ModelFileError(f"{node.place}: a map has no outputs, the learner has {self._learner.outputs}")
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: MatrixLike) -> Array:
         """phi of each row, (n, rank), zero columns while the landmarks fill up."""
         check_is_fitted(self)
         x = check_features(self, X, self._largest(), reset=False)
@@ -137,7 +138,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
         spectrum = self._learner.spectrum(self._n_features_out)
         return spectrum, inverse_roots(spectrum.values, self._delta * self._learner.mean_diagonal())
 
-    def approximation_error(self, X: Any) -> float:
+    def approximation_error(self, X: MatrixLike) -> float:
         """``|G - Phi Phi'|_F / |G|_F`` for the kernel matrix G of these rows; O(n^2) time, O(n) memory at a time."""
         phi = self.transform(X)
         x = check_features(self, X, self._largest(), reset=False)
