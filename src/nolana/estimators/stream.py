@@ -115,42 +115,69 @@ class StreamModel(OnlineEstimator):
 
     @property
     def sizes_(self) -> dict[str, int]:
-        """What the memory bought: landmarks, grids, slots of the table, recent rows."""
+        """Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows."""
         return dict(self._read().sizes())
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = str(super().__repr__(N_CHAR_MAX))
         if not self.__sklearn_is_fitted__():
             return text
-        bought = ", ".join(f"{size:,} {name}" for name, size in self.sizes_.items())
-        return f"{text}  # {self.n_rows_:,} rows learned; {bought}; {self.memory_bytes_:,} bytes"
+        sizes = ", ".join(f"{size:,} {name}" for name, size in self.sizes_.items())
+        return f"{text}  # {self.n_rows_:,} rows learned; {sizes}; {self.memory_bytes_:,} bytes"
 
 
 @parameters
 class StreamClassifier(WeightedClassifier, StreamModel):
-    """Classify a stream with a nonlinear model of fixed size that follows change; there is nothing to tune.
+    """Classify a stream with a nonlinear model of fixed size that tracks drift; no tuning.
 
-    A linear model, landmarks, cells and recent neighbours, with experts that converge and experts that follow change,
-    are combined by a small regression on their scores (a stack). Features are scaled robustly inside.
+    A linear model, landmarks, bins and recent neighbours, with experts that converge and experts that track drift, are
+    combined by a small regression on their scores (a stack). Features are scaled robustly inside.
 
     Parameters
     ----------
-    memory : bytes of state and scratch, never exceeded: a number, or text such as "64KB", "2MB"; 32KB to 1GB.
-    experts : list of expert sets (`nolana.experts`); None: linear, landmarks, cells and neighbours.
-    class_weight : dict from class to weight, or "balanced": 1 / share of the class, by running counts. The prediction
-        is the class of the largest weight times probability; scores carry the weights, so their argmax is it.
-        What is learned, the ranking of rows and ``predict_proba`` do not depend on the weights. Rows of a class of
-        weight 0 are not learned. ``sample_weight`` counts in what is learned, capped at 10 times its mean.
-    max_iter : passes of ``fit`` over the rows, ``n_iter_`` afterwards. None: 2 up to 20,000 rows, else 1; 1 without
-        ``shuffle``. From the second pass on the stack and the intervals learn nothing, because their experts have seen
-        the rows. ``learn`` and ``partial_fit`` learn each row once.
-    shuffle : whether ``fit`` shuffles the rows in each pass. False for rows in the order of a stream; ``learn`` and
+    memory : int or str, default="512KB"
+        Bytes of state and scratch, never exceeded: a number, or a string such as "64KB" or "2MB"; 32KB to 1GB.
+    experts : list of Expert, default=None
+        The experts (`nolana.experts`). None: linear, landmarks, bins and neighbours.
+    class_weight : dict or "balanced", default=None
+        Weights by class; "balanced": 1 / share of the class, by running counts. The prediction is the class of the
+        largest weight times probability; scores carry the weights, so their argmax is it. What is learned, the ranking
+        of rows and ``predict_proba`` do not depend on the weights. Rows of a class of weight 0 are not learned.
+        ``sample_weight`` counts in what is learned, capped at 10 times its mean.
+    max_iter : int, default=None
+        Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
+        on the stack and the intervals learn nothing, because their experts have seen the rows. ``learn`` and
+        ``partial_fit`` learn each row once.
+    shuffle : bool, default=True
+        Whether ``fit`` shuffles the rows in each pass. False for rows in the order of a stream; ``learn`` and
         ``partial_fit`` never shuffle.
-    random_state : seed of the random grids and of the shuffles.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random grids and of the shuffles.
 
     Attributes
     ----------
-    ``experts_``, ``drift_``, ``on_drift``, ``relevance_``, ``sizes_``, ``memory_bytes_``, ``n_rows_``, ``classes_``
+    classes_ : ndarray of shape (n_classes,)
+        The classes that were announced or seen, sorted.
+    experts_ : list of dict
+        For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
+    drift_ : list of int
+        Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    on_drift : callable or None
+        Called with the number of each row that raises the drift alarm, after the call that learned it.
+    relevance_ : ndarray of shape (n_features_in_,)
+        Relevance of each feature for the predictions, 1 on average.
+    sizes_ : dict
+        Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows.
+    n_rows_ : int
+        Rows learned.
+    n_iter_ : int
+        Passes of the last ``fit``.
+    memory_bytes_ : int
+        Bytes of state and scratch.
+    n_features_in_ : int
+        Features of a row.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X had names.
 
     Examples
     --------
@@ -165,6 +192,11 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     True
     >>> model.predict_proba(X[:3]).shape
     (3, 2)
+
+    References
+    ----------
+    Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (the landmarks).
+    Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the stack).
     """
 
     _number = False
@@ -181,10 +213,48 @@ class StreamClassifier(WeightedClassifier, StreamModel):
 
 @parameters
 class StreamRegressor(OnlineRegressor, StreamModel):
-    """Predict a number from a stream with a nonlinear model of fixed size that follows change; nothing to tune.
+    """Regression on a stream with a nonlinear model of fixed size that tracks drift; no tuning.
 
-    Parameters and attributes are those of `StreamClassifier`, but for ``class_weight``. With targets y (n, k) each
-    column has a learner of its own, and they share the memory.
+    With targets y (n, k) each column has a learner of its own, and they share the memory.
+
+    Parameters
+    ----------
+    memory : int or str, default="512KB"
+        Bytes of state and scratch, never exceeded: a number, or a string such as "64KB" or "2MB"; 32KB to 1GB.
+    experts : list of Expert, default=None
+        The experts (`nolana.experts`). None: linear, landmarks, bins and neighbours.
+    max_iter : int, default=None
+        Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
+        on the stack and the intervals learn nothing, because their experts have seen the rows. ``learn`` and
+        ``partial_fit`` learn each row once.
+    shuffle : bool, default=True
+        Whether ``fit`` shuffles the rows in each pass. False for rows in the order of a stream; ``learn`` and
+        ``partial_fit`` never shuffle.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random grids and of the shuffles.
+
+    Attributes
+    ----------
+    experts_ : list of dict
+        For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
+    drift_ : list of int
+        Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    on_drift : callable or None
+        Called with the number of each row that raises the drift alarm, after the call that learned it.
+    relevance_ : ndarray of shape (n_features_in_,)
+        Relevance of each feature for the predictions, 1 on average.
+    sizes_ : dict
+        Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows.
+    n_rows_ : int
+        Rows learned.
+    n_iter_ : int
+        Passes of the last ``fit``.
+    memory_bytes_ : int
+        Bytes of state and scratch.
+    n_features_in_ : int
+        Features of a row.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X had names.
 
     Examples
     --------
@@ -198,6 +268,11 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     >>> bool(np.sqrt(np.mean((scores[1000:] - y[1000:]) ** 2)) < 0.12)
     True
     >>> prediction, low, high = model.predict(X[:3], interval=0.9)
+
+    References
+    ----------
+    Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (the landmarks).
+    Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the stack).
     """
 
     _number = True
