@@ -5,7 +5,7 @@ Both are modules; type checkers compare them with `Engine` in tests/typing/engin
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,11 @@ NewKeys = list[tuple[bytes, int, int]]  # key, number of rows, first line
 class Part(Protocol):
     """An object with a state, which is data."""
 
-    def state(self, beginnings: Sequence[str] = ..., tables: bool = ...) -> State:
+    def state(self, beginnings: Sequence[str] = ..., tables: bool = ..., units: bool = ...) -> State:
         """Named arrays and numbers: all, or those whose names begin with one of `beginnings`."""
         ...
 
-    def restore(self, state: State, tables: bool = ...) -> None:
+    def restore(self, state: State, tables: bool = ..., units: bool = ...) -> None:
         """Continue from an exported state; unchanged if it raises."""
         ...
 
@@ -125,21 +125,38 @@ class EngineMap(Protocol):
 class EngineLearner(CountingPart, Protocol):
     """`nolana.engine.learner.learner`; a rival has the verbs of rows and of the state only."""
 
-    def learn(self, x: Array, y: Array, weight: Array | None = ...) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
+    def learn(
+        self,
+        x: Array,
+        y: Array,
+        weight: Array | None = ...,
+        frozen: bool = ...,
+        repeats: bool = ...,
+        late_anchors: bool = ...,
+    ) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
         """The scores of each row before it was learned."""
         ...
 
-    def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
+    def scores(self, x: Any) -> Array:  # (n, d) -> (n, c); of a learner of dense rows
         """The scores of rows that are not learned."""
         ...
 
     def learn_sparse(
-        self, x: Array, starts: Starts, places: Places, values: Array, y: Array, weight: Array | None = ...
+        self,
+        x: Array | None,
+        starts: Starts,
+        places: Places,
+        values: Array,
+        y: Array,
+        weight: Array | None = ...,
+        frozen: bool = ...,
+        repeats: bool = ...,
+        late_anchors: bool = ...,
     ) -> Array:
         """`learn` for rows with non-zeros beside their dense part."""
         ...
 
-    def scores_sparse(self, x: Array, starts: Starts, places: Places, values: Array) -> Array:
+    def scores_sparse(self, x: Array | None, starts: Starts, places: Places, values: Array) -> Array:
         """`scores` for such rows."""
         ...
 
@@ -165,6 +182,18 @@ class EngineLearner(CountingPart, Protocol):
     def maps(self) -> Sequence[EngineMap]: ...
 
     @property
+    def scaling(self) -> RobustScalingPart | None: ...
+
+    @property
+    def target_scaling(self) -> RobustScalingPart | None: ...
+
+    @property
+    def interval(self) -> IntervalWidthPart | None: ...
+
+    @property
+    def feature_table(self) -> Any: ...  # a FeatureTablePart, None unless rows are sparse
+
+    @property
     def alarms(self) -> list[float]: ...
 
 
@@ -181,7 +210,7 @@ class Engine(Protocol):
 
     def IntervalWidth(self, levels: Array) -> IntervalWidthPart: ...
 
-    def FeatureTable(self, features: int, table: int, counters: int) -> FeatureTablePart: ...
+    def FeatureTable(self, features: int, table: int, counters: int, seed: int = ...) -> FeatureTablePart: ...
 
     def sketch_rows(self, starts: Starts, indices: Places, values: Array, width: int, seed: int) -> Array: ...
 
