@@ -8,7 +8,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Many tests start Python: they load the package faster from bytecode, even where somebody has switched it off.
 PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help dev demo test lint soak endurance coverage bench accuracy compare paper docs dist sanitize clean
+.PHONY: help dev demo test lint stub soak endurance coverage bench accuracy compare paper docs dist sanitize clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -26,6 +26,10 @@ lint: $(VENV)/test-tools ## ruff, mypy, import-linter
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+stub: $(VENV)/test-tools ## the types of the compiled core, src/nolana/_core.pyi; after a change of its Python interface
+	$(BIN)/python -m nanobind.stubgen -q -p core/bind/stub.txt -o src/nolana/_core.pyi \
+		-m "$$($(BIN)/python -c 'import nolana.backend as b; print(b.PREFIX + b.core_builds()[0])')"
 
 soak: $(VENV)/soak-tools ## the long tests in their short form, and more examples of the others: kills, fuzzing, Spark, browser, installs
 	NOLANA_EFFORT=thorough $(PYTEST) -v -n 2 --dist worksteal -m "soak or hypothesis"

@@ -1,7 +1,7 @@
 """Docstrings of the project as reStructuredText.
 
-`name : meaning` becomes a definition, sections become rubrics, Markdown tables become list tables,
-and drawn trees become literal text.
+`name : meaning` and `name : type, default=value` become definitions, sections become rubrics, Markdown tables become
+list tables, and drawn trees become literal text.
 """
 
 import re
@@ -33,12 +33,12 @@ def rewrite(lines: list[str]) -> list[str]:
         elif section == "Examples":
             result += paragraph
         else:
-            result += definitions(paragraph)
+            result += definitions(paragraph, section)
     return result
 
 
-def definitions(paragraph: list[str]) -> Iterator[str]:
-    """`name : meaning`, with further lines indented."""
+def definitions(paragraph: list[str], section: str = "") -> Iterator[str]:
+    """`name : meaning` or `name : type, default=value`, with further lines indented."""
     before = ""
     for line in paragraph:
         found = DEFINITION.match(line)
@@ -46,8 +46,11 @@ def definitions(paragraph: list[str]) -> Iterator[str]:
             if before and not before.startswith("    "):
                 yield ""
             names = found[1].replace("*", r"\*").replace("_,", r"\_,")
-            yield f"**{names}**"
-            before = f"    {found[2]}"
+            if section == "Attributes" or ", default=" in found[2]:
+                before = f"**{names}** : {found[2]}".replace("_,)", r"\_,)")
+            else:
+                yield f"**{names}**"
+                before = f"    {found[2]}"
         else:
             before = line
         yield before

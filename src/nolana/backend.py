@@ -10,9 +10,12 @@ import importlib
 import importlib.util
 import os
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from nolana.errors import BackendError, ReferenceBackendWarning
+
+if TYPE_CHECKING:  # the NumPy engine is loaded when it is needed
+    from nolana.engine.protocol import Engine
 
 CHOICES = ("core", "reference")
 BUILDS = ("avx512", "avx2", "baseline")  # a machine that runs one runs all that follow
@@ -36,14 +39,14 @@ def core_builds() -> list[str]:
 
 
 @functools.cache
-def backend() -> Any:
+def backend() -> "Engine":
     """The module whose Learner, kernels and losses are in use: nolana._core_* or nolana.engine."""
     wanted = os.environ.get("NOLANA_BACKEND", "")
     if wanted and wanted not in CHOICES:
         raise BackendError(f"NOLANA_BACKEND={wanted!r} is not a backend; choose one of: {', '.join(CHOICES)}")
     if wanted != "reference":
         try:
-            return importlib.import_module(PREFIX + core_builds()[0])
+            return cast("Engine", importlib.import_module(PREFIX + core_builds()[0]))
         except BackendError as error:
             if wanted == "core":
                 raise BackendError(
@@ -56,7 +59,7 @@ def backend() -> Any:
                 ReferenceBackendWarning,
                 stacklevel=2,
             )
-    return importlib.import_module("nolana.engine")
+    return cast("Engine", importlib.import_module("nolana.engine"))
 
 
 def backend_name() -> str:
@@ -66,4 +69,4 @@ def backend_name() -> str:
 
 def build_name() -> str:
     """The build in use: ``"avx512"``, ``"avx2"``, ``"baseline"``, or ``"numpy"`` for the reference."""
-    return "numpy" if backend_name() == "reference" else str(backend().__name__).removeprefix(PREFIX)
+    return "numpy" if backend_name() == "reference" else backend().__name__.removeprefix(PREFIX)

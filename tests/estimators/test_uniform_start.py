@@ -5,7 +5,7 @@ import pytest
 
 import nolana
 from nolana import NolanaClassifier, StreamClassifier, rivals
-from nolana.estimators.uniform_start import from_uniform_start
+from nolana.estimators.calibration import from_uniform_start
 from nolana.evaluate import progressive
 
 CLASSIFIERS = {

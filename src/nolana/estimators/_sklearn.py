@@ -32,7 +32,7 @@ HOMES = {
     "validate_data": "sklearn.utils.validation",
 }
 
-_stand_ins: dict[str, Any] = {}  # in use, by name
+_stand_ins: dict[str, object] = {}  # in use, by name
 
 
 def use_stand_ins() -> None:
@@ -51,10 +51,10 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(HOMES[name]), name)
 
 
-def _loaded_when_called(name: str) -> Callable[..., Any]:
+def _loaded_when_called(name: str) -> Callable[..., object]:
     """A function of scikit-learn that most commands do not need."""
 
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: object, **keywords: object) -> object:
         return getattr(importlib.import_module(HOMES[name]), name)(*arguments, **keywords)
 
     return call
@@ -67,10 +67,10 @@ class _Estimator:
     def _get_param_names(cls) -> list[str]:
         return sorted(name for name in inspect.signature(cls).parameters)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         return {name: getattr(self, name) for name in self._get_param_names()}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return dict(self.__dict__)
 
 
@@ -97,16 +97,16 @@ class _NotFittedError(ValueError, AttributeError):
 class _Available:
     """A method that an object has where a condition holds."""
 
-    def __init__(self, method: Callable[..., Any], condition: Callable[[Any], bool]) -> None:
+    def __init__(self, method: Callable[..., object], condition: Callable[[object], bool]) -> None:
         self._method, self._condition = method, condition
 
-    def __get__(self, owner: Any, kind: type) -> Any:
+    def __get__(self, owner: object, kind: type) -> object:
         if owner is not None and not self._condition(owner):
             raise AttributeError(f"this {kind.__name__} has no {self._method.__name__!r}")
         return self._method.__get__(owner, kind)
 
 
-def _available_if(condition: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
+def _available_if(condition: Callable[[object], bool]) -> Callable[[Callable[..., object]], _Available]:
     return lambda method: _Available(method, condition)
 
 
@@ -115,7 +115,7 @@ def _check_is_fitted(estimator: Any) -> None:
         raise _NotFittedError(f"this {type(estimator).__name__} has learned nothing yet")
 
 
-def _check_random_state(seed: Any) -> Any:
+def _check_random_state(seed: int | np.random.RandomState | None) -> np.random.RandomState:
     try:
         return seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
     except TypeError:

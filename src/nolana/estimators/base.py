@@ -5,23 +5,25 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana import modelfile
 from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import BaseEstimator, check_is_fitted, check_random_state
-from nolana.estimators.edge import blocks_for, check_features, check_values, is_plain
+from nolana.estimators.edge import Learner, blocks_for, check_features, check_values, is_plain
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
 from nolana.learner.driver import Driver
+from nolana.learner.rows import Matrix, MatrixLike
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 IN_PLACE = (
@@ -53,19 +55,19 @@ def parameters(estimator: type[T]) -> type[T]:
 class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that holds a learner in ``_learner`` from its first row on."""
 
-    _learner: Any  # a Driver
+    _learner: Any  # a Driver with the readers of its kind, or a SketchedLearner
     _learner_class: ClassVar[type]
     _seeded: ClassVar[bool] = False  # whether the learner draws numbers by random_state, not the shuffles alone
-    _began_with: dict[str, Any]  # parameters that the learner was made of
+    _began_with: dict[str, object]  # parameters that the learner was made of
     max_iter: int | None
     shuffle: bool
-    random_state: Any
+    random_state: RandomState
 
     def _make_learner(self, n_features: int, outputs: int) -> Driver:
         """The learner of these parameters; every invalid one is a ValueError here."""
         raise NotImplementedError
 
-    def _make_learner_for(self, x: Any, outputs: int) -> Any:
+    def _make_learner_for(self, x: Matrix, outputs: int) -> Learner:
         """The learner that begins with these rows, dense or CSR."""
         return self._make_learner(x.shape[1], outputs)
 
@@ -121,7 +123,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     def _after_learning(self) -> None:
         """After each call that learned rows, without the lock; an error raised here leaves what was learned."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Note that a parameter was set, which the path for single rows does not look at."""
         if not (name.startswith("_") or name.endswith("_")) and "_learner" in self.__dict__:
             self.__dict__["_parameters_were_set"] = True
@@ -145,11 +147,11 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
                 )
         self.__dict__.pop("_parameters_were_set", None)
 
-    def _snapshot(self) -> dict[str, Any]:
+    def _snapshot(self) -> dict[str, object]:
         """The attributes as they are now; what changes in place is copied, but for the learner."""
         return {name: copy.deepcopy(value) if name in IN_PLACE else value for name, value in self.__dict__.items()}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Everything at one moment between two blocks, also while another thread learns."""
         state = dict(super().__getstate__())
         if "_learner" in self.__dict__:
@@ -219,7 +221,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _score_one(self, x: Any) -> Array | None:
+    def _score_one(self, x: MatrixLike) -> Array | None:
         """The fast path for reading: scores (1, outputs) of one plain row. None where it does not apply."""
         if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x) or not self._learner.rows:
             return None
@@ -227,7 +229,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         with self._learner.lock:
             return np.asarray(self._learner.scores(x))
 
-    def _read_blocks(self, X: Any, read: Callable[[Array], T]) -> list[T]:
+    def _read_blocks(self, X: MatrixLike, read: Callable[[Array], T]) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
         check_is_fitted(self)
         x = check_features(self, X, self._largest(), reset=False, empty=True)
@@ -260,8 +262,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def alternate_rows(
-    X: NDArray[Any], late_X: NDArray[Any], late_y: Any, sample_weight: Any
-) -> tuple[NDArray[Any], NDArray[Any], Array]:
+    X: NDArray[np.generic], late_X: NDArray[np.generic], late_y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.generic], NDArray[np.generic], Array]:
     """Rows, labels and weights for `learn`: a row of `X` of weight 0, then a row of `late_X`, and so on.
 
     A row of weight 0 is scored and changes nothing, whatever its label is.
@@ -277,22 +279,32 @@ def alternate_rows(
 class OnlinePredictor(OnlineEstimator):
     """An estimator with a target."""
 
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+    def learn(
+        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Score each row, then learn it; returns what each row scored before it was learned."""
         raise NotImplementedError
 
-    def learn_late(self, X: NDArray[Any], late_X: NDArray[Any], late_y: Any, sample_weight: Any = None) -> Array:
+    def learn_late(
+        self,
+        X: NDArray[np.generic],
+        late_X: NDArray[np.generic],
+        late_y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Array:
         """Score row i of `X`, then learn row i of `late_X`, for i = 0, 1, ...; returns the scores of `X`.
 
         For labels that come late: ``scores`` and ``learn`` by turns, in one call and at the speed of a block.
         """
         return self._learn_weighted(*alternate_rows(X, late_X, late_y, sample_weight))[::2]
 
-    def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
+    def _learn_weighted(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
         """`learn` with weights, also where a method defines none but 0 and 1."""
         raise NotImplementedError
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn rows; `classes` announces labels that may come."""
         self.learn(X, y, classes=classes, sample_weight=sample_weight)
         return self

@@ -17,9 +17,9 @@ as far as the model has learned them, and probabilities that are read from such 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,18 @@ from nolana.estimators.base import parameters
 from nolana.estimators.classification import LearnedRows, OnlineClassifier
 from nolana.estimators.edge import LARGEST_WEIGHT
 from nolana.estimators.parameters import number
-from nolana.learner.rows import SparseRows
+from nolana.learner.rows import Matrix, MatrixLike, SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
+ClassWeight: TypeAlias = Mapping[Hashable, float] | str | None
 
 LARGEST_CLASS_WEIGHT = 1000.0  # times the mean: smaller probabilities than 1/1,000 are not to be relied on
 SMALLEST_CLASS_WEIGHT = 1e-300  # of a class that has weight 0 and is known: never predicted
 
 
-def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
+def class_weight_of(class_weight: object) -> dict[Hashable, float] | None:
     """Weights by class; None: by running counts, or all equal."""
     if class_weight is None or class_weight == "balanced":
         return None
@@ -53,11 +54,11 @@ def class_weight_of(class_weight: Any) -> dict[Any, float] | None:
 class ClassCounts:
     """Rows of each class so far, and rows before the first one of the class; rows of weight 0 do not count."""
 
-    rows: dict[Any, int] = field(default_factory=dict)
-    before: dict[Any, int] = field(default_factory=dict)
+    rows: dict[Hashable, int] = field(default_factory=dict)
+    before: dict[Hashable, int] = field(default_factory=dict)
 
     def weights(
-        self, class_weight: Any, distinct: list[Any], codes: NDArray[np.intp], weight: Array | None
+        self, class_weight: ClassWeight, distinct: list[Hashable], codes: NDArray[np.intp], weight: Array | None
     ) -> Array:  # (n,)
         """Count rows and weigh them; row i has label distinct[codes[i]] and the weight weight[i]."""
         fixed = class_weight_of(class_weight)
@@ -78,7 +79,7 @@ class ClassCounts:
         return np.minimum(own, LARGEST_CLASS_WEIGHT)
 
     def log_weights(
-        self, class_weight: Any, labels: list[Any], columns: NDArray[np.intp] | None = None
+        self, class_weight: ClassWeight, labels: list[Hashable], columns: NDArray[np.intp] | None = None
     ) -> Array:  # -> (n, classes), or (1, classes)
         """log w of classes with these labels before each row to be counted, or now; NaN for a class without rows.
 
@@ -114,7 +115,7 @@ class ClassCounts:
                 counts.before.setdefault(label, total)
         return counts
 
-    def record(self, columns: list[Any]) -> dict[str, Tree]:
+    def record(self, columns: list[Hashable]) -> dict[str, Tree]:
         """Plain data, in the order of the columns."""
         return {
             "class_counts": [self.rows.get(label, 0) for label in columns],
@@ -122,7 +123,7 @@ class ClassCounts:
         }
 
     @classmethod
-    def of_record(cls, node: Node, columns: list[Any]) -> "ClassCounts":
+    def of_record(cls, node: Node, columns: list[Hashable]) -> "ClassCounts":
         """Counts from `record`."""
         counts = cls()
         for key in ("class_counts", "class_before"):
@@ -147,7 +148,7 @@ def shift_of(log_weights: Array, seen: NDArray[np.bool_]) -> Array:  # (n or 1, 
 class WeightedClassifier(OnlineClassifier):
     """A classifier with the parameter `class_weight`; its learner takes weights of classes beside those of rows."""
 
-    class_weight: Any = None
+    class_weight: ClassWeight = None
 
     @property
     def _weighs_steps(self) -> bool:
@@ -158,17 +159,17 @@ class WeightedClassifier(OnlineClassifier):
         super()._check_parameters()
         class_weight_of(self.class_weight)
 
-    def _learn_one(self, x: Any, y: Any) -> Array | None:
+    def _learn_one(self, x: MatrixLike, y: Any) -> Array | None:
         return super()._learn_one(x, y) if self.class_weight is None else None
 
     def _learn_checked(
-        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
+        self, x: Matrix, labels: NDArray[np.generic], announced: NDArray[np.generic] | None, weights: Array | None
     ) -> LearnedRows:
         class_weight_of(self.class_weight)  # refused before anything changes
         return super()._learn_checked(x, labels, announced, weights)
 
     def _learn_block(
-        self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
+        self, x: Array | SparseRows, distinct: list[Hashable], codes: NDArray[np.intp], *weights: Array | None
     ) -> LearnedRows:
         if self.class_weight is None:
             return super()._learn_block(x, distinct, codes, *weights)
@@ -201,7 +202,7 @@ class WeightedClassifier(OnlineClassifier):
     def _learned_shift(self) -> Array | None:
         return self._shift() if self._weighs_steps else None
 
-    def _score_one(self, x: Any) -> Array | None:
+    def _score_one(self, x: MatrixLike) -> Array | None:
         return super()._score_one(x) if self.class_weight is None else None
 
     def _forget(self) -> None:

@@ -1,18 +1,18 @@
 """Classification of a stream, whatever learner is inside: labels in, scores by column out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.engine.learner.losses import Loss
 from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import ClassifierMixin, available_if
 from nolana.estimators.base import OnlinePredictor, alternate_rows
-from nolana.estimators.calibration import OnlineCalibration, log_odds_of, softmax
+from nolana.estimators.calibration import OnlineCalibration, from_uniform_start, log_odds_of, softmax
 from nolana.estimators.edge import (
     blocks_for,
     check_any_weight,
@@ -25,8 +25,7 @@ from nolana.estimators.edge import (
     row_count,
 )
 from nolana.estimators.labels import Labels, aligned, check_labels
-from nolana.estimators.uniform_start import from_uniform_start
-from nolana.learner.rows import SparseRows
+from nolana.learner.rows import Matrix, MatrixLike, SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.specs import labels
 from nolana.modelfile.tree import Tree
@@ -34,7 +33,7 @@ from nolana.modelfile.tree import Tree
 Array = NDArray[np.float64]
 
 
-def is_probabilistic(estimator: Any) -> bool:
+def is_probabilistic(estimator: "OnlineClassifier") -> bool:
     """Whether the learner or its loss makes scores log-odds."""
     loss = labels(Loss).get(str(getattr(estimator, "loss", None)))
     return bool(estimator._scores_log_odds or (loss is not None and loss.probabilistic))
@@ -65,14 +64,16 @@ class LearnedRows:
 class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     """A classifier that learns row by row; classes may appear at any row."""
 
-    classes_: NDArray[Any]
+    classes_: NDArray[np.generic]
     _labels: Labels
     _calibration: OnlineCalibration | None  # None: the scores are log-odds
     _scores_log_odds: ClassVar[bool] = False
 
     # Learning
 
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+    def learn(
+        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Score each row, then learn it; returns the scores (n, classes known at the end), by sorted ``classes_``.
 
         NaN where a class was not yet known at that row. For two classes the columns are -f and f.
@@ -85,7 +86,9 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         with self._all_or_nothing() as first:
             return self._learn_many(X, y, classes, sample_weight, first).scores
 
-    def learn_proba(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
+    def learn_proba(
+        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
         """`learn` that also returns the probabilities (n, classes) of each row before it was learned.
 
         0 where a class was neither announced nor seen before that row; else as in ``predict_proba``.
@@ -95,7 +98,11 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return learned.scores, self._probabilities(learned)
 
     def learn_late_proba(
-        self, X: NDArray[Any], late_X: NDArray[Any], late_y: Any, sample_weight: Any = None
+        self,
+        X: NDArray[np.generic],
+        late_X: NDArray[np.generic],
+        late_y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """`learn_late` that also returns the probabilities (n, classes) of each row of `X`."""
         with self._all_or_nothing() as first:
@@ -103,11 +110,13 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             learned = self._learn_many(rows, labels, None, weights, first)
         return learned.scores[::2], self._probabilities(learned)[::2]
 
-    def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
+    def _learn_weighted(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
         with self._all_or_nothing() as first:
             return self._learn_many(X, y, None, sample_weight, first).scores
 
-    def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> LearnedRows:
+    def _learn_many(
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None, first: bool
+    ) -> LearnedRows:
         """The general path: everything is checked, then everything is learned."""
         if is_empty(X):
             return self._learn_nothing(X, y, classes, sample_weight, first)
@@ -127,7 +136,9 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             self._begin(x)
         return self._learn_checked(x, targets, announced, weights)
 
-    def _learn_nothing(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> LearnedRows:
+    def _learn_nothing(
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None, first: bool
+    ) -> LearnedRows:
         """A block without rows: scores (0, classes); `classes` are announced, nothing else changes."""
         check_no_rows(y=y, sample_weight=sample_weight)
         if first and classes is None:
@@ -144,12 +155,12 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         none = np.empty((0, len(self.classes_)))
         return LearnedRows(none, none, np.empty(0))
 
-    def _begin(self, x: Any) -> None:
+    def _begin(self, x: Matrix) -> None:
         """Before the first row."""
         self._learner, self._labels = self._make_learner_for(x, 1), Labels()
         self._calibration = None if is_probabilistic(self) else OnlineCalibration()
 
-    def _learn_one(self, x: Any, y: Any) -> Array | None:
+    def _learn_one(self, x: MatrixLike, y: Any) -> Array | None:
         """The fast path: one row of float64 whose label is known. None where it does not apply."""
         if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
             return None
@@ -175,7 +186,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return self._labels.by_column(f, missing)
 
     def _learn_checked(
-        self, x: Any, labels: NDArray[Any], announced: NDArray[Any] | None, weights: Array | None
+        self, x: Matrix, labels: NDArray[np.generic], announced: NDArray[np.generic] | None, weights: Array | None
     ) -> LearnedRows:
         """Learn checked rows. Only more classes than the learner can have are refused."""
         learner, known = self._learner, self._labels
@@ -188,7 +199,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             earlier = set(known.column)
             if known.announce(distinct) or announces:
                 self._publish()
-        parts: list[tuple[NDArray[Any], LearnedRows]] = []
+        parts: list[tuple[NDArray[np.generic], LearnedRows]] = []
         for rows, part in blocks_for(learner, x):
             weight = None if weights is None else weights[rows]
             with learner.lock:
@@ -202,7 +213,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return LearnedRows(scores, log_odds, before, aligned(shifts, 0.0)[1] if shifts else None, first)
 
     def _learn_block(
-        self, x: Array | SparseRows, distinct: list[Any], codes: NDArray[np.intp], *weights: Array | None
+        self, x: Array | SparseRows, distinct: list[Hashable], codes: NDArray[np.intp], *weights: Array | None
     ) -> LearnedRows:
         """A block under the lock, cut where a class is seen for the first time; row i has label distinct[codes[i]].
 
@@ -256,7 +267,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         two = known.seen == 2 and len(known.classes) == 2
         self._two = known.by_column(np.ones((1, 1)), np.nan)[0].tolist() if two else []
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything, then learn the rows in `max_iter` passes; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
@@ -291,7 +302,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     # Reading
 
-    def _column_scores(self, X: Any, missing: float = -np.inf) -> tuple[NDArray[Any], Array]:
+    def _column_scores(self, X: MatrixLike, missing: float = -np.inf) -> tuple[NDArray[np.generic], Array]:
         """The classes, and (n, classes) with `missing` for those that were announced but never seen."""
         return aligned(self._read_blocks(X, lambda f: (self.classes_, self._by_column(f, missing))), missing)
 
@@ -303,18 +314,18 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         """Log weights of the classes that the model has learned with the odds; None without any."""
         return None
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: MatrixLike) -> Array:
         """What `learn` would return for these rows now, (n, classes), NaN for classes not known; nothing is learned."""
         if not self.__sklearn_is_fitted__():
             return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), np.nan)
         return self._column_scores(X, np.nan)[1]
 
-    def scores_proba(self, X: Any) -> tuple[Array, Array]:
+    def scores_proba(self, X: MatrixLike) -> tuple[Array, Array]:
         """`scores`, and the probabilities (n, classes) of these rows now, as of ``predict_proba``."""
         scores = self.scores(X)
         return scores, self.predict_proba(X) if self.__sklearn_is_fitted__() else np.zeros(scores.shape)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: MatrixLike) -> Array:
         """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
         _, scores = self._column_scores(X)
         if scores.shape[1] > 2:
@@ -324,7 +335,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             return np.full(len(scores), side)
         return np.ascontiguousarray(scores[:, 1])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[np.generic]:
         """The class of the largest score."""
         f = self._score_one(X)
         if f is not None:
@@ -333,18 +344,18 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         classes, scores = self._column_scores(X)
         return np.asarray(classes[scores.argmax(axis=1)])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows, by weight, whose label is predicted."""
         predicted = self.predict(X)
         truth = check_labels(y, len(predicted), self.classes_)
         weights = check_weights(sample_weight, len(predicted))
         return float(np.average(predicted == truth, weights=weights))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: MatrixLike) -> Array:
         """Probabilities (n, classes) that begin uniform: those of the loss if it has any, else calibrated.
 
-        After t rows 1/(t + 1) of them is spread evenly over the classes (`uniform_start`): a class that was announced
-        and never seen has a small probability, and a class alone 1.
+        After t rows 1/(t + 1) of them is spread evenly over the classes (`from_uniform_start`): a class that was
+        announced and never seen has a small probability, and a class alone 1.
         """
         f = self._score_one(X)
         if f is not None:
@@ -378,7 +389,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             return np.empty(learned.scores.shape)
         return from_uniform_start(self._shares(learned.log_odds, learned.shift), learned.known(), learned.before)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: MatrixLike) -> Array:
         """The logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))

@@ -1,17 +1,20 @@
 """The edge: what comes in is checked here, once, before anything changes; inside everything is trusted."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.backend import backend
 from nolana.estimators._sklearn import check_array, validate_data
+from nolana.learner.driver import Driver
 from nolana.learner.landmark import ROWS_PER_LOCK
-from nolana.learner.rows import WIDE, SparseRows
+from nolana.learner.rows import WIDE, CSRMatrix, Matrix, MatrixLike, SparseRows
+from nolana.learner.sketched import SketchedLearner
 
 Array = NDArray[np.float64]
+Learner: TypeAlias = Driver | SketchedLearner
 
 LARGEST_WEIGHT = 1e50
 MOST_NAMES = 10  # in a message
@@ -23,32 +26,32 @@ def row_count(x: Any) -> int:
     return int(x.shape[0]) if hasattr(x, "shape") else len(x)
 
 
-def is_plain(x: Any) -> bool:
+def is_plain(x: object) -> TypeGuard[Array]:
     """A float64, C-contiguous matrix: nothing to convert."""
     return type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 2 and x.flags.c_contiguous
 
 
-def is_plain_csr(x: Any) -> bool:
+def is_plain_csr(x: Any) -> TypeGuard[CSRMatrix]:
     """A float64 CSR matrix with each non-zero once: nothing to convert."""
     return bool(
         getattr(x, "format", None) == "csr" and x.dtype == np.float64 and len(x.shape) == 2 and x.has_canonical_format
     )
 
 
-def is_empty(x: Any) -> bool:
+def is_empty(x: object) -> bool:
     """A matrix without rows, as a poll that found nothing returns it."""
     shape: tuple[int, ...] = getattr(x, "shape", ())
     return len(shape) == 2 and shape[0] == 0
 
 
-def check_no_rows(**columns: Any) -> None:
+def check_no_rows(**columns: ArrayLike | None) -> None:
     """Labels, targets and weights of no rows."""
     for name, values in columns.items():
         if values is not None and np.ndim(values) > 0 and row_count(values) > 0:
             raise ValueError(f"X has 0 rows but {name} has {row_count(values)}: inconsistent numbers of samples")
 
 
-def check_features(estimator: Any, x: Any, largest: float, *, reset: bool, empty: bool = False) -> Any:
+def check_features(estimator: Any, x: MatrixLike, largest: float, *, reset: bool, empty: bool = False) -> Matrix:
     """X as float64, dense or CSR, finite and within range, of the width that was learned; `empty`: or without rows."""
     known = not reset and not hasattr(estimator, "feature_names_in_")
     if known and is_plain(x) and len(x) > 0 and x.shape[1] == estimator.n_features_in_:
@@ -59,7 +62,7 @@ def check_features(estimator: Any, x: Any, largest: float, *, reset: bool, empty
         return x
     least = {"ensure_min_samples": 0} if empty else {}
     try:
-        checked = validate_data(
+        checked: Matrix = validate_data(
             estimator,
             x,
             reset=reset,
@@ -82,7 +85,7 @@ def check_features(estimator: Any, x: Any, largest: float, *, reset: bool, empty
     return checked
 
 
-def _other_columns(estimator: Any, x: Any) -> str:
+def _other_columns(estimator: object, x: object) -> str:
     """How the columns of a frame differ from those that were learned; "" if they do not, or have no names."""
     learned, found = getattr(estimator, "feature_names_in_", None), getattr(x, "columns", None)
     if learned is None or found is None or list(learned) == list(found):
@@ -108,7 +111,7 @@ def check_values(x: Array, largest: float) -> None:
         refuse(float(x.flat[bad]), bad // x.shape[1], bad % x.shape[1], largest)
 
 
-def check_sparse_values(x: Any, largest: float) -> None:
+def check_sparse_values(x: CSRMatrix, largest: float) -> None:
     """The same for the stored values of a CSR matrix."""
     bad = backend().first_beyond(x.data, largest)
     if bad >= 0:
@@ -130,7 +133,7 @@ def refuse(value: float, row: int, column: int, largest: float) -> None:
     )
 
 
-def check_weights(sample_weight: Any, rows: int) -> Array | None:
+def check_weights(sample_weight: ArrayLike | None, rows: int) -> Array | None:
     """Finite, non-negative weights (n,), or None."""
     if sample_weight is None:
         return None
@@ -157,7 +160,7 @@ def check_any_weight(weights: Array | None) -> None:
         raise ValueError("sample_weight is zero for every row: there is nothing to fit")
 
 
-def blocks(x: Any) -> list[slice]:
+def blocks(x: Matrix) -> list[slice]:
     """Pieces of a matrix that are learned or scored under the lock at a time."""
     sparse = not isinstance(x, np.ndarray)  # dense rows are made of these, so few at a time where they are wide
     rows = max(1, min(ROWS_PER_LOCK, DENSE_NUMBERS // x.shape[1])) if sparse else ROWS_PER_LOCK
@@ -169,7 +172,7 @@ def slices(rows: int, most: int) -> list[slice]:
     return [slice(i, min(i + most, rows)) for i in range(0, rows, most)]
 
 
-def blocks_for(learner: Any, x: Any) -> Iterator[tuple[slice, Array | SparseRows]]:
+def blocks_for(learner: Learner, x: Matrix) -> Iterator[tuple[slice, Array | SparseRows]]:
     """The same pieces, with their rows as the learner takes them."""
     if learner.sparse:
         rows = SparseRows.of(x)
@@ -178,7 +181,7 @@ def blocks_for(learner: Any, x: Any) -> Iterator[tuple[slice, Array | SparseRows
         yield from ((piece, dense(x, piece)) for piece in blocks(x))
 
 
-def is_wide_and_sparse(x: Any) -> bool:
+def is_wide_and_sparse(x: Matrix) -> bool:
     """Whether rows like these are learned as their non-zeros.
 
     Up to 256 features a dense row costs little, and all experts learn on the features themselves.
@@ -186,7 +189,7 @@ def is_wide_and_sparse(x: Any) -> bool:
     return not isinstance(x, np.ndarray) and x.shape[1] > WIDE
 
 
-def dense(x: Any, rows: slice) -> Array:
+def dense(x: Matrix, rows: slice) -> Array:
     """Rows of a dense or CSR matrix, dense and contiguous."""
     part = x[rows]
     return part if isinstance(part, np.ndarray) else np.ascontiguousarray(part.toarray())

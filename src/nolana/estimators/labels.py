@@ -8,11 +8,11 @@ The labels of one stream are all strings or all whole numbers, of any size; equa
 ``classes_`` has the type of the first labels: 1.0 after integers is 1, and 1 after floats is 1.0.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.estimators._sklearn import check_classification_targets, column_or_1d
 from nolana.modelfile.node import Node
@@ -23,14 +23,14 @@ Array = NDArray[np.float64]
 WHOLE = int | np.integer | bool | np.bool_
 
 
-def check_labels(y: Any, rows: int, known: NDArray[Any] | None, name: str = "y") -> NDArray[Any]:
+def check_labels(y: ArrayLike, rows: int, known: NDArray[np.generic] | None, name: str = "y") -> NDArray[np.generic]:
     """One label for each row, of one kind, the kind of the classes known so far."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if isinstance(y, list | tuple) and np.asarray(y).dtype.kind in "fUS":
         y = np.array(y, dtype=object)  # an array of these may have rounded large integers, or turned numbers into text
     plain = type(y) is np.ndarray and y.ndim == 1
-    labels: NDArray[Any] = y if plain else column_or_1d(y, warn=True)
+    labels: NDArray[np.generic] = np.asarray(y) if plain else column_or_1d(y, warn=True)
     if len(labels) != rows:
         raise ValueError(f"X has {rows} rows but {name} has {len(labels)} labels: inconsistent numbers of samples")
     if labels.dtype == object:
@@ -60,7 +60,7 @@ def check_labels(y: Any, rows: int, known: NDArray[Any] | None, name: str = "y")
     return labels
 
 
-def _plain(labels: NDArray[Any], name: str) -> NDArray[Any]:
+def _plain(labels: NDArray[np.generic], name: str) -> NDArray[np.generic]:
     """An array of objects as strings or numbers."""
     kinds = {type(label) for label in labels}
     if all(issubclass(kind, str) for kind in kinds):
@@ -84,16 +84,16 @@ def _plain(labels: NDArray[Any], name: str) -> NDArray[Any]:
     )
 
 
-def _kind(labels: NDArray[Any]) -> str:
+def _kind(labels: NDArray[np.generic]) -> str:
     return "strings" if labels.dtype.kind == "U" else "numbers"
 
 
-def as_array(labels: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def as_array(labels: Sequence[Hashable], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
     """Labels as an array of this dtype if it holds them exactly, otherwise of one that does."""
     integers = dtype.kind in "fO" and all(isinstance(label, int) for label in labels)  # int64 with uint64 is float64
     for candidate in (np.int64, np.uint64) if integers else (dtype, np.int64, np.uint64):
         try:
-            array: NDArray[Any] = np.asarray(labels, dtype=candidate)
+            array: NDArray[np.generic] = np.asarray(labels, dtype=candidate)
         except OverflowError:
             continue
         if array.tolist() == labels:
@@ -101,7 +101,7 @@ def as_array(labels: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=object)
 
 
-def aligned(parts: list[tuple[NDArray[Any], Array]], missing: float) -> tuple[NDArray[Any], Array]:
+def aligned(parts: list[tuple[NDArray[np.generic], Array]], missing: float) -> tuple[NDArray[np.generic], Array]:
     """Blocks of scores below each other, by the classes of the last block; classes only ever become more."""
     classes = parts[-1][0]
     if len(parts) == 1:
@@ -120,13 +120,13 @@ class Labels:
     """The classes of a stream, as they become known."""
 
     def __init__(self) -> None:
-        self.classes: NDArray[Any] | None = None
+        self.classes: NDArray[np.generic] | None = None
         self.column: dict[Hashable, int] = {}  # label -> column
         self.position: dict[Hashable, int] = {}  # label -> order of appearance
         self._columns: list[int] = []  # by position
         self._order: NDArray[np.intp] | None = None  # positions by column, where each class has its own output
 
-    def coded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    def coded(self, labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np.intp]]:
         """Distinct labels, and the place of each label among them.
 
         Where all classes were seen and none is new these are the classes, or those of the rows if they are fewer.
@@ -142,7 +142,7 @@ class Labels:
         distinct, codes = np.unique(labels, return_inverse=True)
         return distinct, codes
 
-    def announce(self, labels: NDArray[Any]) -> bool:
+    def announce(self, labels: NDArray[np.generic]) -> bool:
         """Give each new label its sorted place among the columns; whether there was one."""
         fresh = [label for label in labels.tolist() if label not in self.column]
         new = bool(fresh) or self.classes is None
@@ -151,7 +151,7 @@ class Labels:
             self._set([*self.column, *fresh], dtype)
         return new
 
-    def _set(self, labels: list[Any], dtype: np.dtype[Any]) -> None:
+    def _set(self, labels: list[Any], dtype: np.dtype[np.generic]) -> None:
         self.classes = as_array(sorted(labels), dtype)
         self.column = {label: i for i, label in enumerate(self.classes.tolist())}
         self._columns = [self.column[label] for label in self.position]

@@ -7,6 +7,7 @@ from typing import Any
 
 from nolana import estimators, modelfile
 from nolana.errors import ModelFileError
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.methods import methods
 from nolana.estimators.records import estimator_of
 from nolana.modelfile.node import Node
@@ -18,18 +19,18 @@ SECTION = "estimator"
 
 
 @functools.cache
-def classes() -> dict[str, Any]:
+def classes() -> dict[str, type[OnlineEstimator]]:
     """Every class that a file may name."""
     kinds = [kind for method in methods() for kind in (method.classifier, method.regressor) if kind is not None]
     return own_classes() | {kind.__name__: kind for kind in kinds}
 
 
-def own_classes() -> dict[str, Any]:
+def own_classes() -> dict[str, type[OnlineEstimator]]:
     """The estimators of nolana itself."""
     return {name: getattr(estimators, name) for name in estimators.__all__}
 
 
-def load(path: str | os.PathLike[str], **objects: Any) -> Any:
+def load(path: str | os.PathLike[str], **objects: object) -> Any:
     """The estimator that ``save`` wrote to this file; it continues bit for bit where that one was.
 
     Parameters
@@ -54,7 +55,7 @@ def load(path: str | os.PathLike[str], **objects: Any) -> Any:
     return load_with_extra(path, **objects)[0]
 
 
-def load_with_extra(path: str | os.PathLike[str], **objects: Any) -> tuple[Any, dict[str, Tree]]:
+def load_with_extra(path: str | os.PathLike[str], **objects: object) -> tuple[OnlineEstimator, dict[str, Tree]]:
     """The estimator, and the other sections that ``save(path, extra=...)`` put beside it."""
     sections = modelfile.read(path)
     try:
@@ -64,7 +65,7 @@ def load_with_extra(path: str | os.PathLike[str], **objects: Any) -> tuple[Any, 
     return estimator, {name: tree for name, tree in sections.items() if name != SECTION}
 
 
-def _estimator(sections: dict[str, Tree], objects: Mapping[str, Any]) -> Any:
+def _estimator(sections: dict[str, Tree], objects: Mapping[str, object]) -> OnlineEstimator:
     if SECTION not in sections:
         raise ModelFileError(f"there is no estimator in it, only {', '.join(sections) or 'nothing'}")
     node = Node(sections[SECTION], SECTION)

@@ -13,6 +13,7 @@ import numpy as np
 
 from nolana import modelfile
 from nolana.estimators._sklearn import NotFittedError
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.calibration import OnlineCalibration
 from nolana.estimators.class_weights import ClassCounts
 from nolana.estimators.labels import Labels
@@ -25,6 +26,7 @@ from nolana.learner.landmark import mergeable_experts
 from nolana.learner.merge import Alignment, frozen_copy, mergeable, merged_learner
 
 T = TypeVar("T")
+E = TypeVar("E", bound=OnlineEstimator)
 
 MOST_PARTS = 1 << 16
 PLAIN = (type(None), bool, int, float, str, list, tuple, dict)  # parameters that can be compared in any process
@@ -34,7 +36,7 @@ WHO = (
 )
 
 
-def split_estimator(model: Any, k: int) -> list[Any]:
+def split_estimator(model: E, k: int) -> list[E]:
     """k frozen copies of a fitted model that record it as their base; the model does not change."""
     count = integer("k", k, 1, MOST_PARTS)
     base = settled(model)
@@ -48,7 +50,7 @@ def split_estimator(model: Any, k: int) -> list[Any]:
     return parts
 
 
-def settled(model: Any) -> Any:
+def settled(model: E) -> E:
     """A copy of a model that can be split; a merge of parts is made ready to learn."""
     if not model.__sklearn_is_fitted__():
         raise NotFittedError(f"this {type(model).__name__} has learned nothing yet: there is nothing to split")
@@ -64,7 +66,7 @@ def settled(model: Any) -> Any:
     return base
 
 
-def check_mergeable(model: Any) -> None:
+def check_mergeable(model: OnlineEstimator) -> None:
     """ValueError for a model, fitted or not, whose parts could not be merged."""
     learner = model.__dict__.get("_learner")
     if learner is not None:
@@ -77,7 +79,7 @@ def check_mergeable(model: Any) -> None:
         raise ValueError(f"parts of this {type(model).__name__} could not be merged; {WHO}")
 
 
-def fingerprint(base: Any) -> str:
+def fingerprint(base: OnlineEstimator) -> str:
     """A checksum of everything that a model has learned."""
     return modelfile.fingerprint({"fitted": base._fitted_record(), "learner": records.record_of(base._learner)})
 
@@ -158,11 +160,11 @@ def _common_base(parts: list[Any], base: Any) -> tuple[Origin, Any]:
     return Origin(origins[0].fingerprint, origins[0].rows, frozen=False, base=base), base
 
 
-def _name(estimator: Any) -> str:
+def _name(estimator: object) -> str:
     return type(estimator).__name__
 
 
-def _check_parameters(base: Any, part: Any) -> None:
+def _check_parameters(base: OnlineEstimator, part: OnlineEstimator) -> None:
     """ValueError where a part has other parameters than its base."""
     theirs = part.get_params(deep=False)
     for name, value in base.get_params(deep=False).items():

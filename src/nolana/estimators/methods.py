@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.estimators.regressor import NolanaRegressor
 from nolana.estimators.stream import StreamClassifier, StreamRegressor
@@ -32,8 +33,8 @@ class Method:
 
     name: str
     citation: str
-    classifier: Any
-    regressor: Any = None
+    classifier: type[OnlineEstimator]
+    regressor: type[OnlineEstimator] | None = None
     abbreviation: str | None = field(default=None, kw_only=True)
 
     @property
@@ -86,7 +87,7 @@ def method_by_name(name: str) -> Method:
     raise ValueError(f"method={name!r} is unknown; choose from {', '.join(each.short_name for each in methods())}")
 
 
-def method_of(estimator: Any) -> Method | None:
+def method_of(estimator: object) -> Method | None:
     """The method of an estimator; None if it is none that ``nolana learn`` runs."""
     kind = type(estimator)
     return next((method for method in methods() if kind in (method.classifier, method.regressor)), None)

@@ -1,20 +1,32 @@
 """What the three estimators of the paper share: landmarks to read, and parameters."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana import engine as numpy_engine
+from nolana.engine.experts.landmarks.policies.policy import Proposal
 from nolana.errors import SketchWarning
-from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.base import OnlineEstimator, RandomState, parameters
+from nolana.estimators.edge import Learner
 from nolana.estimators.parameters import initial_of, kernel_of, spec_of, width_of
 from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
+from nolana.learner.rows import Matrix
 from nolana.learner.sketched import SKETCH, SketchedLearner, sketched
 from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
+
+
+class LandmarkPolicy(Protocol):
+    """A policy of the user's own."""
+
+    def propose(self, x: Array, distances: Array, landmarks: Array, counts: Array, threshold: float) -> Proposal | None:
+        """Where the landmark nearest to a row moves, or None."""
+        ...
 
 
 @parameters
@@ -24,13 +36,13 @@ class LandmarkEstimator(OnlineEstimator):
     _learner_class = LandmarkLearner
 
     n_landmarks: int = 100
-    kernel: Any = "rbf"
+    kernel: str | Callable[[Array, Array], Array] = "rbf"
     gamma: float | str = "median"
     degree: int = 3
     coef0: float = 1.0
     threshold: float | str = "median"
-    landmarks: Any = "kmeans"
-    initial_landmarks: Any = None
+    landmarks: str | LandmarkPolicy = "kmeans"
+    initial_landmarks: ArrayLike | None = None
     novelty: float = 0.03
     solver: str = "inverse"
     rank: float | None = None
@@ -38,7 +50,7 @@ class LandmarkEstimator(OnlineEstimator):
     ridge: float | None = None
     scale: bool = True
     keep_growing: bool = False
-    random_state: Any = None
+    random_state: RandomState = None
 
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
         """The learner of these parameters; ValueError for invalid ones."""
@@ -49,7 +61,7 @@ class LandmarkEstimator(OnlineEstimator):
         initial = initial_of(self.initial_landmarks, self.n_landmarks, n_features)
         return LandmarkLearner(spec, options, n_features, outputs, initial)
 
-    def _make_learner_for(self, x: Any, outputs: int) -> Any:
+    def _make_learner_for(self, x: Matrix, outputs: int) -> Learner:
         """Sparse rows of more than 1,024 features are sketched, where nolana's own kernel needs products only."""
         spec, options = self._spec(SKETCH)
         exact = self.solver != "inverse" or spec.runs_user_code
@@ -59,7 +71,7 @@ class LandmarkEstimator(OnlineEstimator):
         places = None if initial is None else sketched(initial)
         return SketchedLearner(LandmarkLearner(spec, options, SKETCH, outputs, places), x.shape[1])
 
-    def _accepts(self, learner: Any) -> bool:
+    def _accepts(self, learner: Learner) -> bool:
         return super()._accepts(learner.inner if isinstance(learner, SketchedLearner) else learner)
 
     def _check_parameters(self) -> None:
@@ -137,7 +149,7 @@ class NolanaModel(LandmarkEstimator):
     def _spec(self, n_features: int) -> tuple[Spec, LandmarkOptions]:
         return spec_of(self, n_features, self._task)
 
-    def _make_learner_for(self, x: Any, outputs: int) -> Any:
+    def _make_learner_for(self, x: Matrix, outputs: int) -> Learner:
         learner = super()._make_learner_for(x, outputs)
         if isinstance(learner, SketchedLearner):
             warnings.warn(

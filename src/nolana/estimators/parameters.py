@@ -4,9 +4,10 @@ import math
 import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.engine.experts.landmarks.kernels import Kernel, Polynomial, UserKernel
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
@@ -15,7 +16,6 @@ from nolana.engine.experts.landmarks.policies import Policy, UserPolicy
 from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.losses import REGRESSION, EpsilonInsensitive, Loss
 from nolana.engine.learner.residual_variance import NoiseLevel
-from nolana.estimators.schedules import POWERS
 from nolana.experts import DEFAULT, Bins, Expert, Linear
 from nolana.experts.linear import has_full_covariance
 from nolana.experts.spectral.refit import PaperLandmarkMap, PaperRefit, Refit
@@ -25,7 +25,13 @@ from nolana.learner.driver import learner_spec
 from nolana.learner.landmark import LandmarkOptions
 from nolana.modelfile.specs import Spec, defaults_of, labels
 
+if TYPE_CHECKING:
+    from nolana.estimators.model import LandmarkEstimator, NolanaModel
+
 OPTIMIZERS = ("newton", "sgd")
+# Learning rates over time, eta t^-power at row t (from 1): a constant rate tracks drift, 1/sqrt(t) is the rate of the
+# regret bounds, 1/t is for strongly convex losses (with eta = 1/lambda it is that of Pegasos).
+POWERS = {"constant": 0.0, "sqrt": 0.5, "inverse": 1.0}
 SOLVERS = ("inverse", *labels(Solver))
 REFITS = tuple(labels(Refit))
 
@@ -46,7 +52,7 @@ DEFAULT_LOSSES = {
 }
 
 
-def choice(name: str, value: Any, legal: Iterable[str]) -> str:
+def choice(name: str, value: object, legal: Iterable[str]) -> str:
     """A value out of a short list."""
     if not isinstance(value, str) or value not in tuple(legal):
         raise ValueError(f"{name}={value!r} is unknown; choose from {', '.join(map(repr, legal))}")
@@ -54,7 +60,7 @@ def choice(name: str, value: Any, legal: Iterable[str]) -> str:
 
 
 def number(
-    name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False, unbounded: bool = False
+    name: str, value: object, low: float, high: float = math.inf, *, open_low: bool = False, unbounded: bool = False
 ) -> float:
     """A real number in a range."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
@@ -68,7 +74,7 @@ def number(
     return x
 
 
-def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """A whole number in a range."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
         raise ValueError(f"{name}={value!r} is not a whole number of at least {low}")
@@ -77,14 +83,14 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     return int(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}={value!r} is neither True nor False")
     return bool(value)
 
 
-def kernel_of(kernel: Any, degree: Any, coef0: Any) -> Spec:
+def kernel_of(kernel: object, degree: object, coef0: object) -> Spec:
     """The kernel, by its name or a callable."""
     degree, coef0 = integer("degree", degree, 1), number("coef0", coef0, 0.0)
     if callable(kernel):
@@ -93,7 +99,7 @@ def kernel_of(kernel: Any, degree: Any, coef0: Any) -> Spec:
     return Spec(kind, {"degree": degree, "coef0": coef0} if kind is Polynomial else {})
 
 
-def gamma_of(gamma: Any) -> float | None:
+def gamma_of(gamma: object) -> float | None:
     """None for "median"."""
     if isinstance(gamma, str):
         choice("gamma", gamma, ("median",))
@@ -101,7 +107,7 @@ def gamma_of(gamma: Any) -> float | None:
     return number("gamma", gamma, 0.0, 1e100, open_low=True)
 
 
-def threshold_of(threshold: Any) -> float | None:
+def threshold_of(threshold: object) -> float | None:
     """None for "median"."""
     if isinstance(threshold, str):
         choice("threshold", threshold, ("median",))
@@ -109,7 +115,7 @@ def threshold_of(threshold: Any) -> float | None:
     return number("threshold", threshold, 0.0, unbounded=True)
 
 
-def policy_of(policy: Any, novelty: Any) -> Spec:
+def policy_of(policy: object, novelty: object) -> Spec:
     """The policy, by its name or an object with propose()."""
     novelty = number("novelty", novelty, 0.0, 1.0)
     if hasattr(policy, "propose"):
@@ -122,14 +128,14 @@ def policy_of(policy: Any, novelty: Any) -> Spec:
     return Spec(kind, {"novelty": novelty} | defaults_of(kind))
 
 
-def losses_for(task: str) -> dict[str, Any]:
+def losses_for(task: str) -> dict[str, type[Loss]]:
     """The losses of a task by their names for users; a robust one has the class of the loss without clipping."""
     found = {label: kind for label, kind in labels(Loss).items() if task in kind.tasks}
     robust = {name: found[plain] for name, plain in ROBUST_LOSSES.items() if task == REGRESSION}
     return dict(sorted((found | robust).items()))
 
 
-def loss_of(name: Any, task: str, epsilon: Any = 0.0) -> Spec:
+def loss_of(name: object, task: str, epsilon: object = 0.0) -> Spec:
     """A loss for this task, by its name."""
     legal = {label: kind for label, kind in labels(Loss).items() if task in kind.tasks}
     kind = legal[choice("loss", name, legal)]
@@ -137,19 +143,19 @@ def loss_of(name: Any, task: str, epsilon: Any = 0.0) -> Spec:
     return Spec(kind, {"epsilon": epsilon} if kind is EpsilonInsensitive else {})
 
 
-def ridge_of(ridge: Any) -> float:
+def ridge_of(ridge: object) -> float:
     """delta relative to the mean of k(u, u)."""
     return number("ridge", DEFAULT_RIDGE if ridge is None else ridge, 0.0, LARGEST_RIDGE)
 
 
-def rank_of(rank: Any, n_landmarks: int) -> int:
+def rank_of(rank: object, n_landmarks: int) -> int:
     """r from a whole number or a fraction of m."""
     if isinstance(rank, numbers.Integral) and not isinstance(rank, bool):
         return min(integer("rank", rank, 1), n_landmarks)
     return max(1, int(number("rank", rank, 0.0, 1.0, open_low=True) * n_landmarks + 1e-9))
 
 
-def initial_of(initial: Any, n_landmarks: int, n_features: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+def initial_of(initial: ArrayLike | None, n_landmarks: int, n_features: int) -> NDArray[np.float64] | None:
     """The landmarks to start from (m, d), checked."""
     if initial is None:
         return None
@@ -167,7 +173,7 @@ def initial_of(initial: Any, n_landmarks: int, n_features: int) -> np.ndarray[An
     return np.ascontiguousarray(places)
 
 
-def width_of(initial: Any) -> int:
+def width_of(initial: ArrayLike | None) -> int:
     """The number of features that initial landmarks have, 1 where there are none to tell."""
     shape: tuple[int, ...] = np.shape(initial) if initial is not None else ()
     return shape[1] if len(shape) == 2 else 1
@@ -186,7 +192,7 @@ class Combination(NamedTuple):
     """What an estimator's parameters choose."""
 
     newton: bool
-    loss: Any  # its class
+    loss: type[Loss]
     decomposed: bool
     refit: str
     robust: bool  # whether residuals are clipped
@@ -272,7 +278,7 @@ CONFLICTS = (
 )
 
 
-def check_conflicts(combination: Combination, values: dict[str, Any], task: str) -> None:
+def check_conflicts(combination: Combination, values: dict[str, object], task: str) -> None:
     """ValueError for the first two parameters that exclude each other."""
     for conflict in CONFLICTS:
         if conflict.applies(combination):
@@ -282,7 +288,7 @@ def check_conflicts(combination: Combination, values: dict[str, Any], task: str)
             raise ValueError(f"{first}={values[first]!r} cannot be combined with {second}={values[second]!r}: {remedy}")
 
 
-def map_of(estimator: Any, n_features: int, solver: str, rank: int, refit: str, penalty: float) -> Spec:
+def map_of(estimator: "LandmarkEstimator", n_features: int, solver: str, rank: int, refit: str, penalty: float) -> Spec:
     """The map with these landmarks, kernel, policy and decomposition."""
     common = {
         "features": n_features,
@@ -302,7 +308,7 @@ def map_of(estimator: Any, n_features: int, solver: str, rank: int, refit: str, 
     return Spec(SpectralMap, common | own)
 
 
-def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkOptions]:
+def spec_of(estimator: "NolanaModel", n_features: int, task: str) -> tuple[Spec, LandmarkOptions]:
     """The learner of an estimator's parameters; every invalid one is a ValueError here."""
     n_landmarks = integer("n_landmarks", estimator.n_landmarks, 1)
     solver = choice("solver", estimator.solver, SOLVERS)
@@ -354,14 +360,14 @@ def spec_of(estimator: Any, n_features: int, task: str) -> tuple[Spec, LandmarkO
     return learner_spec(map, head, variance), options
 
 
-def options_of(estimator: Any, ridge: float) -> LandmarkOptions:
+def options_of(estimator: "LandmarkEstimator", ridge: float) -> LandmarkOptions:
     """What is re-estimated while it learns."""
     gamma, threshold = gamma_of(estimator.gamma), threshold_of(estimator.threshold)
     scale, keep = flag("scale", estimator.scale), flag("keep_growing", estimator.keep_growing)
     return LandmarkOptions(gamma, threshold, ridge, scale, watch_growth=scale and not keep)
 
 
-def sets_of(experts: Any) -> list[Spec]:
+def sets_of(experts: object) -> list[Spec]:
     """The expert sets as specs."""
     sets = list(DEFAULT) if experts is None else experts
     if not isinstance(sets, list | tuple) or not sets or not all(isinstance(each, Expert) for each in sets):
@@ -369,7 +375,7 @@ def sets_of(experts: Any) -> list[Spec]:
     return [Spec(type(each), dict(vars(each))) for each in sets]
 
 
-def sets_for(experts: Any, memory: int, features: int, sparse: bool) -> list[Spec]:
+def sets_for(experts: object, memory: int, features: int, sparse: bool) -> list[Spec]:
     """The expert sets of a learner; `sparse`: of one that takes the non-zeros of rows, if there is a set for these."""
     sets = sets_of(experts)
     linear = sum(each.kind is Linear for each in sets)

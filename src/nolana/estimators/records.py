@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from nolana.modelfile.node import Node
 from nolana.modelfile.placeholders import is_placeholder, placeholder, placeholder_names, resolve
 from nolana.modelfile.tree import Tree
 
+if TYPE_CHECKING:
+    from nolana.estimators.base import OnlineEstimator
+
 LATER = {"calibration"}  # of what was fitted: names that files of v0.1 do not have
 TWISTER = 624  # words in the state of NumPy's RandomState
 
 
-def record_of(estimator: Any) -> Tree:
+def record_of(estimator: "OnlineEstimator") -> Tree:
     """Everything about a fitted estimator at one moment between two blocks."""
     kind = type(estimator)
     if not kind.__module__.startswith("nolana."):
@@ -48,7 +51,7 @@ def record_of(estimator: Any) -> Tree:
     return record
 
 
-def estimator_of(kind: Any, node: Node, objects: Mapping[str, Any]) -> Any:
+def estimator_of(kind: "type[OnlineEstimator]", node: Node, objects: Mapping[str, object]) -> "OnlineEstimator":
     """The estimator of a record; `objects` has what a file cannot hold."""
     fields = node.fields("class", "parameters", "fitted", "learner")
     parameters = _parameters_of(kind, fields["parameters"], objects, bytes_of(node.value))
@@ -68,7 +71,7 @@ def estimator_of(kind: Any, node: Node, objects: Mapping[str, Any]) -> Any:
     return estimator
 
 
-def _check_parameters(kind: Any, parameters: Mapping[str, Any], present: int) -> None:
+def _check_parameters(kind: "type[OnlineEstimator]", parameters: Mapping[str, object], present: int) -> None:
     """ValueError for what ``fit`` would refuse or a record of this size cannot hold.
 
     Nothing is drawn from anybody's random state.
@@ -103,7 +106,9 @@ def _parameter_record(name: str, value: Any) -> Tree:
     return placeholder(name, value)
 
 
-def _parameters_of(kind: Any, node: Node, objects: Mapping[str, Any], present: int) -> dict[str, Any]:
+def _parameters_of(
+    kind: "type[OnlineEstimator]", node: Node, objects: Mapping[str, object], present: int
+) -> dict[str, object]:
     """Parameters that `fit` would take; one that the file does not know has its default."""
     known = kind._get_param_names()
     entries = node.fields(optional=known)
@@ -115,7 +120,7 @@ def _parameters_of(kind: Any, node: Node, objects: Mapping[str, Any], present: i
     return parameters
 
 
-def _parameter_of(name: str, node: Node, objects: Mapping[str, Any]) -> Any:
+def _parameter_of(name: str, node: Node, objects: Mapping[str, object]) -> object:
     if is_placeholder(node):
         return resolve(node, objects)
     if name == "experts" and not node.is_none:

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import RegressorMixin, check_array, column_or_1d
@@ -19,6 +19,7 @@ from nolana.estimators.edge import (
     is_plain,
     row_count,
 )
+from nolana.learner.rows import Matrix, MatrixLike
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -52,7 +53,7 @@ class Centre:
         return self.n_targets + 1 if self.linear else self.n_targets
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> float | Array:
         return self.total / self.weight if self.weight > 0 else 0.0
 
     def means(self, y: Array, weight: Array | None) -> Array:  # (n,) or (n, k) -> the same
@@ -64,7 +65,7 @@ class Centre:
         before = np.divide(totals[:-1].T, weights[:-1], out=np.zeros(y.T.shape), where=weights[:-1] > 0)
         return np.asarray(before.T)
 
-    def advance(self, y: float) -> Any:
+    def advance(self, y: float) -> float | Array:
         """mu before one row of one target, which then counts: `means` for a block of one."""
         mean = self.mean
         self.total, self.weight = self.total + y, self.weight + 1
@@ -116,7 +117,7 @@ class Uncentred(Centre):
     def means(self, y: Array, weight: Array | None) -> Array:
         return np.zeros(y.shape)
 
-    def advance(self, y: float) -> Any:
+    def advance(self, y: float) -> float | Array:
         return 0.0
 
     def targets(self, y: Array, means: Array) -> Array:
@@ -138,7 +139,9 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
 
     # Learning
 
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+    def learn(
+        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Score each row, then learn it; returns the scores, (n,) or (n, k) as y. `classes` has no meaning here."""
         if classes is not None:
             raise ValueError("classes has no meaning for a regressor; leave it None")
@@ -149,7 +152,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
                 return scores
         return self._learn_weighted(X, y, sample_weight)
 
-    def _learn_weighted(self, X: Any, y: Any, sample_weight: Any) -> Array:
+    def _learn_weighted(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
         if is_empty(X):
             return self._learn_nothing(X, y, sample_weight)
         with self._all_or_nothing() as first:
@@ -160,7 +163,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
                 self._begin(x, targets)
             return self._learn_checked(x, targets, weights)
 
-    def _learn_nothing(self, X: Any, y: Any, sample_weight: Any) -> Array:
+    def _learn_nothing(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
         """A block without rows: scores (0,) or (0, k), and nothing changes."""
         check_no_rows(y=y, sample_weight=sample_weight)
         if "_learner" not in self.__dict__:
@@ -169,12 +172,12 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         check_features(self, X, self._largest(), reset=False, empty=True)
         return np.empty(0 if self._centre.n_targets == 1 else (0, self._centre.n_targets))
 
-    def _begin(self, x: Any, targets: Array) -> None:
+    def _begin(self, x: Matrix, targets: Array) -> None:
         """Before the first row."""
         self._centre = self._make_centre().for_targets(targets[0].size)
         self._learner = self._make_learner_for(x, self._centre.outputs)
 
-    def _learn_one(self, x: Any, y: Any) -> Array | None:
+    def _learn_one(self, x: MatrixLike, y: ArrayLike) -> Array | None:
         """The fast path: one row of float64 with a number as its target. None where it does not apply."""
         if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
             return None
@@ -189,7 +192,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             f = self._learner.learn(x, self._centre.targets(y, np.array([mean])))
             return self._centre.read(f, mean)
 
-    def _check_targets(self, y: Any, rows: int, count: int | None = None) -> Array:
+    def _check_targets(self, y: ArrayLike, rows: int, count: int | None = None) -> Array:
         """Finite targets (n,) or (n, k); `count` is k where it is known."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -221,7 +224,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             )
         return targets
 
-    def _learn_checked(self, x: Any, y: Array, weights: Array | None) -> Array:
+    def _learn_checked(self, x: Matrix, y: Array, weights: Array | None) -> Array:
         scores = np.empty(y.shape)
         for rows, part in blocks_for(self._learner, x):
             weight = None if weights is None else weights[rows]
@@ -231,7 +234,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
                 scores[rows] = self._centre.read(f, means)
         return scores
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything, then learn the rows in `max_iter` passes; a refused fit changes nothing."""
         with self._all_or_nothing(replacing=True):
             self._check_parameters()
@@ -267,11 +270,11 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
 
     # Reading
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: MatrixLike) -> Array:
         """What `learn` would return for these rows now, (n,): 0 before the first row; nothing is learned."""
         return self.predict(X) if self.__sklearn_is_fitted__() else np.zeros(row_count(X))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: MatrixLike) -> Array:
         """The target of each row, (n,), or (n, k) if k targets were learned."""
         f = self._score_one(X)
         if f is not None:

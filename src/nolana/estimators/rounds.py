@@ -14,11 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.labels import aligned
 from nolana.estimators.merging import check_mergeable, merge
 from nolana.learner.landmark import LATE
+from nolana.learner.rows import Matrix
 from nolana.learner.schedule import FIRST_REDRAW
 
 __all__ = ["PARTS", "ROWS_PER_ROUND", "RoundLearner", "leader_rows", "learn_here", "part_of_rows", "rows_of_parts"]
@@ -29,11 +31,15 @@ ROWS_PER_ROUND = 20_000
 TURN = 64  # rows that a part takes at a time
 
 Array = NDArray[np.float64]
-Task = tuple[Any, str, tuple[Any, ...]]  # a part, its verb, and the arguments
-LearnAll = Callable[[list[Task]], list[tuple[Any, Any]]]  # -> each part after its rows, and what the verb returned
+Result = Array | tuple[Array, Array]  # scores, or scores and probabilities
+Task = tuple[OnlineEstimator, str, tuple[object, ...]]  # a part, its verb, and the arguments
+Learned = tuple[slice | NDArray[np.intp], OnlineEstimator, Result]  # rows, who learned them, and the result
+LearnAll = Callable[
+    [list[Task]], list[tuple[OnlineEstimator, Result]]
+]  # -> each part after its rows, and what the verb returned
 
 
-def leader_rows(model: Any, rows: int, later: int = 0) -> int:
+def leader_rows(model: OnlineEstimator, rows: int, later: int = 0) -> int:
     """How many of the next `rows` rows, which are a round, the leader learns; later: rows before that round.
 
     Until row 2,048 the default learner scales, draws and measures its maps; landmarks may be full after 4 m rows.
@@ -55,7 +61,7 @@ def part_of_rows(rows: NDArray[np.intp], parts: int) -> NDArray[np.intp]:
     return rows // TURN % parts
 
 
-def learn_here(tasks: list[Task]) -> list[tuple[Any, Any]]:
+def learn_here(tasks: list[Task]) -> list[tuple[OnlineEstimator, Result]]:
     """Learn the parts one after the other, in this process."""
     return [(part, getattr(part, verb)(*arguments)) for part, verb, arguments in tasks]
 
@@ -83,32 +89,32 @@ class RoundLearner:
     True
     """
 
-    def __init__(self, model: Any, parts: int = PARTS, learn_all: LearnAll = learn_here) -> None:
+    def __init__(self, model: OnlineEstimator, parts: int = PARTS, learn_all: LearnAll = learn_here) -> None:
         check_mergeable(model)
         self.model, self.parts, self.learn_all = model, parts, learn_all
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def learn(self, X: Any, y: Any) -> Array:
+    def learn(self, X: Matrix, y: ArrayLike) -> Array:
         """Learn a round; returns what each row scored before it was learned."""
         return self._learn_round("learn", X, y)[0]
 
-    def learn_proba(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def learn_proba(self, X: Matrix, y: ArrayLike) -> tuple[Array, Array]:
         """The same with probabilities."""
         scores, probabilities = self._learn_round("learn_proba", X, y)
         return scores, probabilities
 
-    def _learn_round(self, verb: str, X: Any, y: Any) -> list[Array]:
+    def _learn_round(self, verb: str, X: Matrix, y: ArrayLike) -> list[Array]:
         """The results of the verb in the order of the rows; a call that fails changes nothing."""
         y, count = np.asarray(y), X.shape[0]
         leader = copy.copy(self.model)
         first = leader_rows(self.model, count)
-        done: list[tuple[Any, Any, Any]] = [(slice(0, first), leader, getattr(leader, verb)(X[:first], y[:first]))]
+        done: list[Learned] = [(slice(0, first), leader, getattr(leader, verb)(X[:first], y[:first]))]
         if first < count:
             rows = [own for own in rows_of_parts(first, count, self.parts) if len(own)]
             parts = leader.split(len(rows))
-            tasks = [(part, verb, (X[own], y[own])) for part, own in zip(parts, rows, strict=True)]
+            tasks: list[Task] = [(part, verb, (X[own], y[own])) for part, own in zip(parts, rows, strict=True)]
             learned = self.learn_all(tasks)
             done += [(own, part, result) for own, (part, result) in zip(rows, learned, strict=True)]
             leader = merge([part for part, _ in learned], base=leader)
@@ -116,7 +122,7 @@ class RoundLearner:
         self.model.__dict__.update(leader.__dict__)
         return self._in_order(done, count)
 
-    def _in_order(self, done: list[tuple[Any, Any, Any]], count: int) -> list[Array]:
+    def _in_order(self, done: list[Learned], count: int) -> list[Array]:
         """Scores, and probabilities where there are any, by rows and by the classes known at the end."""
         columns: list[Array] = []
         for i, missing in enumerate((np.nan, 0.0)):

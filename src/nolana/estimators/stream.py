@@ -1,19 +1,21 @@
 """The default estimators: nothing to tune, in a fixed number of bytes."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.estimators._sklearn import check_random_state
-from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
-from nolana.estimators.edge import is_wide_and_sparse
+from nolana.estimators.edge import Learner, is_wide_and_sparse
 from nolana.estimators.parameters import number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
+from nolana.experts import Expert
 from nolana.learner.driver import Driver
+from nolana.learner.rows import Matrix, MatrixLike
 from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
 from nolana.learner.targets import TargetsLearner, targets_learner
 from nolana.options import memory_of
@@ -27,11 +29,11 @@ TWO_PASSES = 20_000  # rows up to which fit learns twice: 0.3 point on average f
 class StreamModel(OnlineEstimator):
     """What the classifier and the regressor share."""
 
-    memory: Any = "512KB"
-    experts: Any = None
+    memory: int | str = "512KB"
+    experts: Sequence[Expert] | None = None
     max_iter: int | None = None
     shuffle: bool = True
-    random_state: Any = None
+    random_state: RandomState = None
 
     _learner_class = StreamLearner
     _seeded = True
@@ -48,7 +50,7 @@ class StreamModel(OnlineEstimator):
     def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
         return stream_learner(self._options(self._seed(), n_features, sparse), n_features, outputs)
 
-    def _make_learner_for(self, x: Any, outputs: int) -> Driver:
+    def _make_learner_for(self, x: Matrix, outputs: int) -> Driver:
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
@@ -67,12 +69,12 @@ class StreamModel(OnlineEstimator):
         return StreamLearner.largest
 
     @property
-    def on_drift(self) -> Callable[[int], Any] | None:
+    def on_drift(self) -> Callable[[int], object] | None:
         """Called with the number of each row that raises the drift alarm, after the call that learned it."""
         return self.__dict__.get("_on_drift")
 
     @on_drift.setter
-    def on_drift(self, action: Callable[[int], Any] | None) -> None:
+    def on_drift(self, action: Callable[[int], object] | None) -> None:
         if action is not None and not callable(action):
             raise ValueError(f"on_drift={action!r} is not callable")
         if "_learner" in self.__dict__:
@@ -113,42 +115,69 @@ class StreamModel(OnlineEstimator):
 
     @property
     def sizes_(self) -> dict[str, int]:
-        """What the memory bought: landmarks, grids, slots of the table, recent rows."""
+        """Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows."""
         return dict(self._read().sizes())
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = str(super().__repr__(N_CHAR_MAX))
         if not self.__sklearn_is_fitted__():
             return text
-        bought = ", ".join(f"{size:,} {name}" for name, size in self.sizes_.items())
-        return f"{text}  # {self.n_rows_:,} rows learned; {bought}; {self.memory_bytes_:,} bytes"
+        sizes = ", ".join(f"{size:,} {name}" for name, size in self.sizes_.items())
+        return f"{text}  # {self.n_rows_:,} rows learned; {sizes}; {self.memory_bytes_:,} bytes"
 
 
 @parameters
 class StreamClassifier(WeightedClassifier, StreamModel):
-    """Classify a stream with a nonlinear model of fixed size that follows change; there is nothing to tune.
+    """Classify a stream with a nonlinear model of fixed size that tracks drift; no tuning.
 
-    A linear model, landmarks, cells and recent neighbours, with experts that converge and experts that follow change,
-    are combined by a small regression on their scores (a stack). Features are scaled robustly inside.
+    A linear model, landmarks, bins and recent neighbours, with experts that converge and experts that track drift, are
+    combined by a small regression on their scores (a stack). Features are scaled robustly inside.
 
     Parameters
     ----------
-    memory : bytes of state and scratch, never exceeded: a number, or text such as "64KB", "2MB"; 32KB to 1GB.
-    experts : list of expert sets (`nolana.experts`); None: linear, landmarks, cells and neighbours.
-    class_weight : dict from class to weight, or "balanced": 1 / share of the class, by running counts. The prediction
-        is the class of the largest weight times probability; scores carry the weights, so their argmax is it.
-        What is learned, the ranking of rows and ``predict_proba`` do not depend on the weights. Rows of a class of
-        weight 0 are not learned. ``sample_weight`` counts in what is learned, capped at 10 times its mean.
-    max_iter : passes of ``fit`` over the rows, ``n_iter_`` afterwards. None: 2 up to 20,000 rows, else 1; 1 without
-        ``shuffle``. From the second pass on the stack and the intervals learn nothing, because their experts have seen
-        the rows. ``learn`` and ``partial_fit`` learn each row once.
-    shuffle : whether ``fit`` shuffles the rows in each pass. False for rows in the order of a stream; ``learn`` and
+    memory : int or str, default="512KB"
+        Bytes of state and scratch, never exceeded: a number, or a string such as "64KB" or "2MB"; 32KB to 1GB.
+    experts : list of Expert, default=None
+        The experts (`nolana.experts`). None: linear, landmarks, bins and neighbours.
+    class_weight : dict or "balanced", default=None
+        Weights by class; "balanced": 1 / share of the class, by running counts. The prediction is the class of the
+        largest weight times probability; scores carry the weights, so their argmax is it. What is learned, the ranking
+        of rows and ``predict_proba`` do not depend on the weights. Rows of a class of weight 0 are not learned.
+        ``sample_weight`` counts in what is learned, capped at 10 times its mean.
+    max_iter : int, default=None
+        Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
+        on the stack and the intervals learn nothing, because their experts have seen the rows. ``learn`` and
+        ``partial_fit`` learn each row once.
+    shuffle : bool, default=True
+        Whether ``fit`` shuffles the rows in each pass. False for rows in the order of a stream; ``learn`` and
         ``partial_fit`` never shuffle.
-    random_state : seed of the random grids and of the shuffles.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random grids and of the shuffles.
 
     Attributes
     ----------
-    ``experts_``, ``drift_``, ``on_drift``, ``relevance_``, ``sizes_``, ``memory_bytes_``, ``n_rows_``, ``classes_``
+    classes_ : ndarray of shape (n_classes,)
+        The classes that were announced or seen, sorted.
+    experts_ : list of dict
+        For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
+    drift_ : list of int
+        Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    on_drift : callable or None
+        Called with the number of each row that raises the drift alarm, after the call that learned it.
+    relevance_ : ndarray of shape (n_features_in_,)
+        Relevance of each feature for the predictions, 1 on average.
+    sizes_ : dict
+        Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows.
+    n_rows_ : int
+        Rows learned.
+    n_iter_ : int
+        Passes of the last ``fit``.
+    memory_bytes_ : int
+        Bytes of state and scratch.
+    n_features_in_ : int
+        Features of a row.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X had names.
 
     Examples
     --------
@@ -163,6 +192,11 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     True
     >>> model.predict_proba(X[:3]).shape
     (3, 2)
+
+    References
+    ----------
+    Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (the landmarks).
+    Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the stack).
     """
 
     _number = False
@@ -179,10 +213,48 @@ class StreamClassifier(WeightedClassifier, StreamModel):
 
 @parameters
 class StreamRegressor(OnlineRegressor, StreamModel):
-    """Predict a number from a stream with a nonlinear model of fixed size that follows change; nothing to tune.
+    """Regression on a stream with a nonlinear model of fixed size that tracks drift; no tuning.
 
-    Parameters and attributes are those of `StreamClassifier`, but for ``class_weight``. With targets y (n, k) each
-    column has a learner of its own, and they share the memory.
+    With targets y (n, k) each column has a learner of its own, and they share the memory.
+
+    Parameters
+    ----------
+    memory : int or str, default="512KB"
+        Bytes of state and scratch, never exceeded: a number, or a string such as "64KB" or "2MB"; 32KB to 1GB.
+    experts : list of Expert, default=None
+        The experts (`nolana.experts`). None: linear, landmarks, bins and neighbours.
+    max_iter : int, default=None
+        Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
+        on the stack and the intervals learn nothing, because their experts have seen the rows. ``learn`` and
+        ``partial_fit`` learn each row once.
+    shuffle : bool, default=True
+        Whether ``fit`` shuffles the rows in each pass. False for rows in the order of a stream; ``learn`` and
+        ``partial_fit`` never shuffle.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random grids and of the shuffles.
+
+    Attributes
+    ----------
+    experts_ : list of dict
+        For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
+    drift_ : list of int
+        Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    on_drift : callable or None
+        Called with the number of each row that raises the drift alarm, after the call that learned it.
+    relevance_ : ndarray of shape (n_features_in_,)
+        Relevance of each feature for the predictions, 1 on average.
+    sizes_ : dict
+        Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows.
+    n_rows_ : int
+        Rows learned.
+    n_iter_ : int
+        Passes of the last ``fit``.
+    memory_bytes_ : int
+        Bytes of state and scratch.
+    n_features_in_ : int
+        Features of a row.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X had names.
 
     Examples
     --------
@@ -196,6 +268,11 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     >>> bool(np.sqrt(np.mean((scores[1000:] - y[1000:]) ** 2)) < 0.12)
     True
     >>> prediction, low, high = model.predict(X[:3], interval=0.9)
+
+    References
+    ----------
+    Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (the landmarks).
+    Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the stack).
     """
 
     _number = True
@@ -208,10 +285,16 @@ class StreamRegressor(OnlineRegressor, StreamModel):
             return super()._make_learner(n_features, outputs, sparse)
         return targets_learner(self._options(self._seed(), n_features, sparse, outputs), n_features, outputs)
 
-    def _accepts(self, learner: Driver) -> bool:
+    def _accepts(self, learner: Learner) -> bool:
         return isinstance(learner, StreamLearner | TargetsLearner)
 
-    def predict(self, X: Any, interval: float | None = None) -> Any:
+    @overload
+    def predict(self, X: MatrixLike, interval: None = None) -> Array: ...
+
+    @overload
+    def predict(self, X: MatrixLike, interval: float) -> tuple[Array, Array, Array]: ...
+
+    def predict(self, X: MatrixLike, interval: float | None = None) -> Array | tuple[Array, Array, Array]:
         """The target of each row, (n,) or (n, k); with ``interval=0.9`` also bounds that cover 90 % of the targets.
 
         Returns y, or (y, low, high). Bounds are as wide as the errors on rows that come next: rows further ahead of a

@@ -9,11 +9,12 @@ array means outputs or landmarks is said by the engine (`axes`), so that adding,
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.engine.base.state import State as State
 from nolana.engine.learner import learner as engine_learner
 from nolana.engine.learner.losses import Logistic, Squared, SquaredHinge
 from nolana.experts.parts import Parts
@@ -33,9 +34,10 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-State = dict[str, Any]
 Axes = Mapping[str, Sequence[str]]  # of each array of a state, by its name
 Sizes = dict[str, Any]  # arguments of a map that say how large it is
+
+T = TypeVar("T")
 
 KB = 1024
 OUTPUTS, LANDMARKS = "outputs", "landmarks"  # names of axes
@@ -118,7 +120,7 @@ class ExpertState:
     axes: Mapping[str, Axes] = field(default_factory=dict)  # of the arrays, by the names of map and heads
     names: Sequence[str] = ()  # of map and heads in `axes`
 
-    def resize(self, **arguments: Any) -> None:
+    def resize(self, **arguments: object) -> None:
         """Other arguments for the map."""
         self.map = replace(self.map, arguments={**self.map.arguments, **arguments})
 
@@ -275,9 +277,9 @@ def prefixes(spec: Spec, map: int) -> list[str]:
     return [f"map{map}/", *(f"expert{e}/" for e in heads_on(spec, map))]
 
 
-def by_part(named: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def by_part(named: Mapping[str, T]) -> dict[str, dict[str, T]]:
     """Entries map0/gamma, expert1/weights, ... by map0, expert1, ..."""
-    parts: dict[str, dict[str, Any]] = {}
+    parts: dict[str, dict[str, T]] = {}
     for name, value in named.items():
         part, _, own = name.rpartition("/")
         parts.setdefault(part, {})[own] = value

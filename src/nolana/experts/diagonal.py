@@ -14,8 +14,6 @@ Variances of parts have no floor (`Expert.freeze`), so that each says how much i
 learner has it again when it learns (`floored`).
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,7 +41,7 @@ def merge_diagonal(parts: Parts, weights: str, variances: str, axis: int, row_va
     return {name: _as(like[name], value) for name, value in ((weights, merged), (variances, s))}
 
 
-def mean_variance(variances: NDArray[Any], start: float) -> float:
+def mean_variance(variances: NDArray[np.floating], start: float) -> float:
     """The mean variance of a weight that a row meets: each by its rows, which are about 1/s - 1/start."""
     s = variances.astype(np.float64)
     rows = np.maximum(0.0, 1 / s - 1 / start)
@@ -51,7 +49,7 @@ def mean_variance(variances: NDArray[Any], start: float) -> float:
     return float(rows @ s) / total if total > 0 else start
 
 
-def _as(like: Any, value: Array) -> Any:
+def _as(like: float | Array, value: Array) -> float | Array:
     return np.ascontiguousarray(value, dtype=like.dtype) if isinstance(like, np.ndarray) else float(value)
 
 

@@ -1,6 +1,5 @@
 """The parts of a merge: what each learned after their common base."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from nolana.engine.learner.residual_variance import SLOWEST as SLOWEST_VARIANCE
 Array = NDArray[np.float64]
 
 
-def entries(state: Mapping[str, Any], prefix: str) -> State:
+def entries(state: State, prefix: str) -> State:
     """The entries whose names begin with the prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 

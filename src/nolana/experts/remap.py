@@ -17,16 +17,14 @@ which for one landmark is the move of `nolana.engine.experts.landmarks.inverse`.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.state import pack, unpack
+from nolana.engine.base.state import State, pack, unpack
 from nolana.engine.experts.landmarks.inverse import Factors, factored, inverted
 
 Array = NDArray[np.float64]
-State = dict[str, Any]
 Gram = Callable[[Array, Array], Array]  # (n, d), (m, d) -> (n, m)
 
 

@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from nolana import engine as numpy_engine
 from nolana.backend import backend
+from nolana.engine.base.state import State as State
 from nolana.engine.experts.landmarks.kernels import LARGEST_VALUE
 from nolana.engine.learner.learner import Expert as EngineExpert
 from nolana.engine.learner.learner import Learner
+from nolana.engine.protocol import Engine, EngineLearner
 from nolana.errors import DivergenceWarning
 from nolana.experts.base import Axes, Expert, Outputs, by_part, rearrange
 from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
-State = dict[str, Any]
 
 UNITS = ("scaling", "target_scaling", "interval", "feature_table")  # of a learner of the engine
 LARGEST_FLOAT = sys.float_info.max
@@ -96,15 +97,15 @@ class Driver:
     repeats = False  # whether rows were learned before, in an earlier pass of `fit`: their scores say nothing
     origin: Origin | None = None  # of a part, and of a merge of parts that has learned nothing since
 
-    _named: tuple[Any, Mapping[str, Axes]] | None = None  # axes of an engine
+    _named: tuple[EngineLearner, Mapping[str, Axes]] | None = None  # axes of an engine
 
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
         self.check(spec, options)
         self.spec, self.options, self.n_features = spec, options, features
         self.lock = FairLock()
         self.runs_user_code = spec.runs_user_code
-        self._module: Any = backend() if spec.is_compiled(backend()) else numpy_engine
-        self._engine = self._build(spec)
+        self._module: Engine = backend() if spec.is_compiled(backend()) else numpy_engine
+        self._engine: EngineLearner = self._build(spec)
         self._engine.clear(outputs)
         self.diverged = False  # whether a score was not finite
 

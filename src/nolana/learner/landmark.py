@@ -12,6 +12,7 @@ re-estimated (at 2, 4, 8, ... rows), width and scaling each time through a re-ma
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -84,7 +85,7 @@ class LandmarkLearner(Driver):
         initial_landmarks: Array | None = None,
     ) -> None:
         super().__init__(spec, options, features, outputs)
-        self._map = self._engine.maps[0]
+        self._map = cast(MovingLandmarks, self._engine.maps[0])
         map_spec, head_spec = spec.arguments["maps"][0], spec.arguments["experts"][0].arguments["head"]
         self.capacity: int = map_spec.arguments["capacity"]
         self.kernel: Kernel = map_spec.arguments["kernel"].build(numpy_engine)
@@ -467,7 +468,7 @@ class LandmarkLearner(Driver):
 
         if self.options.threshold is None and np.isfinite(self.threshold):
             state["threshold"] *= spread(places) / spread(old)
-        if self.decomposed:
+        if isinstance(self._map, SpectralMap):
             self._engine.restore(state | {"landmarks": places, "gamma": gamma})
             self._map.rekernel(before(old, old), self._map.coefficients(), after(places, places), ridge)
         else:
@@ -486,7 +487,7 @@ class LandmarkLearner(Driver):
         policy = self.spec.arguments["maps"][0].arguments["policy"].build(numpy_engine)
         state = self._engine.state() | {"landmarks": landmarks, "counts": np.ones(n), "ridge": ridge}
         state |= {field.key: np.zeros(n) for field in policy.fields(Size("landmarks")) if field.shape}
-        if self.decomposed:
+        if isinstance(self._map, SpectralMap):
             spectrum = Spectrum.of(gram, self._map.rank)
             state |= {"vectors": spectrum.vectors, "values": spectrum.values}
             state |= {"weights": np.zeros((outputs, len(spectrum.values))), "gram": pack(gram)}

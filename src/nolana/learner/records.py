@@ -5,10 +5,10 @@ would take are checked before a learner is made of it.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from nolana.engine.base.state import State
 from nolana.engine.learner.online import Online
 from nolana.errors import ModelFileError
 from nolana.learner import version1
@@ -69,7 +69,7 @@ def record_of(learner: Driver | SketchedLearner) -> Tree:
     return record | room_for(bytes_needed(learner.spec, width, learner.outputs), bytes_of(record))
 
 
-def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearner:
+def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLearner:
     """The learner of a record; `objects` has what a file cannot hold."""
     if "targets" in node.entries():
         return _targets_of(node.fields("targets")["targets"], objects)
@@ -108,9 +108,9 @@ def learner_of(node: Node, objects: Mapping[str, Any]) -> Driver | SketchedLearn
     return learner
 
 
-def _with_later_fields(empty: dict[str, Any], learned: dict[str, Any]) -> dict[str, Any]:
+def _with_later_fields(empty: State, learned: State) -> State:
     """A state of 0.2 with the fields that came later, as before the first row; the range is that of all targets."""
-    later: dict[str, Any] = {}
+    later: State = {}
     absent = empty.keys() - learned.keys()
     for present, names in ADDED_AFTER_0_2.items():
         for prefix in (name.removesuffix(present) for name in learned if name.rpartition("/")[2] == present):
@@ -121,7 +121,7 @@ def _with_later_fields(empty: dict[str, Any], learned: dict[str, Any]) -> dict[s
     return learned | later
 
 
-def _targets_of(node: Node, objects: Mapping[str, Any]) -> TargetsLearner:
+def _targets_of(node: Node, objects: Mapping[str, object]) -> TargetsLearner:
     """A learner of several targets from the records of their learners."""
     parts = []
     for item in node.items():
@@ -143,9 +143,9 @@ def _origin_of(node: Node) -> Origin:
     return Origin(fields["fingerprint"].text(), fields["rows"].integer(1), fields["frozen"].flag())
 
 
-def _learned(node: Node, outputs: int, several_parts: bool) -> dict[str, Any]:
+def _learned(node: Node, outputs: int, several_parts: bool) -> State:
     """A state of finite numbers; whether it fits is for the learner to say."""
-    learned: dict[str, Any] = {}
+    learned: State = {}
     for name, entry in node.entries().items():
         if isinstance(entry.value, np.ndarray):
             precision = np.float32 if entry.value.dtype == np.float32 else np.float64

@@ -1,12 +1,43 @@
 """Rows as their non-zeros, on the way from the estimators to the engine."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, Protocol, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+
+
+class SparseMatrix(Protocol):
+    """A sparse matrix of SciPy, in any format."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def tocsr(self) -> object: ...
+
+
+class CSRMatrix(SparseMatrix, Protocol):
+    """Rows (n, d) in SciPy's CSR format, of float64."""
+
+    format: Literal["csr"]
+    data: Array
+    indices: NDArray[np.int32] | NDArray[np.int64]
+    indptr: NDArray[np.int32] | NDArray[np.int64]
+    has_canonical_format: bool
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> Self: ...
+
+    def copy(self) -> Self: ...
+
+    def sum_duplicates(self) -> None: ...
+
+    def toarray(self) -> Array: ...
+
+
+MatrixLike: TypeAlias = ArrayLike | SparseMatrix  # what users pass as X
+Matrix: TypeAlias = Array | CSRMatrix  # X when it was checked
 
 WIDE = 256  # features from which on sparse rows stay sparse
 
@@ -20,7 +51,7 @@ class SparseRows:
     values: Array
 
     @classmethod
-    def of(cls, x: Any) -> "SparseRows":
+    def of(cls, x: "Matrix | SparseRows") -> "SparseRows":
         """The rows of a matrix, dense (n, d) or a CSR matrix of SciPy."""
         if isinstance(x, SparseRows):
             return x

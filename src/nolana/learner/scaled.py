@@ -6,8 +6,6 @@ been known from the first row. An anchor that one feature gets later (its spread
 the rows from then on and nothing that was learned.
 """
 
-from typing import Any
-
 import numpy as np
 
 from nolana.backend import backend
@@ -30,8 +28,8 @@ class ScaledLearner(Driver):
         self.runs_user_code = inner.runs_user_code
         self.largest = inner.largest
         self.diverged = False
-        self._module: Any = backend()
-        self._scaling: Any = self._module.RobustScaling(inner.n_features)
+        self._module = backend()
+        self._scaling = self._module.RobustScaling(inner.n_features)
         self._stored: list[tuple[Array, Array, Array]] = []  # rows, targets and weights until the last regular anchor
         self._use(inner)
 

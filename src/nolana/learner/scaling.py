@@ -10,12 +10,13 @@ targets. At an anchor what was learned is carried over: z' = g z + shift.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.learner.robust_scaling import unscaled
+from nolana.engine.protocol import Engine
 from nolana.experts.parts import entries
 from nolana.learner.driver import Array, State
 
@@ -30,8 +31,8 @@ class EngineScaling(ABC):
 
     prefix: ClassVar[str]
 
-    def __init__(self, width: int, module: Any) -> None:
-        self._engine: Any = module.RobustScaling(width)
+    def __init__(self, width: int, module: Engine) -> None:
+        self._engine = module.RobustScaling(width)
 
     @property
     def memory_bytes(self) -> int:
@@ -58,10 +59,10 @@ class AnchoredScaling(EngineScaling):
 
     prefix = "scaling/"
 
-    def __init__(self, features: int, module: Any, watch_growth: bool) -> None:
+    def __init__(self, features: int, module: Engine, watch_growth: bool) -> None:
         super().__init__(features, module)
         self._anchors: State | None = None
-        self._watch: Any = module.GrowthWatch(features) if watch_growth else None
+        self._watch = module.GrowthWatch(features) if watch_growth else None
         self._unscaled = np.zeros(features)
 
     @property
@@ -140,7 +141,7 @@ class TargetScaling(EngineScaling):
 
     prefix = "target_scaling/"
 
-    def __init__(self, targets: int, module: Any) -> None:
+    def __init__(self, targets: int, module: Engine) -> None:
         super().__init__(targets, module)
         self.center, self.factor = np.zeros(targets), np.zeros(targets)
 

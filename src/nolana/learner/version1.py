@@ -51,7 +51,7 @@ def _learner(map: Tree, head: Tree) -> Tree:
 
 def _class(node: Node, base: type) -> str:
     """The class behind a name for users."""
-    known = labels(base)
+    known: dict[str, type] = labels(base)
     return str(known[node.text(known)].__name__)
 
 

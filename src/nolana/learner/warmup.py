@@ -6,7 +6,7 @@ new width: afterwards the learner is as if the width had been known from the fir
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -31,6 +31,12 @@ class WarmupOptions:
     width: Positive = 1.0
 
 
+class HasWidth(Protocol):
+    """A map or a rival with a kernel width."""
+
+    gamma: float
+
+
 class WarmupLearner(Driver):
     """An engine's learner with a width `gamma`: a rival, or the first map of a learner."""
 
@@ -39,7 +45,7 @@ class WarmupLearner(Driver):
 
     def __init__(self, spec: Spec, options: WarmupOptions, features: int, outputs: int) -> None:
         super().__init__(spec, options, features, outputs)
-        self._scaled: Any = self._engine.maps[0] if hasattr(self._engine, "maps") else self._engine
+        self._scaled = cast(HasWidth, self._engine.maps[0] if hasattr(self._engine, "maps") else self._engine)
         if options.gamma is not None:
             self._scaled.gamma = options.gamma
         self._first: list[tuple[Array, Array, Array]] = []  # rows, targets and weights while the width is open

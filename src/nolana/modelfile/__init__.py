@@ -1,6 +1,6 @@
 """Model files: named sections of plain data in one safetensors file, written all at once or not at all.
 
-A section is a tree: dicts with string keys, lists, None, bools, whole numbers, floats, strings, and NumPy arrays of
+A section is a tree: dicts with string keys, lists, None, bools, integers, floats, strings, and NumPy arrays of
 bools, numbers or strings. What is read is equal to what was written, to the last bit and with the same dtypes.
 ``docs/model-file.md`` has the format.
 
@@ -29,7 +29,7 @@ Path = str | os.PathLike[str]
 def write(path: Path, sections: Mapping[str, Tree]) -> None:
     """Write the sections to one file, atomically: it is there as a whole, or what was there before still is.
 
-    Raises `ModelFileError` where something cannot be written, because of what it is or because of the disk.
+    Raises `ModelFileError` if something cannot be written, because of what it is or because of the disk.
     """
     replace_file(path, packed(sections))
 

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import stat
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, NoReturn, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ KEY = "nolana"
 LARGEST_HEADER = 100_000_000  # what safetensors itself reads
 LARGEST_ARRAY = 1 << 60  # bytes, were it not empty
 
-DTYPES: dict[str, np.dtype[Any]] = {
+DTYPES: dict[str, np.dtype[np.generic]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
@@ -43,25 +43,33 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[np.generic]]
 
 
 class Entry(NamedTuple):
     """An array in the header."""
 
     name: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     shape: tuple[int, ...]
     begin: int
     end: int
 
 
-def canonical(value: Any) -> str:
+class Text(TypedDict):
+    """The metadata entry of nolana."""
+
+    version: int
+    sha256: object
+    sections: object
+
+
+def canonical(value: object) -> str:
     """JSON that is the same for the same value; floats read back exactly."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def checksum(version: int, sections: Any, arrays: Arrays) -> str:
+def checksum(version: int, sections: object, arrays: Arrays) -> str:
     """What TEXT says about the rest of the file."""
     sha = hashlib.sha256(canonical([version, sections]).encode())
     for name in sorted(arrays):
@@ -71,13 +79,13 @@ def checksum(version: int, sections: Any, arrays: Arrays) -> str:
     return sha.hexdigest()
 
 
-def packed(sections: Any, arrays: Arrays) -> bytes:
+def packed(sections: object, arrays: Arrays) -> bytes:
     """The bytes of a file; the same model gives the same bytes."""
     text = canonical({"version": VERSION, "sha256": checksum(VERSION, sections, arrays), "sections": sections})
     return bytes(save(arrays, metadata={KEY: text}))
 
 
-def unpacked(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
+def unpacked(path: str | os.PathLike[str]) -> tuple[object, Arrays]:
     """Sections, still as JSON has them, and the arrays."""
     place = os.fspath(path)
     try:
@@ -97,7 +105,7 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _read(file: BinaryIO, size: int) -> tuple[Any, Arrays]:
+def _read(file: BinaryIO, size: int) -> tuple[object, Arrays]:
     header, data_size = _header(file, size)
     text = _own_text(header.pop("__metadata__", None))
     entries = _entries(header, data_size)
@@ -112,7 +120,7 @@ def _read(file: BinaryIO, size: int) -> tuple[Any, Arrays]:
     return text["sections"], arrays
 
 
-def _header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
+def _header(file: BinaryIO, size: int) -> tuple[dict[str, object], int]:
     """The parsed header, and the number of bytes that follow it."""
     start = file.read(8)
     length = int.from_bytes(start, "little")
@@ -128,14 +136,14 @@ def _header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
     return header, size - 8 - length
 
 
-def _parsed(text: bytes | str, what: str) -> Any:
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parsed(text: bytes | str, what: str) -> object:
+    def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
         unique = dict(items)
         if len(unique) != len(items):
             raise ValueError("a key appears twice")
         return unique
 
-    def constant(name: str) -> Any:
+    def constant(name: str) -> NoReturn:
         raise ValueError(f"{name} is no JSON")
 
     try:
@@ -144,7 +152,7 @@ def _parsed(text: bytes | str, what: str) -> Any:
         raise ModelFileError(f"not a safetensors file, or corrupted: {what} is no JSON ({error})") from None
 
 
-def _own_text(metadata: Any) -> dict[str, Any]:
+def _own_text(metadata: object) -> Text:
     if not isinstance(metadata, dict) or not isinstance(metadata.get(KEY), str):
         raise ModelFileError("a safetensors file of something else: it was not made by nolana")
     text = _parsed(metadata[KEY], 'the metadata "nolana"')
@@ -156,10 +164,10 @@ def _own_text(metadata: Any) -> dict[str, Any]:
         )
     if set(text) != {"version", "sha256", "sections"}:
         raise ModelFileError('corrupted: the metadata "nolana" is not {version, sha256, sections}')
-    return text
+    return Text(version=text["version"], sha256=text["sha256"], sections=text["sections"])
 
 
-def _entries(header: dict[str, Any], data_size: int) -> list[Entry]:
+def _entries(header: dict[str, object], data_size: int) -> list[Entry]:
     """The arrays in the order of the file: nothing between them, before them or after them."""
     entries = sorted((_entry(name, value) for name, value in header.items()), key=lambda e: (e.begin, e.end))
     at = 0
@@ -173,7 +181,7 @@ def _entries(header: dict[str, Any], data_size: int) -> list[Entry]:
     return entries
 
 
-def _entry(name: str, value: Any) -> Entry:
+def _entry(name: str, value: object) -> Entry:
     def wrong(what: str) -> ModelFileError:
         return ModelFileError(f'corrupted: array "{name}" {what}')
 
@@ -195,5 +203,5 @@ def _entry(name: str, value: Any) -> Entry:
     return Entry(name, dtype, tuple(shape), *offsets)
 
 
-def _counts(value: Any) -> bool:
+def _counts(value: object) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(v) is int and 0 <= v < LARGEST_ARRAY for v in value)

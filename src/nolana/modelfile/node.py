@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection
-from typing import Any
+from typing import TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from nolana.errors import ModelFileError
 from nolana.modelfile.tree import Tree
 
-LARGEST_COUNT = 1 << 53  # whole numbers that floats hold exactly
+LARGEST_COUNT = 1 << 53  # integers that floats hold exactly
+Number = TypeVar("Number", bound=np.generic)
 
 
 class Node:
-    """A value and its place in the file; every reader says what it expected where it found something else."""
+    """A value and its place in the file; every reader says what it expected if it found something else."""
 
     def __init__(self, value: Tree, place: str) -> None:
         self.value, self.place = value, place
@@ -73,9 +74,9 @@ class Node:
         return self.value
 
     def integer(self, low: int = 0, high: int = LARGEST_COUNT) -> int:
-        """A whole number in [low, high]."""
+        """An integer in [low, high]."""
         if not isinstance(self.value, int) or isinstance(self.value, bool) or not low <= self.value <= high:
-            raise self.wrong(f"a whole number in [{low}, {high}]")
+            raise self.wrong(f"an integer in [{low}, {high}]")
         return self.value
 
     def number(
@@ -90,12 +91,18 @@ class Node:
         return float(value)
 
     def text(self, legal: Collection[str] | None = None) -> str:
-        """A string; one of `legal` where that is not None."""
+        """A string; one of `legal` unless that is None."""
         if not isinstance(self.value, str) or (legal is not None and self.value not in legal):
             raise self.wrong("a string" if legal is None else f"one of {', '.join(legal)}")
         return self.value
 
-    def array(self, shape: tuple[int | None, ...], dtype: Any = np.float64) -> NDArray[Any]:
+    @overload
+    def array(self, shape: tuple[int | None, ...]) -> NDArray[np.float64]: ...
+
+    @overload
+    def array(self, shape: tuple[int | None, ...], dtype: type[Number]) -> NDArray[Number]: ...
+
+    def array(self, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64) -> NDArray[np.generic]:
         """A finite array of this dtype and shape; None stands for any length."""
         value = self.value
         fits = (

@@ -1,7 +1,6 @@
 """Placeholders for what a file cannot hold: a function or an object of the user's own, passed again when it is read."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from nolana.errors import ModelFileError
 from nolana.modelfile.node import Node
@@ -11,7 +10,7 @@ from nolana.modelfile.tree import Tree
 NAME, DESCRIPTION = "given", "was"
 
 
-def placeholder(name: str, value: Any) -> Tree:
+def placeholder(name: str, value: object) -> Tree:
     """What is written in place of an object that is passed again under this name."""
     own_name = getattr(value, "__name__", "")
     return {NAME: name, DESCRIPTION: f"{type(value).__name__} {own_name}".strip()}
@@ -32,7 +31,7 @@ def placeholder_names(tree: Tree) -> set[str]:
     return own.union(*map(placeholder_names, tree.values()))
 
 
-def resolve(node: Node, objects: Mapping[str, Any]) -> Any:
+def resolve(node: Node, objects: Mapping[str, object]) -> object:
     """The object for a placeholder."""
     fields = node.fields(NAME, DESCRIPTION)
     name, description = fields[NAME].text(), fields[DESCRIPTION].text()

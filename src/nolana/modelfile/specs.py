@@ -9,12 +9,13 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nolana import engine as numpy_engine
 from nolana.engine.base.bounds import Range, Rows
+from nolana.engine.protocol import Engine
 from nolana.errors import ModelFileError
 from nolana.modelfile.node import Node
 from nolana.modelfile.placeholders import placeholder, resolve
@@ -23,6 +24,7 @@ from nolana.modelfile.tree import Tree
 __all__ = ["Spec", "arguments_of", "defaults_of", "kinds", "labels", "record_of", "spec_of", "tree_of"]
 
 CLASS = "class"
+T = TypeVar("T")
 # Classes that have another name in files of 0.2.
 RENAMED = {"CellMap": "BinMap", "Cells": "Bins", "ConstantCells": "ConstantBins", "DiagonalCells": "DiagonalBins"}
 
@@ -34,7 +36,7 @@ class Spec:
     kind: Any
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, engine: Any) -> Any:
+    def build(self, engine: Engine) -> Any:
         """The object, by this engine."""
         kind = self.kind if engine is numpy_engine else getattr(engine, self.kind.__name__)
         return kind(**{name: _built(value, engine) for name, value in self.arguments.items()})
@@ -47,7 +49,7 @@ class Spec:
                 if isinstance(each, Spec):
                     yield from each.parts()
 
-    def is_compiled(self, engine: Any) -> bool:
+    def is_compiled(self, engine: Engine) -> bool:
         """Whether the engine has every class that it takes."""
         return engine is numpy_engine or all(hasattr(engine, part.kind.__name__) for part in self.parts())
 
@@ -57,21 +59,21 @@ class Spec:
         return any(user_parameter(part.kind) is not None for part in self.parts())
 
 
-def _built(value: Any, engine: Any) -> Any:
+def _built(value: object, engine: Engine) -> object:
     if isinstance(value, list):
         return [_built(each, engine) for each in value]
     return value.build(engine) if isinstance(value, Spec) else value
 
 
-def user_parameter(kind: Any) -> str | None:
+def user_parameter(kind: type) -> str | None:
     """The estimator parameter that holds the user's object, for the classes that wrap one."""
     name: str | None = getattr(kind, "user_parameter", None)
     return name
 
 
-def kinds(base: type) -> dict[str, Any]:
+def kinds(base: type[T]) -> dict[str, type[T]]:
     """Every concrete class of a kind in nolana, by its name."""
-    found: dict[str, Any] = {}
+    found: dict[str, type[T]] = {}
     for kind in [base, *base.__subclasses__()]:
         if kind is not base:
             found |= kinds(kind)
@@ -80,9 +82,14 @@ def kinds(base: type) -> dict[str, Any]:
     return found
 
 
-def labels(base: type) -> dict[str, Any]:
+def labels(base: type[T]) -> dict[str, type[T]]:
     """Every class of a kind that users can choose, by its name for them."""
-    found = {kind.label: kind for kind in kinds(base).values() if kind.label is not None}
+
+    def label(kind: Any) -> str | None:
+        own: str | None = kind.label
+        return own
+
+    found = {name: kind for kind in kinds(base).values() if (name := label(kind)) is not None}
     return dict(sorted(found.items()))
 
 
@@ -94,7 +101,7 @@ def hints_of(kind: Any) -> dict[str, Any]:
     return {name: hints[name] for name in inspect.signature(kind).parameters}
 
 
-def defaults_of(kind: Any) -> dict[str, Any]:
+def defaults_of(kind: type) -> dict[str, object]:
     """The arguments of a class's constructor that have a default: files hold them, whatever later defaults are."""
     arguments = inspect.signature(kind).parameters
     return {name: each.default for name, each in arguments.items() if each.default is not inspect.Parameter.empty}
@@ -110,7 +117,7 @@ def record_of(spec: Spec) -> Tree:
     return tree
 
 
-def tree_of(value: Any) -> Tree:
+def tree_of(value: object) -> Tree:
     """Plain data of a spec, of a list of specs, or of what is plain already."""
     if isinstance(value, Spec):
         return record_of(value)
@@ -120,10 +127,10 @@ def tree_of(value: Any) -> Tree:
     return plain
 
 
-def spec_of(node: Node, base: type, features: int, objects: Mapping[str, Any]) -> Spec:
+def spec_of(node: Node, base: type, features: int, objects: Mapping[str, object]) -> Spec:
     """The spec of a record, of a class of this kind; `objects` has what a file cannot hold."""
     own = {name: kind for name, kind in objects.items() if isinstance(kind, type) and issubclass(kind, base)}
-    legal = kinds(base) | own
+    legal: dict[str, type] = kinds(base) | own
     name = node[CLASS].text()
     kind = legal.get(RENAMED.get(name, name))
     if kind is None:
@@ -138,8 +145,8 @@ def spec_of(node: Node, base: type, features: int, objects: Mapping[str, Any]) -
 
 
 def arguments_of(
-    kind: Any, node: Node, features: int, objects: Mapping[str, Any], *, beside: tuple[str, ...] = ()
-) -> dict[str, Any]:
+    kind: type, node: Node, features: int, objects: Mapping[str, object], *, beside: tuple[str, ...] = ()
+) -> dict[str, object]:
     """The arguments of a class's constructor from a record; one with a default may be missing in an older record."""
     hints, parameters = hints_of(kind), inspect.signature(kind).parameters
     required = [name for name in hints if parameters[name].default is inspect.Parameter.empty]
@@ -147,7 +154,7 @@ def arguments_of(
     return {name: _argument(fields[name], hint, features, objects) for name, hint in hints.items() if name in fields}
 
 
-def _argument(node: Node, hint: Any, features: int, objects: Mapping[str, Any]) -> Any:
+def _argument(node: Node, hint: object, features: int, objects: Mapping[str, object]) -> object:
     if hint is Any:
         return resolve(node, objects)
     if hint is bool:

@@ -21,18 +21,18 @@ from nolana.modelfile.container import NAMES, Arrays
 Tree = Any  # dict[str, Tree] | list[Tree] | None | bool | int | float | str | NDArray
 
 LARGEST_POINT = 0x10FFFF  # of Unicode
-MOST_BITS = 4096  # of a whole number
+MOST_BITS = 4096  # of an integer
 DEEPEST = 50
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def encoded(sections: Mapping[str, Tree]) -> tuple[Any, Arrays]:
+def encoded(sections: Mapping[str, Tree]) -> tuple[object, Arrays]:
     """Plain JSON values, and the arrays they name by their place in the tree."""
     arrays: Arrays = {}
     return _encode(dict(sections), (), arrays), arrays
 
 
-def _encode(value: Tree, place: tuple[str, ...], arrays: Arrays) -> Any:
+def _encode(value: Tree, place: tuple[str, ...], arrays: Arrays) -> object:
     if len(place) > DEEPEST:
         raise _refused(place[:3], f"is nested deeper than {DEEPEST}")
     if value is None or isinstance(value, bool | np.bool_):
@@ -42,7 +42,7 @@ def _encode(value: Tree, place: tuple[str, ...], arrays: Arrays) -> Any:
     if isinstance(value, int | np.integer):
         whole = int(value)
         if whole.bit_length() > MOST_BITS:
-            raise _refused(place, f"is a whole number of more than {MOST_BITS} bits")
+            raise _refused(place, f"is an integer of more than {MOST_BITS} bits")
         return whole
     if isinstance(value, float | np.float32 | np.float16):
         number = float(value)
@@ -61,7 +61,7 @@ def _encode(value: Tree, place: tuple[str, ...], arrays: Arrays) -> Any:
     raise _refused(place, f"is a {type(value).__name__}")
 
 
-def _encode_array(value: NDArray[Any], place: tuple[str, ...], arrays: Arrays) -> Any:
+def _encode_array(value: NDArray[np.generic], place: tuple[str, ...], arrays: Arrays) -> object:
     name = "/".join(part.replace("~", "~0").replace("/", "~1") for part in place)
     if name == "__metadata__":
         raise _refused(place, "is an array with safetensors' own name for its metadata")
@@ -84,11 +84,11 @@ def _points(text: NDArray[np.str_]) -> NDArray[np.uint32]:
 def _refused(place: tuple[str, ...], what: str) -> ModelFileError:
     return ModelFileError(
         f"{'/'.join(place) or 'the whole'} {what}, which a model file cannot hold; it holds dicts with string keys, "
-        "lists, None, bools, numbers, strings, and arrays of bools, whole numbers, floats of at most 64 bits or strings"
+        "lists, None, bools, numbers, strings, and arrays of bools, integers, floats of at most 64 bits or strings"
     )
 
 
-def decoded(text: Any, arrays: Arrays) -> dict[str, Tree]:
+def decoded(text: object, arrays: Arrays) -> dict[str, Tree]:
     """The tree of what `encoded` gave; every array has one place in it."""
     left = dict(arrays)
     sections = _decode(text, left, 0)
@@ -99,7 +99,7 @@ def decoded(text: Any, arrays: Arrays) -> dict[str, Tree]:
     return sections
 
 
-def _decode(value: Any, left: Arrays, depth: int) -> Tree:
+def _decode(value: object, left: Arrays, depth: int) -> Tree:
     if depth > DEEPEST + 1:
         raise ModelFileError(f"corrupted: nested deeper than {DEEPEST}")
     if isinstance(value, list):
@@ -123,7 +123,7 @@ def _decode(value: Any, left: Arrays, depth: int) -> Tree:
     raise ModelFileError(f"corrupted: {kind} cannot be read")
 
 
-def _text(points: NDArray[Any], name: str) -> NDArray[np.str_]:
+def _text(points: NDArray[np.generic], name: str) -> NDArray[np.str_]:
     if points.dtype != np.dtype("<u4") or points.ndim < 1 or points.shape[-1] < 1:
         raise ModelFileError(f'corrupted: array "{name}" has dtype {points.dtype} and shape {points.shape}, no text')
     if points.size and points.max() > LARGEST_POINT:

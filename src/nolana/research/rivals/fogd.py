@@ -3,8 +3,7 @@
 from nolana.engine.experts.fourier_map import FourierMap
 from nolana.engine.experts.sgd import SGD
 from nolana.estimators.base import parameters
-from nolana.estimators.parameters import choice, number
-from nolana.estimators.schedules import POWERS
+from nolana.estimators.parameters import POWERS, choice, number
 from nolana.learner.driver import learner_spec
 from nolana.modelfile.specs import Spec
 from nolana.research.rivals.base import FourierParameters, RivalClassifier, RivalRegressor

@@ -2,8 +2,7 @@
 
 from nolana.engine.rivals import kernel_ogd
 from nolana.estimators.base import parameters
-from nolana.estimators.parameters import choice, number
-from nolana.estimators.schedules import POWERS
+from nolana.estimators.parameters import POWERS, choice, number
 from nolana.modelfile.specs import Spec
 from nolana.research.rivals.base import (
     FIRST_CAPACITY,
