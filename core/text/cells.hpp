@@ -6,7 +6,7 @@
 
 namespace nolana {
 
-// The same numbers stand in streams/cells.py.
+// The same numbers stand in sources/cells.py.
 enum Code : std::uint8_t {
     number = 0,     // a finite number
     absent = 1,     // nothing is there: an empty field, null, a key that is missing

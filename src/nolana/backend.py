@@ -12,7 +12,7 @@ import os
 import warnings
 from typing import Any
 
-from nolana.errors import BackendError, ReferenceBackendWarning
+from nolana.errors import BackendError, MissingCoreError, ReferenceBackendWarning
 
 CHOICES = ("core", "reference")
 BUILDS = ("avx512", "avx2", "baseline")  # a machine that runs one runs all that follow
@@ -57,6 +57,18 @@ def backend() -> Any:
                 stacklevel=2,
             )
     return importlib.import_module("nolana.engine")
+
+
+@functools.cache
+def text_parsers() -> Any:
+    """The compiled core, which alone parses CSV, JSON lines and LIBSVM text, whatever engine learns the rows."""
+    try:
+        return importlib.import_module(PREFIX + core_builds()[0])
+    except BackendError as error:
+        raise MissingCoreError(
+            f"reading text needs the compiled core, but {error}; reinstall nolana on this machine, with a C++20 "
+            "compiler. Without it the estimators learn arrays, and tables of Parquet and Arrow can be read"
+        ) from error
 
 
 def backend_name() -> str:

@@ -2,6 +2,7 @@
 
 NolanaError
 ├── BackendError            NOLANA_BACKEND names a backend that is not installed
+│   └── MissingCoreError    reading text needs the compiled core, which is not installed
 ├── ConflictError           an option contradicts the model file
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
 ├── LogError                the log of `nolana serve` cannot be opened, read or written
@@ -25,6 +26,7 @@ __all__ = [
     "GrowthWarning",
     "LockedError",
     "LogError",
+    "MissingCoreError",
     "MissingExtraError",
     "ModelFileError",
     "NolanaError",
@@ -42,6 +44,10 @@ class NolanaError(Exception):
 
 class BackendError(NolanaError, ValueError):
     """NOLANA_BACKEND names a backend that does not exist or cannot be loaded."""
+
+
+class MissingCoreError(BackendError):
+    """Reading text needs the compiled core, which is not installed or does not run on this machine."""
 
 
 class ConflictError(NolanaError, ValueError):

@@ -1,4 +1,4 @@
-"""Readers: formats by hand and at random, blocks and chunks cut anywhere, core against reference, messages."""
+"""Readers: formats by hand and at random, blocks and chunks cut anywhere, messages."""
 
 import bz2
 import gzip
@@ -14,16 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from conftest import core_builds
-from nolana import engine as reference
 from nolana import streams
 from nolana.errors import NolanaError, StreamError
 
-BUILDS = core_builds()
 DATA = Path(os.environ.get("NOLANA_DATA") or "/nonexistent")
 PACKERS = {
     "": bytes,
@@ -530,89 +527,3 @@ def outcome(text, **parameters):
 def test_chunks_change_nothing(text, format, size, chunk):
     whole = outcome(text, format=format, block_rows=size)
     assert outcome(text, format=format, block_rows=size, chunk_bytes=chunk) == whole
-
-
-def agree(ours, theirs):
-    assert len(ours) == len(theirs)
-    for a, b in zip(ours, theirs, strict=True):
-        if isinstance(b, np.ndarray):
-            assert same(np.asarray(a), b)
-        else:
-            assert a == b
-
-
-@pytest.mark.parametrize("core", BUILDS)
-@given(text=TEXT, final=st.booleans(), limit=st.integers(0, 4), mark=st.sampled_from([",", ";", "\t", " "]))
-@example(text=b'1,"a""b', final=True, limit=3, mark=",")
-@example(text=b'"1" x,2\n', final=False, limit=3, mark=",")
-@example(text=b'1,"2"\r', final=True, limit=3, mark=",")
-def test_csv_of_the_core_is_that_of_the_reference(core, text, final, limit, mark):
-    for numbers, texts in (([0, -1, 1], [-1, 0, 1]), ([0, 1, -1], [-1, -1, -1])):
-        arguments = (text, 0, final, limit, mark, np.array(numbers), np.array(texts), 2, 2)
-        agree(core.csv_cells(*arguments), reference.csv_cells(*arguments))
-    agree(core.csv_fields(text, 0, final, mark), reference.csv_fields(text, 0, final, mark))
-
-
-@pytest.mark.parametrize("core", BUILDS)
-@given(text=TEXT, final=st.booleans(), limit=st.integers(0, 4), base=st.integers(0, 1), labelled=st.booleans())
-def test_libsvm_of_the_core_is_that_of_the_reference(core, text, final, limit, base, labelled):
-    arguments = (text, 0, final, limit, np.array([1, -1, 0]), 2, base, labelled)
-    agree(core.libsvm_rows(*arguments), reference.libsvm_rows(*arguments))
-    agree(core.libsvm_extent(text, 0, final, limit), reference.libsvm_extent(text, 0, final, limit))
-
-
-DECIMAL = st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{1,4})?", fullmatch=True)
-
-
-@pytest.mark.parametrize("core", BUILDS)
-@given(field=DECIMAL.map(str.encode) | TEXT)
-@example(field=b"2.2250738585072011e-308")
-@example(field=b"4.9406564584124654e-324")
-@example(field=b"2.4703282292062327e-324")
-@example(field=b"-1e-400")
-@example(field=b"9007199254740993")
-@example(field=b"1" + b"0" * 400 + b"e-400")
-@example(field=b"0." + b"0" * 400 + b"1e400")
-@example(field=b"0e99999999999999999999")
-@example(field=b"1e-99999999999999999999")
-@example(field=b"+-1")
-@example(field=b"-9223372036854775808")
-@example(field=b"9223372036854775808")
-def test_numbers_are_right_to_the_last_bit(core, field):
-    spans = np.array([[0, len(field), 0]])
-    for name in ("number_fields", "integer_fields"):
-        ours, unfit = getattr(core, name)(field, spans)
-        theirs, expected = getattr(reference, name)(field, spans)
-        assert unfit == expected
-        if unfit < 0 and not np.isnan(theirs[0]):
-            assert same(ours, theirs)
-
-
-@pytest.mark.parametrize("core", BUILDS)
-def test_short_numbers_are_right_to_the_last_bit(core):
-    """Around 15 digits, where the core changes its way; with and without a point, at every place."""
-    rng = np.random.default_rng(0)
-    digits = ["".join(map(str, rng.integers(0, 10, n))) for n in range(1, 20) for _ in range(200)]
-    fields = [f"{text[:i]}.{text[i:]}" for text in digits for i in rng.integers(0, len(text) + 1, 3)] + digits
-    fields += [f"-{field}" for field in fields]
-    ends = np.cumsum([len(field) for field in fields])
-    spans = np.column_stack([ends - [len(field) for field in fields], ends, np.zeros_like(ends)])
-    values, unfit = core.number_fields("".join(fields).encode(), spans)
-    assert unfit < 0
-    assert same(values, np.array([float(field) for field in fields]))
-
-
-def test_the_core_refuses_places_outside():
-    for core in BUILDS:
-        with pytest.raises(ValueError, match="start is behind the end"):
-            core.csv_fields(b"1", 2, True, ",")
-        with pytest.raises(ValueError, match="a place is beyond the features"):
-            core.csv_cells(b"1", 0, True, 1, ",", np.array([1]), np.array([-1]), 1, 0)
-        with pytest.raises(ValueError, match="a place is beyond the features"):
-            core.json_cells(b"1", 0, True, 1, [b"a"], np.array([-1]), np.array([3]), 1, 3)
-        with pytest.raises(ValueError, match="as many keys as places"):
-            core.json_cells(b"1", 0, True, 1, [], np.array([-1]), np.array([0]), 0, 1)
-        with pytest.raises(ValueError, match="a place for each column"):
-            core.csv_cells(b"1", 0, True, 1, ",", np.array([0]), np.array([0, 1]), 1, 2)
-        with pytest.raises(ValueError, match="a span is not in the text"):
-            core.number_fields(b"1", np.array([[0, 2, 0]]))

@@ -5,6 +5,7 @@ Then the rows in quarantine whose label the options make a class.
 
 from pathlib import Path
 
+from nolana.backend import text_parsers
 from nolana.errors import ConflictError, LogError
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.serve.log import DamagedLogError, Log
@@ -25,6 +26,7 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
 
     The caller holds the lock of the model file, which can be written, unless the service is read-only.
     """
+    text_parsers()  # a service that cannot read rows does not start
     if options.read_only:
         return Service(path, load(path, new), new, None, every=options.interval), 0
     if options.log is None:

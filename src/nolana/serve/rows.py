@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.backend import backend
+from nolana.backend import backend, text_parsers
 from nolana.serve.refusal import Refusal
 from nolana.sources.cells import ABSENT, NUMBER, TextCells, decode_json
 from nolana.sources.encoder import Encoder
@@ -112,7 +112,7 @@ class RowReader:
                 413, f"a request may have at most {self.most_rows:,} rows of this model; send several requests"
             )
         numbers, places, count = self._labelled if labelled else self._unlabelled
-        parsed = backend().json_cells(
+        parsed = text_parsers().json_cells(
             text, 0, True, self.most_rows, self._keys, numbers, places, len(self._numbers), count
         )
         values, codes, spans, span_codes, rows, _, _, problem, new = parsed
@@ -142,7 +142,7 @@ class RowReader:
             begin, end = cells.rows[row].tolist()
             count = len(self._keys)
             places = np.arange(count)
-            parsed = backend().json_cells(
+            parsed = text_parsers().json_cells(
                 cells.data[begin:end], 0, True, 1, self._keys, places * 0 - 1, places, 0, count
             )
             spans, others = parsed[2][0, : len(self.names)], [_text(key) for key, *_ in parsed[-1]]
@@ -161,7 +161,7 @@ class RowReader:
         """Labels alone, pieces of JSON, as the rows have them; Refusal if one is invalid."""
         key, only = self.target.encode("utf-8", "surrogatepass"), np.zeros(1, dtype=np.int64)
         text = b"\n".join(with_label(b"{}", self.target, value) for value in values)
-        numbers, codes, spans, span_codes, rows, *_ = backend().json_cells(
+        numbers, codes, spans, span_codes, rows, *_ = text_parsers().json_cells(
             text, 0, True, len(values), [key], only - 1, only, 0, 1
         )
         if len(rows) != len(values):
@@ -185,7 +185,7 @@ class RowReader:
         begin, end = cells.rows[row].tolist()
         data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
         key = name.encode("utf-8", "surrogatepass")
-        begin, end = backend().json_cells(data, 0, True, 1, [key], only - 1, only, 0, 1)[2][0, 0].tolist()
+        begin, end = text_parsers().json_cells(data, 0, True, 1, [key], only - 1, only, 0, 1)[2][0, 0].tolist()
         shown = data[begin:end].decode("utf-8", "replace").strip('"')
         what = what.partition(";")[0].partition(' (labels="')[0].replace("the field is empty", "the value is missing")
         return f'row {row + 1}, "{name}": {what.replace("{value}", _shown(shown))}'

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.backend import backend
+from nolana.backend import text_parsers
 
 __all__ = [
     "ABSENT", "NESTED", "NUMBER", "TEXT", "TIME", "TRUTH", "UNBOUNDED", "UNKNOWN", "Cells", "Codes", "TextCells",
@@ -90,10 +90,10 @@ class TextCells:
         return texts
 
     def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return self._each(backend().number_fields, place, quoted)
+        return self._each(text_parsers().number_fields, place, quoted)
 
     def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        values, valid = self._each(backend().integer_fields, place, quoted)
+        values, valid = self._each(text_parsers().integer_fields, place, quoted)
         return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
 
     def _each(

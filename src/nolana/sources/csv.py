@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.backend import backend
+from nolana.backend import text_parsers
 from nolana.errors import StreamError
 from nolana.sources.cells import Cells, TextCells, decode_csv
 from nolana.sources.columns import Columns
@@ -119,13 +119,13 @@ class CsvReader(TextReader):
         return Columns(self.path, names, width, f"line {line}", line, hint, hint if width == 1 else comment)
 
     def _parse(self, *arguments: Any) -> Any:
-        return backend().csv_cells(*arguments)
+        return text_parsers().csv_cells(*arguments)
 
     def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
         assert isinstance(cells, TextCells)
         begin, end = cells.rows[row].tolist()
         data = cells.data[begin:end]
-        begin, end, lines = backend().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
+        begin, end, lines = text_parsers().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
         line = int(cells.lines[row]) + lines
         value = self.original(data[begin:end].decode("utf-8", "replace"))
         if "not a number" in what and self._decimal == "," and DECIMAL_POINT.fullmatch(value):
@@ -152,7 +152,7 @@ class CsvReader(TextReader):
         """Spans of the first row, its end, its line ends and its problem."""
         text = self.text
         while True:
-            spans, end, lines, problem = backend().csv_fields(text.data, text.start, text.final, delimiter)
+            spans, end, lines, problem = text_parsers().csv_fields(text.data, text.start, text.final, delimiter)
             if len(spans) or text.final:
                 return spans, end, lines, problem
             text.read_more()
@@ -176,4 +176,4 @@ class CsvReader(TextReader):
 def _is_value(field: bytes) -> bool:
     """Whether a field is a number, a date or a time, and so hardly the name of a column."""
     whole = np.array([[0, len(field), 0]], dtype=np.int64)
-    return bool(backend().number_fields(field, whole)[1] < 0) or seconds(decode_csv(field, "replace")) is not None
+    return bool(text_parsers().number_fields(field, whole)[1] < 0) or seconds(decode_csv(field, "replace")) is not None

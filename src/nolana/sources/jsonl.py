@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.backend import backend
+from nolana.backend import text_parsers
 from nolana.errors import StreamError
 from nolana.sources.cells import Cells, TextCells, decode_json
 from nolana.sources.columns import Columns
@@ -108,7 +108,7 @@ class JsonReader(TextReader):
         return [key for key in keys if key.startswith(f"{name}.")] or [name]
 
     def _parse(self, *arguments: Any) -> Any:
-        *cells, self._new = backend().json_cells(*arguments)
+        *cells, self._new = text_parsers().json_cells(*arguments)
         self._line = self.text.line
         return cells
 
@@ -122,7 +122,7 @@ class JsonReader(TextReader):
         assert isinstance(cells, TextCells)
         begin, end = cells.rows[row].tolist()
         data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
-        spans = backend().json_cells(data, 0, True, 1, [self._key[column]], only - 1, only, 0, 1)[2]
+        spans = text_parsers().json_cells(data, 0, True, 1, [self._key[column]], only - 1, only, 0, 1)[2]
         begin, end = spans[0, 0].tolist()
         if begin == end:
             what = what.replace("the field is empty", "there is no such key")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nolana.backend import backend
+from nolana.backend import text_parsers
 from nolana.errors import StreamError
 from nolana.learner.rows import WIDE
 from nolana.sources.cells import NUMBER, Cells, TextCells, decode_csv
@@ -103,7 +103,7 @@ class LibsvmReader(TextReader):
     def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
         text, d = self.text, self.columns.width
         sparse = d > WIDE
-        x, labels, end, lines, problem = backend().libsvm_rows(
+        x, labels, end, lines, problem = text_parsers().libsvm_rows(
             text.data, start, text.final, limit, self._index_places, d, self._base, self._labelled, sparse
         )
         n, t = len(labels), int(self.has_target)
@@ -160,7 +160,7 @@ class LibsvmReader(TextReader):
         bound = 0
         try:
             while True:
-                here, _, end = backend().libsvm_extent(text.data, text.start, text.final, sys.maxsize)
+                here, _, end = text_parsers().libsvm_extent(text.data, text.start, text.final, sys.maxsize)
                 bound = max(bound, int(here))
                 text.consume(end, 0)
                 if text.final:
@@ -173,7 +173,7 @@ class LibsvmReader(TextReader):
         text, ends = self.text, 1 if self.live else block_rows
         while True:
             text.read_lines(ends)
-            bound, rows, end = backend().libsvm_extent(text.data, text.start, text.final, block_rows)
+            bound, rows, end = text_parsers().libsvm_extent(text.data, text.start, text.final, block_rows)
             if rows == block_rows or text.final or (text.live and rows) or len(text.data) - end > text.longest:
                 if end > text.start or not text.is_too_long:
                     return int(bound)

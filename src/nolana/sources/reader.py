@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nolana.backend import text_parsers
 from nolana.errors import StreamError
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position, joined
@@ -225,6 +226,7 @@ class TextReader(Reader):
     _key: Any  # what the engine needs to know about the columns
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        text_parsers()  # an error before anything is read
         self._normalise(source, options, plan)
         self.text = Text(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
         self.path, self.live, self.encoding = source.path, source.live, source.encoding
