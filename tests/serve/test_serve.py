@@ -243,9 +243,12 @@ def test_missing_values_are_refused_or_filled_in(tmp_path):
         served.learn([{"a": 1.0, "b": 2.0}] * 4, ["x", "y"] * 2)
         status, answer = served.post("/predict", {"rows": [{"a": 1.0}]})
         assert status == 400
-        assert (
-            answer["error"] == 'row 1, "b": the value is missing; start the service with --missing mean to fill it in'
-        )
+        assert answer == {
+            "error": 'row 1, key "b": the value is missing; the option --missing mean of the service fills it in',
+            "row": 1,
+            "column": "b",
+            "remedies": [{"option": "missing", "value": "mean"}],
+        }
         served.stop()
     with Served(tmp_path, "--missing", "mean") as served:
         assert served.post("/predict", {"rows": [{"a": 1.0}]})[0] == 200
@@ -307,7 +310,7 @@ def test_reports(model, tmp_path):
             assert time.monotonic() < deadline
             event = first_event(served)
         assert event["metric"] == "accuracy"
-        assert {expert["name"] for expert in event["experts"]} > {"landmarks", "cells"}
+        assert {expert["name"] for expert in event["experts"]} > {"landmarks", "bins"}
         metrics = served.get("/metrics")[1].decode()
         check_prometheus(metrics)
         for line in ("nolana_rows_total 700", 'nolana_requests_total{endpoint="/learn",status="200"} 1'):

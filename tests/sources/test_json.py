@@ -44,14 +44,15 @@ def test_nested_objects_and_numbers_in_strings():
 
 def test_jsonl_errors_name_the_place():
     head = '{"a": 1, "b": 2, "y": 0}\n'
-    assert '<stream>, line 3: key "b": \'"oops"\' is not a number' in refusal(head + '\n{"a": 1, "b": "oops", "y": 1}')
-    assert 'line 2: key "b": there is no such key' in refusal(head + '{"a": 1, "y": 1}')
-    assert 'line 2: key "b": \'NaN\' is not a finite number; missing="mean"' in refusal(head + '{"a":1,"b":NaN,"y":0}')
-    assert "line 2: key \"b\": '1e999' is not a finite number" in refusal(head + '{"a":1,"b":1e999,"y":0}')
+    assert '<stream>, line 3, key "b": \'"oops"\' is not a number' in refusal(head + '\n{"a": 1, "b": "oops", "y": 1}')
+    assert 'line 2, key "b": there is no such key' in refusal(head + '{"a": 1, "y": 1}')
+    unknown = refusal(head + '{"a":1,"b":NaN,"y":0}')
+    assert "line 2, key \"b\": 'NaN' is not a finite number; missing='mean' fills it in" in unknown
+    assert "line 2, key \"b\": '1e999' is not a finite number" in refusal(head + '{"a":1,"b":1e999,"y":0}')
     assert "'[1]' is an array or object" in refusal(head + '{"a": [1], "b": 1, "y": 1}')
     assert "line 2: this is not JSON from 'oops}' on" in refusal(head + '{"a": oops}')
     assert "line 2: '[1, 2]' is not an object" in refusal(head + "[1, 2]\n")
-    assert 'line 2: key "y": label \'"1"\' is not an integer' in refusal(
+    assert 'line 2, key "y": label \'"1"\' is not an integer' in refusal(
         head + '{"a": 1, "b": 2, "y": "1"}', block_rows=1
     )
     assert "no line of the first block is a JSON object" in refusal("\n[1]\n", format="jsonl")

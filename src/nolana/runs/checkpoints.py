@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nolana.errors import ModelFileError
+from nolana.errors import ModelFileError, OptionError
 from nolana.modelfile import Node
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.sources.plan import Plan
@@ -51,7 +51,7 @@ class Interval:
     seconds: float | None = None
 
     @classmethod
-    def of_text(cls, text: str) -> "Interval":
+    def of_text(cls, text: str, option: str = "checkpoint_every") -> "Interval":
         """``10000`` is a number of rows; ``30s``, ``5m``, ``1h`` are times.
 
         Examples
@@ -61,7 +61,8 @@ class Interval:
         """
         match = re.fullmatch(r"(\d+)|(\d+(?:\.\d+)?)(ms|s|m|h)", text.strip().replace("_", "").replace(",", ""))
         if match is None or float(match[1] or match[2]) == 0:
-            raise ValueError(f"{text!r} is neither a number of rows such as 10000 nor a time such as 30s, 5m or 1h")
+            what = "is neither a number of rows such as 10000 nor a time such as 30s, 5m or 1h"
+            raise OptionError(option, text, what)
         return cls(rows=int(match[1])) if match[1] else cls(seconds=float(match[2]) * UNITS[match[3]])
 
 
@@ -179,7 +180,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
         _name_columns(saved.evaluation, estimator)
         return estimator, saved
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+        raise ModelFileError.of(error, os.fspath(path)) from error
 
 
 def _saved_run(node: Node, width: int) -> SavedRun:
@@ -192,7 +193,7 @@ def _saved_run(node: Node, width: int) -> SavedRun:
     try:
         planned = Plan.from_dict(stream["plan"].value).n_features
     except (ValueError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"{stream.place}/plan: {error}") from error
+        raise ModelFileError.of(error, f"{stream.place}/plan") from error
     if planned != width:  # also a bound on the memory of the encoder
         raise ModelFileError(f"{stream.place}/plan: {planned} columns of X, but the estimator has {width}")
     asked = fields["asked"].value

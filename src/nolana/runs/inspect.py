@@ -28,7 +28,7 @@ class Inspection:
             try:
                 self.evaluation = Scoring().resume_evaluation(self.saved.evaluation)
             except (ValueError, TypeError, KeyError) as error:
-                raise ModelFileError(f"{self.path}: run/evaluation: {error}") from error
+                raise ModelFileError.of(error, f"{self.path}: run/evaluation") from error
 
     @property
     def history(self) -> list[Point]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.errors import ModelFileError, StreamError
+from nolana.errors import ModelFileError, Place, StreamError
 from nolana.estimators.methods import method_of
 from nolana.estimators.rounds import ROWS_PER_ROUND, RoundLearner
 from nolana.evaluate import Evaluation, Progress
@@ -85,7 +85,7 @@ class Run:
         if self.stream.live:
             raise ValueError(
                 f"workers learn rounds of {ROWS_PER_ROUND:,} rows, and rows of a pipe that wait for their round would "
-                "be lost if it were stopped; learn a file, or leave out --workers"
+                "be lost if it were stopped; learn a file, or without workers"
             )
         self.learner = RoundLearner(self.estimator, parts_for(workers.count), workers.learn_all)
         self._round_rows = ROWS_PER_ROUND
@@ -145,8 +145,8 @@ class Run:
             if isinstance(error, StreamError | ModelFileError) or self._block is None:
                 raise
             lines = self._block.lines
-            place = f"{self.stream.name}, lines {lines[0]:,} to {lines[-1]:,}"
-            raise StreamError(f"{place}: {error}", path=self.stream.name, line=int(lines[0])) from error
+            place = Place(self.stream.name, int(lines[0]), last_line=int(lines[-1]))
+            raise StreamError.of(error, place) from error
 
     def _blocks(self, stop: Stop, checkpoints: Checkpoints | None) -> Iterator[Block]:
         while not stop.requested:

@@ -131,7 +131,7 @@ class ServedModel:
         except ValueError as error:
             self._encoder.restore(before)
             if len(group) == 1:
-                return [Refusal(400, f"the rows cannot be learned: {error}")]
+                return [Refusal.of(error, before="the rows cannot be learned")]
             return [outcome for rows in group for outcome in self._learn_some([rows])]
         for column, text, largest in new:
             if text is None:
@@ -262,7 +262,7 @@ class NewModel:
             estimator = self.recipe.build(task)
             self.scoring.check(estimator)
         except (StreamError, ValueError) as error:
-            raise Refusal(400, f"no model can be made of these rows: {error}") from error
+            raise Refusal.of(error, before="no model can be made of these rows") from error
         evaluation = self.scoring.new_evaluation()
         asked = options_to_save(self.options, stream)
         saved = _new_run(plan, asked, evaluation)
@@ -280,7 +280,7 @@ def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
     estimator, saved = read(path)
     name, options = os.fspath(path), new.options
     if not hasattr(estimator, "predict"):
-        raise ConflictError(f"{name}: a {type(estimator).__name__} has no predictions")
+        raise ConflictError(f"a {type(estimator).__name__} has no predictions", place=name)
     try:
         new.recipe.check(estimator)
         if saved is None:
@@ -293,13 +293,13 @@ def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
             stream = changed_state(saved.stream, options)
             saved = replace(saved, stream=stream, options=saved.options | changed)
     except ConflictError as error:
-        raise ConflictError(f"{name}: {error}; leave it out, or choose another model file") from error
+        raise error.changed(place=name, hint="leave it out, or choose another model file") from error
     try:
         return ServedModel(estimator, evaluation, saved, options.new_columns)
     except (NolanaError, OSError):
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
-        raise ModelFileError(f"{name}: run: {error}") from error
+        raise ModelFileError.of(error, f"{name}: run") from error
 
 
 def _plan_of(estimator: Any, options: SourceOptions) -> Plan:

@@ -6,7 +6,7 @@ Then the rows in quarantine whose label the options make a class.
 from pathlib import Path
 
 from nolana.backend import text_parsers
-from nolana.errors import ConflictError, LogError
+from nolana.errors import ConflictError, LogError, Remedy
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.serve.log import DamagedLogError, Log
 from nolana.serve.model import NewModel, ServedModel, load
@@ -15,6 +15,9 @@ from nolana.serve.options import ServeOptions
 from nolana.serve.service import Service
 
 __all__ = ["open_service"]
+
+
+NEW_LOG = Remedy("new_log", True, "starts a new one")
 
 
 class MismatchError(ConflictError):
@@ -30,7 +33,8 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
     if options.read_only:
         return Service(path, load(path, new), new, None, every=options.interval), 0
     if options.log is None:
-        raise ConflictError("--log DIR is missing: the directory of the log; or add --read-only")
+        remedies = [Remedy("log", ..., "names its directory"), Remedy("read_only", True, "predicts without one")]
+        raise ConflictError("the service has no log", remedies=remedies)
     remove_leftovers(path)
     model = load(path, new) if path.exists() else None
     log = _open_log(path, model, options)
@@ -102,22 +106,27 @@ def _check(path: Path, model: ServedModel | None, log: Log) -> None:
         if log.deleted:
             raise ConflictError(
                 f"there is no model file {str(path)!r}, but the first {log.deleted:,} records of {log.path} were "
-                "learned and deleted. Restore the model file, or choose another log"
+                "learned and deleted",
+                hint="restore the model file, or choose another log",
             )
     elif model.log == log.id:
         if model.position > log.last:
             raise MismatchError(
-                f"{path} has learned {model.position:,} records, but {log.path} ends at {log.last:,}: the log is "
-                "older. Restore the newer log, or start a new one with --new-log"
+                f"{path} has learned {model.position:,} records, but {log.path} ends at {log.last:,}: the log is older",
+                hint="restore the newer log",
+                remedies=[NEW_LOG],
             )
         if model.position < log.deleted:
             raise MismatchError(
                 f"{path} has learned {model.position:,} records, but {log.path} begins after {log.deleted:,}: the "
-                "model file is older. Restore the newer model file, or start a new log with --new-log"
+                "model file is older",
+                hint="restore the newer model file",
+                remedies=[NEW_LOG],
             )
     elif log.last or model.log is not None:
         other = "was never served with it" if model.log is None else "was served with another log"
         raise MismatchError(
-            f"{path} and the log {log.path} do not belong together: the model {other}. Choose the log of this model, "
-            "or start a new one with --new-log"
+            f"{path} and the log {log.path} do not belong together: the model {other}",
+            hint="choose the log of this model",
+            remedies=[NEW_LOG],
         )

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from nolana.sources.bad_rows import BadRow, BadRows
 from nolana.sources.blocks import Block, Position, dense_rows, joined
-from nolana.sources.cells import ABSENT, Cells
+from nolana.sources.cells import Cells
 from nolana.sources.encoder import Encoder
 from nolana.sources.labels import Labels
 from nolana.sources.new_columns import NewColumn, NewColumnCounts
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Reader
+from nolana.sources.rows import check_rows
 
 __all__ = ["Stream"]
 
@@ -105,24 +106,14 @@ class Stream:
 
     def _read(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
         """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
-        invalid = {
-            row: (self._columns[f], reason, what) for row, (f, reason, what) in self._encoder.invalid(cells).items()
-        }
-        y = None
-        if self._target is not None:
-            place = len(self._encoder.texts)
-            for row in np.flatnonzero(cells.text_codes[:, place] == ABSENT).tolist():
-                if row not in invalid or invalid[row][0] > self._target:
-                    invalid[row] = (self._target, "label", "the field is empty")
-            y, invalid_labels = self._labels.read(cells, place)
-            for row, what in invalid_labels.items():
-                invalid.setdefault(row, (self._target, "label", what))
-        if invalid:
+        y, flaws = check_rows(cells, self._encoder, None if self._target is None else self._labels)
+        if flaws:
             valid = np.ones(len(cells.lines), dtype=bool)
-            for row in sorted(invalid):
-                column, reason, what = invalid[row]
-                error = self._reader.cell_error(cells, row, column, what)
-                self._bad.add(BadRow(error, reason, self._reader.original(cells.raw(row))))
+            for row, flaw in sorted(flaws.items()):
+                column = self._target if flaw.feature is None else self._columns[flaw.feature]
+                assert column is not None
+                error = self._reader.cell_error(cells, row, column, flaw)
+                self._bad.add(BadRow(error, flaw.reason, self._reader.original(cells.raw(row))))
                 valid[row] = False
             cells = cells.where(valid)
             y = None if y is None else _narrow(y[valid])
