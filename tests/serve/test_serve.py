@@ -16,6 +16,7 @@ import nolana
 from nolana import modelfile
 from nolana.estimators.records import record_of
 from nolana.runs import Inspection, Recipe, Scoring, SourceOptions
+from nolana.runs.checkpoints import read
 from nolana.serve.model import NewModel, load
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import with_label
@@ -418,3 +419,35 @@ def test_predictions_follow_the_class_weights_of_the_model(learned):
     assert weighted["predictions"].count("warm") > plain["predictions"].count("warm")
     columns = [weighted["classes"].index(label) for label in weighted["predictions"]]
     assert np.allclose(weighted["uncertainty"], 1 - np.array(weighted["probabilities"])[np.arange(200), columns])
+
+
+OLD = {"rows": 40, "offset": 0, "line": 41, "target": True, "encoding": None, "lines": []}
+OLD |= {"head": 1 << 32, "tail": 1 << 32}
+
+
+def test_a_model_that_was_served_by_0_2_is_read_without_its_position(tmp_path):
+    """It had the source "nolana serve" and a position that no file has; such files load, are served and learn files."""
+    model, source = tmp_path / "model.nolana", tmp_path / "more.csv"
+    some = [{"a": float(i % 7), "b": float(i % 5)} for i in range(40)]
+    labels = ["x" if row["a"] > 3 else "y" for row in some]
+    with Served(tmp_path, *SMALL, "--target", "kind") as served:
+        served.learn(some, labels)
+        served.stop()
+    sections = modelfile.read(model)
+    assert sections["run"]["source"] is None
+    assert sections["run"]["stream"]["position"] is None
+    sections["run"] |= {"source": "nolana serve", "learned": [{"source": "nolana serve", "position": OLD}]}
+    sections["run"]["stream"] |= {"position": OLD}
+    modelfile.write(model, sections)
+    estimator, saved = read(model)
+    assert (estimator.n_rows_, saved.source, saved.learned, saved.stream["position"]) == (40, None, (), None)
+    with Served(tmp_path) as served:
+        served.learn(some[:2], labels[:2])
+        served.stop()
+    assert "source     requests to a service, finished" in commands.call("inspect", model, folder=tmp_path).out
+    lines = [f"{row['a']},{row['b']},{label}" for row, label in zip(some, labels, strict=True)]
+    source.write_text("a,b,kind\n" + "\n".join(lines) + "\n")
+    for expected in (40, 0):  # the second time all rows are known
+        done = commands.call("learn", source, "--model", model, "--json", folder=tmp_path)
+        assert done.code == 0, done.err
+        assert (json.loads(done.out)["rows"] - 42, json.loads(done.out)["new_rows"]) == (40, expected)

@@ -71,7 +71,7 @@ class Inspection:
             "source": saved.source,
             "finished": saved.finished,
             "sources_before": [each.source for each in saved.learned],
-            "line": saved.stream["position"]["line"],
+            "line": None if saved.source is None else saved.stream["position"]["line"],
             "columns": None if plan.columns is None else {column_title(c.column): c.kind for c in plan.columns},
             "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),
             "labels": plan.labels,

@@ -69,7 +69,8 @@ def resume(
         raise error.changed(place=os.fspath(path)) from error
     stream, learned = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
     changed = changes(options, Plan.from_dict(saved.stream["plan"]))
-    return Run(stream, estimator, evaluation, saved.options | changed, learned=learned, log=saved.log), saved
+    record = SavedRun(stream.name, False, saved.options | changed, learned=learned, log=saved.log)
+    return Run(estimator, evaluation, record, stream=stream), saved
 
 
 def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Scoring") -> "Run":
@@ -78,7 +79,8 @@ def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Sc
 
     stream = open_labelled(source, options, task_of(estimator), "keep")
     check_width(stream, estimator)
-    return Run(stream, estimator, scoring.new_evaluation(), options_to_save(options, stream))
+    record = SavedRun(stream.name, False, options_to_save(options, stream))
+    return Run(estimator, scoring.new_evaluation(), record, stream=stream)
 
 
 def _open(
@@ -101,7 +103,8 @@ def _open(
         return open_resumed(source, options, state)
 
     try:
-        return open_at(saved.stream), saved.learned
+        if saved.source is not None:
+            return open_at(saved.stream), saved.learned
     except OtherSourceError as other:
         if not may_leave:
             raise _unfinished(path, saved, other.problem) from other

@@ -43,13 +43,15 @@ def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scori
                 problem += f"; line {stream.unfinished_line:,} has no line end"
                 remedies = [Remedy("last_line", "take", "reads it")]
             raise StreamError(problem, path=stream.name, remedies=remedies)
+        from nolana.runs.checkpoints import SavedRun
         from nolana.runs.run import Run  # not for a source that cannot be learned, nor for a prediction
 
         assert first.y is not None
         inferred = recipe.infer_task(first.y, stream.plan["target"])
         estimator = recipe.build(inferred.task, keep_growing=bool(options.keep_column or options.features))
         scoring.check(estimator)
-        return Run(stream, estimator, evaluation, options_to_save(options, stream), first, inferred=inferred)
+        record = SavedRun(stream.name, False, options_to_save(options, stream))
+        return Run(estimator, evaluation, record, stream=stream, first=first, inferred=inferred)
     except BaseException:
         stream.close()
         raise

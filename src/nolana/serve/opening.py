@@ -61,7 +61,7 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
         model = service.model
         is_new = model is not None and model.log is None
         if model is not None:
-            model.log = log.id
+            model.follow(log.id, model.position)
         service.checkpoint(always=is_new)  # from now on the file says to which log it belongs
         if service.checkpoint_failure is not None:
             raise LogError(f"the first checkpoint could not be written: {service.checkpoint_failure}")
@@ -91,7 +91,7 @@ def _start_log(model: ServedModel | None, options: ServeOptions) -> Log:
     assert options.log is not None
     Log.put_aside(options.log)
     if model is not None:
-        model.leave_log()
+        model.follow(None)
     return _log(options)
 
 

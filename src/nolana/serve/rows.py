@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from nolana.backend import backend, text_parsers
 from nolana.errors import Place
 from nolana.serve.refusal import Refusal
-from nolana.sources.cells import ABSENT, NUMBER, TextCells, decode_json
+from nolana.sources.cells import ABSENT, NUMBER, Flaw, TextCells, decode_json
 from nolana.sources.encoder import Encoder
 from nolana.sources.jsonl import value_of_key
 from nolana.sources.labels import Labels
 from nolana.sources.new_columns import NewColumn
 from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan, PlannedColumn
-from nolana.sources.rows import Flaw, check_rows
+from nolana.sources.rows import check_rows
 
 __all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
 
@@ -77,7 +77,7 @@ class RowReader:
     def __init__(self, plan: Plan, task: str, largest: float, new_columns: str = "warn") -> None:
         self.plan, self.task, self._largest, self._new_columns = plan, task, largest, new_columns
         self.indexed = plan.columns is None
-        self.planned = _features(plan)
+        self.planned = plan.features
         self.names = [_name(column, self.indexed and plan.zero_based) for column in self.planned]
         self.target = _target(plan, self.names)
         known = [name for name in plan.known or () if name not in (*self.names, self.target)]
@@ -248,13 +248,6 @@ def with_label(line: bytes, target: str, label: bytes) -> bytes:
     body = line.rstrip()[:-1].rstrip()
     comma = b"" if body == b"{" else b","
     return body + comma + msgspec.json.encode(target) + b":" + label.strip().replace(b"\n", b" ") + b"}"
-
-
-def _features(plan: Plan) -> tuple[PlannedColumn, ...]:
-    if plan.columns is not None:
-        return plan.columns
-    indices = range(plan.n_features) if plan.chosen is None else plan.chosen
-    return tuple(map(PlannedColumn, indices))
 
 
 def _name(column: PlannedColumn, zero_based: bool) -> str:

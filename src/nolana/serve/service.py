@@ -248,7 +248,8 @@ class Service:
 
     def _learn(self, model: ServedModel, rows: list[Rows], position: int) -> list[Outcome | Refusal]:
         outcomes = model.learn(rows)
-        model.position = position
+        assert self.log is not None
+        model.follow(self.log.id, position)
         count = sum(len(some) for some, outcome in zip(rows, outcomes, strict=True) if isinstance(outcome, Outcome))
         self._rows_since += count
         self.counters.rows += count
@@ -275,7 +276,7 @@ class Service:
             return
         self._checkpoint_time = time.monotonic()
         try:
-            model.save(self.path)
+            model.run.save(self.path)
             self.checkpoint_position, self._rows_since = model.position, 0
             self.checkpoint_failure = None
             self.counters.checkpoints += 1

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from nolana.errors import OtherSourceError, Remedy, StreamError
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position
-from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
 from nolana.sources.columns import Columns
 from nolana.sources.options import SourceOptions
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Reader
-from nolana.sources.rows import Flaw
 from nolana.sources.sources import Bytes, fail
 from nolana.sources.tables import ArrowFile, ArrowStream, ParquetFile, Table, pyarrow
 

@@ -12,13 +12,12 @@ import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.errors import OptionError, Remedy, StreamError
-from nolana.sources.cells import Cells, TextCells, decode_csv
+from nolana.sources.cells import Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
 from nolana.sources.normal import Lines, blank_comments, decimal_points
 from nolana.sources.options import SourceOptions
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader
-from nolana.sources.rows import Flaw
 from nolana.sources.sources import Bytes, fail
 from nolana.sources.times import seconds
 

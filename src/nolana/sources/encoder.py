@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from nolana.errors import Remedy
 from nolana.sources import times
 from nolana.sources.categories import Category, Hashed, OneHot
-from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
 from nolana.sources.labels import LATIN
 from nolana.sources.means import RunningMeans
 from nolana.sources.options import Encoding, column_title
 from nolana.sources.plan import PlannedColumn
-from nolana.sources.rows import Flaw
 from nolana.sources.times import parts
 
 __all__ = ["Encoder"]

@@ -10,14 +10,13 @@ import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.errors import Place, StreamError
-from nolana.sources.cells import Cells, TextCells, decode_json
+from nolana.sources.cells import Cells, Flaw, TextCells, decode_json
 from nolana.sources.columns import Columns
 from nolana.sources.new_columns import NewColumn
 from nolana.sources.normal import Lines, Objects, blank_comments
 from nolana.sources.options import Column, SourceOptions, Target
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader
-from nolana.sources.rows import Flaw
 from nolana.sources.sources import Bytes, fail
 
 __all__ = ["JsonReader"]

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import Remedy, Setting
-from nolana.sources.cells import ABSENT, TEXT, TRUTH, Cells
+from nolana.sources.cells import ABSENT, TEXT, TRUTH, Cells, Flaw
 from nolana.sources.options import LabelKind
-from nolana.sources.rows import Flaw
 
 __all__ = ["LATIN", "Labels", "infer_label_kind"]
 

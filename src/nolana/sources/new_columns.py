@@ -9,7 +9,7 @@ from nolana.errors import Place, Remedy, StreamError, StreamWarning
 from nolana.sources.options import NewColumns
 from nolana.sources.sources import warn
 
-__all__ = ["NewColumn", "NewColumnCounts"]
+__all__ = ["NewCategory", "NewColumn", "NewColumnCounts"]
 
 MOST_NAMES = 100  # that are counted one by one; a bound on memory
 REST = "..."  # all others together
@@ -24,6 +24,15 @@ class NewColumn:
     name: str
     rows: int
     line: int
+
+
+@dataclass(frozen=True)
+class NewCategory:
+    """Strings of a column without a column of their own, the first one, and how many may have one; None: no new one."""
+
+    column: NewColumn
+    first: str
+    largest: int | None
 
 
 class NewColumnCounts:
@@ -45,10 +54,11 @@ class NewColumnCounts:
         """Some rows have a column that the first block did not have."""
         self._add(self.columns, column, NEW_COLUMN, "")
 
-    def add_category(self, column: NewColumn, text: str, largest: int | None) -> None:
-        """Some rows have a text in this column that has no column of its own, the first one being ``text``."""
+    def add_category(self, new: NewCategory) -> None:
+        """Some rows have strings in a column that have no column of their own."""
+        largest = new.largest
         why = "the model does not know it" if largest is None else f"all {largest} categories are in use"
-        self._add(self.categories, column, NEW_CATEGORY, text, why)
+        self._add(self.categories, new.column, NEW_CATEGORY, new.first, why)
 
     def _add(self, counts: Counter[str], column: NewColumn, problem: str, value: str, why: str = "") -> None:
         facts = {"column": repr(column.name), "why": why}

@@ -12,14 +12,13 @@ from nolana.errors import Place, Remedy, StreamError, StreamWarning
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position, joined
 from nolana.sources.categories import infer_slots
-from nolana.sources.cells import ABSENT, Cells, TextCells
+from nolana.sources.cells import ABSENT, Cells, Flaw, TextCells
 from nolana.sources.columns import Columns
 from nolana.sources.growing import infer_growth
 from nolana.sources.labels import infer_label_kind
 from nolana.sources.new_columns import NewColumn
 from nolana.sources.options import Column, SourceOptions, Target
 from nolana.sources.plan import Plan, PlannedColumn, infer_column
-from nolana.sources.rows import Flaw
 from nolana.sources.sources import Bytes, fail, warn
 from nolana.sources.text import Text
 

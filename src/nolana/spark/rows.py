@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from nolana.errors import OptionError, Place, Remedy, StreamError
 from nolana.sources.arrow import ArrowCells, convert
 from nolana.sources.bad_rows import BadRow
-from nolana.sources.cells import ABSENT
+from nolana.sources.cells import ABSENT, Flaw
 from nolana.sources.encoder import Encoder
 from nolana.sources.labels import Labels
 from nolana.sources.options import Encoding
 from nolana.sources.plan import PlannedColumn
-from nolana.sources.rows import Flaw, check_rows
+from nolana.sources.rows import check_rows
 from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns
 
