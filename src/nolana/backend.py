@@ -12,10 +12,10 @@ import os
 import warnings
 from typing import TYPE_CHECKING, cast
 
-from nolana.errors import BackendError, ReferenceBackendWarning
+from nolana.errors import BackendError, MissingCoreError, ReferenceBackendWarning
 
 if TYPE_CHECKING:  # the NumPy engine is loaded when it is needed
-    from nolana.engine.protocol import Engine
+    from nolana.engine.protocol import Engine, TextParsers
 
 CHOICES = ("core", "reference")
 BUILDS = ("avx512", "avx2", "baseline")  # a machine that runs one runs all that follow
@@ -60,6 +60,18 @@ def backend() -> "Engine":
                 stacklevel=2,
             )
     return cast("Engine", importlib.import_module("nolana.engine"))
+
+
+@functools.cache
+def text_parsers() -> "TextParsers":
+    """The compiled core, which alone parses CSV, JSON lines and LIBSVM text, whatever engine learns the rows."""
+    try:
+        return cast("TextParsers", importlib.import_module(PREFIX + core_builds()[0]))
+    except BackendError as error:
+        raise MissingCoreError(
+            f"reading text needs the compiled core, but {error}; reinstall nolana on this machine, with a C++20 "
+            "compiler. Without it the estimators learn arrays, and tables of Parquet and Arrow can be read"
+        ) from error
 
 
 def backend_name() -> str:

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nolana.errors import OptionError
+
 __all__ = [
     "LARGEST_MEMORY", "SMALLEST_MEMORY", "Option", "Options", "at_least", "declared", "document", "memory_of", "option",
     "signature",
@@ -40,7 +42,7 @@ class Option:
     help : one sentence for the command line and the documentation.
     details : what only a Python caller needs to know.
     choices : the legal values, or a function that returns them; None: ``check`` decides.
-    check : (name, value) -> value; raises ValueError or TypeError where the value is invalid.
+    check : (name, value) -> value; raises OptionError or TypeError if the value is invalid.
     flag : its command-line form; None: ``--`` and the name; "": commands do not have it.
     metavar : the value's name in the help of commands; None: its type.
     kind : the type that the command line reads.
@@ -63,7 +65,7 @@ class Option:
         """The value, or an error that names the option."""
         legal = self._legal()
         if legal is not None and value not in legal:
-            raise ValueError(f"{name}={value!r} is not one of: {', '.join(legal)}")
+            raise OptionError(name, value, "is not one of: {expected}", expected=", ".join(legal))
         return self.check(name, value)
 
     @property
@@ -97,7 +99,7 @@ class Options:
     (1000, {'rows': 5})
     >>> Blocks(rows=0)
     Traceback (most recent call last):
-    ValueError: rows=0 must be a whole number, at least 1
+    nolana.errors.OptionError: rows=0 is not an integer of at least 1
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -128,11 +130,11 @@ def declared(cls: type[Options]) -> dict[str, Option]:
 
 
 def at_least(minimum: int) -> Callable[[str, Any], int]:
-    """The check for whole numbers from ``minimum`` on."""
+    """The check for integers from ``minimum`` on."""
 
     def check(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
-            raise ValueError(f"{name}={value!r} must be a whole number, at least {minimum}")
+            raise OptionError(name, value, "is not an integer of at least {expected}", expected=minimum)
         return int(value)
 
     return check
@@ -147,14 +149,14 @@ def memory_of(memory: Any) -> int:
     if isinstance(memory, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)?\s*", memory, re.IGNORECASE)
         if match is None:
-            raise ValueError(f"memory={memory!r} is not a size; write bytes, or for example '512KB', '2MB', '1GB'")
+            raise OptionError("memory", memory, "is not a size; write bytes, or for example 512KB, 2MB or 1GB")
         size = int(float(match[1]) * UNITS[(match[2] or "").upper()])
     elif isinstance(memory, bool) or not isinstance(memory, Integral) or memory < 1:
-        raise ValueError(f"memory={memory!r} is not a whole number of at least 1")
+        raise OptionError("memory", memory, "is not an integer of at least {expected}", expected=1)
     else:
         size = int(memory)
     if not SMALLEST_MEMORY <= size <= LARGEST_MEMORY:
-        raise ValueError(f"memory={memory!r} is out of range: at least 32KB and at most 1GB")
+        raise OptionError("memory", memory, "is out of range: at least 32KB and at most 1GB")
     return size
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from nolana import NolanaClassifier, rivals
 from nolana.cli.app import app
+from nolana.cli.options import text_of
 from nolana.errors import StreamError
 from nolana.research.comparison import by_held_out, by_progress, one_pass, score, standardised
 from nolana.research.methods import TABLE, Task, at_budget, names
@@ -233,7 +234,7 @@ def test_the_command_in_order_is_one_pass(table, tmp_path):
 def test_the_command_refuses(table, arguments, said):
     done = CliRunner().invoke(app, ["compare", str(table), *arguments])
     assert done.exit_code != 0
-    assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
+    assert said in " ".join((done.output + text_of(done.exception)).replace("│", " ").split())
 
 
 def test_text_columns_and_missing_values_become_numbers(table, tmp_path):

@@ -230,13 +230,17 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (["learn", "{mail}", "--model", "{folder}/no/m"], 2, "there is no directory"),
         (["learn", "{mail}", "--model", "{mail}"], 1, "not a safetensors file"),
         (["learn", "{mail}", "--model", "{mail}", "--fresh"], 1, "not a safetensors file"),
-        (["learn", "{mail}", "--model", "{folder}/m", "--target", "a"], 1, "--categories hash or onehot"),
-        (["learn", "{mail}", "--model", "{folder}/m", "--set", "colour=3"], 2, "no parameter 'colour'"),
+        (["learn", "{mail}", "--model", "{folder}/m", "--target", "a"], 1, "--categories hash or --categories onehot"),
+        (
+            ["learn", "{mail}", "--model", "{folder}/m", "--set", "colour=3"],
+            2,
+            "--set colour=3 is no parameter; those of stream are",
+        ),
         (["learn", "{mail}", "--model", "{folder}/m", "--set", "colour"], 2, "not name=value"),
         (
             ["learn", "{mail}", "--model", "{folder}/m", "--method", "nolana", "--set", "rank=3"],
             2,
-            "rank=3 cannot be combined with solver",
+            "--set rank=3 cannot be combined with --set solver=inverse",
         ),
         (["learn", "{mail}", "--model", "{folder}/m", "--metrics", "rmse"], 2, "'rmse' is for numbers"),
         (
@@ -258,7 +262,7 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (
             ["learn", "{mail}", "--model", "{folder}/m", "--landmarks", "5"],
             2,
-            "--landmarks 5 cannot be combined with --method stream, the default; add --method nolana",
+            "--landmarks 5 cannot be combined with --method stream, the default; --method nolana has it",
         ),
         (
             ["evaluate", "{mail}", "--method", "FOGD", "--memory", "64KB"],
@@ -270,7 +274,7 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (
             ["evaluate", "{mail}", "--memory", "big"],
             2,
-            "--memory big is not a size; write bytes, or for example '512KB'",
+            "--memory big is not a size; write bytes, or for example 512KB",
         ),
         (["evaluate", "{mail}", "--memory", "9KB"], 2, "--memory 9KB is out of range: at least 32KB and at most 1GB"),
         (["predict", "{mail}", "--model", "{folder}/none"], 2, "there is no file"),
@@ -278,7 +282,7 @@ def test_evaluate_scores_as_learn_does_and_saves_nothing(mail, tmp_path):
         (
             ["learn", "{mail}", "--model", "{folder}/m", "--target", "a,b"],
             2,
-            "--target a,b names several columns; a model",
+            "--target a,b names several columns; learn a model",
         ),
         (
             ["learn", "{mail}", "--model", "{folder}/m", "--target", "a", "--target", "b"],

@@ -212,7 +212,7 @@ def test_a_quarantine_that_cannot_be_written_ends_the_run_and_the_rows_before_ar
     assert done.code == 1
     (line,) = done.err.splitlines()
     assert "line 1502" in line
-    assert "cannot write the invalid row to /dev/full: No space left on device" in line
+    assert "The row could not be written to /dev/full: No space left on device" in line
     assert "1,000 rows are learned and saved" in line
     assert nolana.load(model).n_rows_ == 1000
 

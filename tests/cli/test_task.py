@@ -71,7 +71,7 @@ def test_evaluate_and_compare_at_a_fraction_among_classes_name_the_option(tmp_pa
     source = write(tmp_path / "r.csv", "y", FORMS[0])
     done = call(words[0], source, *words[1:], folder=tmp_path)
     assert done.code == 1
-    assert "--task regression if they are numbers, --labels text if they are names" in done.err
+    assert "--task regression if they are numbers, or --labels text if they are names" in done.err
     picture = ("--out", tmp_path / "p.png")
     done = call(words[0], source, *words[1:], "--labels", "text", *picture, folder=tmp_path)
     assert done.code == 0, done.err

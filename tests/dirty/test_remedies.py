@@ -14,7 +14,7 @@ import pytest
 from commands import call
 from dirty.make import table, xor
 from nolana import streams
-from nolana.cli.options import words_of_command_line
+from nolana.cli.options import words
 from nolana.errors import StreamError, StreamWarning
 from nolana.runs.checkpoints import read
 
@@ -28,27 +28,37 @@ TEXT = "a,b,y\n1,2,0\n3,4,1\n"
         (
             "1 2\n",
             {},
-            "set format= to one of: jsonl, libsvm, csv",
+            "format=... sets it to one of: jsonl, libsvm, csv",
             {"format": "libsvm", "n_features": 1, "on_bad_row": "skip"},
         ),
-        ("1\n-1\n", {"format": "libsvm"}, "set n_features=", {"n_features": 2}),
-        ("1 1:1 9000000:1\n", {}, "set features=, or n_features=", {"features": [1]}),
-        ("1 1:1 900000000:1\n", {}, "set n_features= to a smaller", {"n_features": 1, "on_bad_row": "skip"}),
+        ("1\n-1\n", {"format": "libsvm"}, "n_features=... sets it", {"n_features": 2}),
+        ("1 1:1 9000000:1\n", {}, "features=... selects some, or n_features=...", {"features": [1]}),
+        (
+            "1 1:1 900000000:1\n",
+            {},
+            "n_features=... with on_bad_row='skip' leaves out",
+            {"n_features": 1, "on_bad_row": "skip"},
+        ),
         ("1 0:1\n", {"n_features": 3}, "zero_based=True", {"zero_based": True}),
-        ("1 1:1\n", {"target": 0}, "leave target out", {"target": None}),
+        ("1 1:1\n", {"target": 0}, "leave it out", {"target": None}),
         ("1:1\n", {"format": "libsvm", "n_features": 2}, "target=False", {"target": False}),
         (TEXT, {"features": "a"}, "['a']", {"features": ["a"]}),
         (TEXT, {"delimiter": "xx"}, "use one character such as ','", {"delimiter": ","}),
-        (TEXT, {"encoding": "x-klingon"}, "'latin-1'", {"encoding": "latin-1"}),
-        (TEXT.encode("utf-16-be"), {"encoding": "utf-16"}, 'encoding="utf-16-be"', {"encoding": "utf-16-be"}),
-        (TEXT.encode("utf-16-le"), {"encoding": "utf-16"}, 'encoding="utf-16-le"', {"encoding": "utf-16-le"}),
+        (TEXT, {"encoding": "x-klingon"}, "latin-1", {"encoding": "latin-1"}),
+        (TEXT.encode("utf-16-be"), {"encoding": "utf-16"}, "encoding='utf-16-be'", {"encoding": "utf-16-be"}),
+        (TEXT.encode("utf-16-le"), {"encoding": "utf-16"}, "encoding='utf-16-le'", {"encoding": "utf-16-le"}),
         (TEXT, {"comment": "1"}, "'#' or '//'", {"comment": "#"}),
-        (TEXT, {"on_bad_row": "cry"}, '"skip"', {"on_bad_row": "skip"}),
-        ("a,y\n1,0\n2,1\n3,x\n", {"block_rows": 2}, 'set labels="text"', {"labels": "text"}),
-        ("a,y\n1,0\n2,1\n3,1.5\n", {"block_rows": 2}, 'set labels="float" or labels="text"', {"labels": "float"}),
-        ("a,y\n1,0.5\n2,inf\n", {}, 'labels="text" reads it as text', {"labels": "text"}),
-        ("a,y\n1,0.5\n2,inf\n", {"labels": "float"}, 'on_bad_row="skip"', {"on_bad_row": "skip"}),
-        (b"a,y\n1,caf\xe9\n\n2,\xff\n", {}, 'encoding="latin-1"', {"encoding": "latin-1"}),
+        (TEXT, {"on_bad_row": "cry"}, "skip", {"on_bad_row": "skip"}),
+        ("a,y\n1,0\n2,1\n3,x\n", {"block_rows": 2}, "labels='text' accepts it", {"labels": "text"}),
+        (
+            "a,y\n1,0\n2,1\n3,1.5\n",
+            {"block_rows": 2},
+            "labels='float' or labels='text' accepts it",
+            {"labels": "float"},
+        ),
+        ("a,y\n1,0.5\n2,inf\n", {}, "labels='text' accepts it", {"labels": "text"}),
+        ("a,y\n1,0.5\n2,inf\n", {"labels": "float"}, "on_bad_row='skip'", {"on_bad_row": "skip"}),
+        (b"a,y\n1,caf\xe9\n\n2,\xff\n", {}, "encoding='latin-1'", {"encoding": "latin-1"}),
         ("a,2024,y\n1,2,0\n", {"target": 2}, "header=True", {"header": True}),
         ('{"a": 1, "y": 0}\n{"a": [1], "y": 0}\n', {}, "ignore=['a'] leaves it out", {"on_bad_row": "skip"}),
     ],
@@ -83,11 +93,11 @@ def test_hint_about_plan_or_state_works_when_followed(tmp_path):
     pq.write_table(twins, tmp_path / "twins.parquet")
     with pytest.raises(StreamError, match=r"ignore=\[0, 1\] leaves them out") as caught:
         streams.read(tmp_path / "twins.parquet")
-    assert "--ignore 1,2 leaves" in words_of_command_line(str(caught.value))
+    assert "--ignore 1,2 leaves" in caught.value.message(words)
     assert streams.read(tmp_path / "twins.parquet", ignore=[0, 1])[0].tolist() == [[5], [6]]
     odd = pa.table({"a": pa.array([b"x", b"y"]), "b": [1, 2], "y": [0, 1]})
     pq.write_table(odd, tmp_path / "odd.parquet")
-    with pytest.raises(StreamError, match=r"ignore=\['a'\] skips it"):
+    with pytest.raises(StreamError, match=r"ignore=\['a'\] leaves it out"):
         streams.read(tmp_path / "odd.parquet")
     assert streams.read(tmp_path / "odd.parquet", ignore=["a"])[0].tolist() == [[1], [2]]
 
@@ -225,7 +235,7 @@ def test_a_column_that_was_left_out_stays_out_and_can_be_forced_in(tmp_path):
     done = call(*words, folder=tmp_path)
     assert done.err.count("warning") == 1
     assert 'column 1 ("id") is a row number' in done.err
-    assert "--keep-column 'id' learns from it" in done.err
+    assert "--keep-column id learns from it" in done.err
     with path.open("a") as file:
         file.writelines(f"{7 * i % 11},{a},{b},{y}\n" for i, (a, b, y) in enumerate(xor(300, seed=1)))
     done = call(*words, folder=tmp_path)
@@ -246,7 +256,7 @@ def test_recommended_memory_is_enough(tmp_path, features):
     (tmp_path / "s.csv").write_text("\n".join([header, *lines]) + "\n")
     learn = ("learn", tmp_path / "s.csv", "--model", tmp_path / "m", "--memory")
     done = call(*learn, "32KB", folder=tmp_path)
-    found = re.search(r"and the memory is 32,768; (--memory \w+) is enough", done.err)
+    found = re.search(r"--memory 32768 is too small: .*; (--memory \w+) is enough", done.err)
     assert done.code == 1, done.err
     assert found is not None, done.err
     assert call(*learn[:-1], *found[1].split(), folder=tmp_path).code == 0

@@ -149,7 +149,8 @@ def test_another_source_is_learned_on_top_unless_the_first_is_unfinished(tmp_pat
     first, second, model = write(tmp_path / "a.csv", 1500), write(tmp_path / "b.csv", 900, seed=1), tmp_path / "model"
     learned(first, model, every=Interval(rows=500), stop_after=1)
     at_first = model.read_bytes()
-    with pytest.raises(ConflictError, match=r"has learned .*a.csv up to line 1,00\d and not to its end.*--leave-rest"):
+    unfinished = r"has learned .*a.csv up to line 1,00\d and not to its end.*leave_rest=True leaves its rest"
+    with pytest.raises(ConflictError, match=unfinished):
         learned(second, model)
     assert model.read_bytes() == at_first
     learned(first, model)
@@ -183,7 +184,7 @@ def test_tables_of_the_same_shape_are_distinguished(tmp_path):
         (SourceOptions(missing="mean"), Recipe(), Scoring(), "missing='mean'.*missing='indicator'"),
         (SourceOptions(), Recipe(parameters={"n_landmarks": 5}), Scoring(), "n_landmarks=5 .*n_landmarks=12"),
         (SourceOptions(), Recipe(parameters={"scale": False}), Scoring(), "scale=False.*scale=True"),
-        (SourceOptions(), Recipe("regression"), Scoring(), "task='regression'.*for classification"),
+        (SourceOptions(), Recipe("regression"), Scoring(), "task='regression'.*task='classification'"),
         (SourceOptions(), Recipe(method="fogd"), Scoring(), "method='fogd'.*method='nolana'"),
         (
             SourceOptions(),
@@ -198,7 +199,7 @@ def test_tables_of_the_same_shape_are_distinguished(tmp_path):
 def test_what_contradicts_the_file_is_refused_and_names_both(tmp_path, options, recipe, scoring, message):
     source, model = write(tmp_path / "s.csv", 300), tmp_path / "model"
     learned(source, model)
-    with pytest.raises(ConflictError, match=message + ".*--fresh"):
+    with pytest.raises(ConflictError, match=message + ".*; leave it out"):
         resume(model, str(source), options, recipe, scoring)
     assert resume(model, str(source), MIXED, SMALL, Scoring(window=200))
     assert resume(model, str(source), SourceOptions(on_bad_row="skip"), Recipe("classification"), Scoring())
@@ -209,9 +210,9 @@ def test_a_file_knows_its_memory(tmp_path):
     learned(source, model, recipe=Recipe(parameters={"memory": "64KB"}))
     for same in ("65536", "64kb", "0.0625MB"):
         assert resume(model, str(source), SourceOptions(), Recipe(parameters={"memory": same}), Scoring())
-    with pytest.raises(ConflictError, match=r"memory='2MB'.*memory='64KB'.*--fresh"):
+    with pytest.raises(ConflictError, match=r"memory='2MB'.*memory='64KB'; leave it out"):
         resume(model, str(source), SourceOptions(), Recipe(parameters={"memory": "2MB"}), Scoring())
-    with pytest.raises(ConflictError, match=r"method='nolana'.*method='stream'.*--fresh"):
+    with pytest.raises(ConflictError, match=r"method='nolana'.*method='stream'; leave it out"):
         resume(model, str(source), SourceOptions(), Recipe(method="nolana"), Scoring())
     facts = Inspection(model).facts()
     assert facts["bytes"] <= facts["memory"] == 65536
@@ -223,7 +224,7 @@ def test_a_file_knows_its_memory(tmp_path):
 def test_a_parameter_of_another_method_is_refused_before_the_source_is_opened(tmp_path):
     nowhere = str(tmp_path / "none.csv")
     for recipe, message in (
-        (Recipe(parameters={"n_landmarks": 5}), "n_landmarks=5 .*method='stream', the default; add method='nolana'"),
+        (Recipe(parameters={"n_landmarks": 5}), "n_landmarks=5 .*method='stream', the default; method='nolana' has it"),
         (Recipe(parameters={"memory": "1MB"}, method="FOGD"), "memory='1MB' .*method='FOGD'; leave it out.*stream"),
         (Recipe("regression", {"class_weight": "balanced"}), "class_weight='balanced' is not a .*task='regression'"),
     ):

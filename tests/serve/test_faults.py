@@ -53,7 +53,7 @@ def test_full_disk(tmp_path):
             status, answer = served.post("/learn", row(sent))
         assert status == 507
         assert "cannot write the log" in answer["error"]
-        assert "try again with the same id" in answer["error"]
+        assert "retry with the same id" in answer["error"]
         assert served.get("/healthz") == (503, b'{"status":"the log cannot be written"}')
         assert served.post("/predict", {"rows": block(3)[0]})[0] == 200  # predictions go on
         nolana.load(tmp_path / "model.nolana")  # the last checkpoint is whole
@@ -138,7 +138,7 @@ def test_a_damaged_last_record_is_reported_and_new_log_continues(tmp_path):
     code, message = refused(tmp_path, *OPTIONS)
     assert code == 1
     assert "record 8 of the log is damaged or missing" in message
-    assert "add --new-log" in message
+    assert "--new-log lets the model learn the records" in message
     assert (tmp_path / "model.nolana").read_bytes() == before
     with Served(tmp_path, *OPTIONS, "--new-log") as served:  # learns the records before it
         for i in range(7, 9):
@@ -282,4 +282,4 @@ def test_invalid_options_are_one_line(tmp_path, words, message):
 
 def test_without_a_log_it_says_what_is_missing(tmp_path):
     code, message = refused(tmp_path, log=None)
-    assert (code, "--log DIR is missing" in message) == (2, True)
+    assert (code, "--log ... names its directory, or --read-only predicts without one" in message) == (2, True)

@@ -222,8 +222,8 @@ def test_declared_classes_of_a_new_model_hold_from_the_first_row(tmp_path):
         status, answer = served.post("/learn", {"rows": [{"x": 1}], "labels": [2]})
         assert status == 400
         assert answer["error"] == (
-            "row 1: label '2' is not a class of the model (0, 1); correct it, or restart the service with it among "
-            "--classes"
+            "row 1: label '2' is not a class of the model (0, 1); correct it, or the option --classes ... of the "
+            "service must have it"
         )
         assert served.post("/learn", {"rows": [{"x": 1}], "labels": ["one"]})[0] == 400
         assert served.post("/learn", {"rows": [{"x": 1}, {"x": 2}], "labels": [0, 1]})[0] == 200
@@ -249,7 +249,7 @@ def test_refuse_and_accept_rules_hold_nothing(model, tmp_path):
 def test_options_that_contradict_each_other_are_refused(tmp_path, model):
     for words, what in (
         (("--classes", "no,yes", "--new-classes", "accept"), "makes every label a class"),
-        (("--classes", "no,yes", "--task", "regression"), "a regression has no classes"),
+        (("--classes", "no,yes", "--task", "regression"), "--classes no,yes does not fit --task regression"),
         (("--classes", ","), "has no names"),
         (("--new-classes", "maybe"), "is not one of: quarantine, refuse, accept"),
     ):

@@ -89,7 +89,7 @@ def test_rows_are_those_of_the_stream(rows, missing, labelled):
         with pytest.raises(Refusal) as refusal:
             by_service(state, text, labelled)
         assert refusal.value.status == 400
-        assert "has none of the columns of the model (n, flag, word, when, deep.x)" in refusal.value.message
+        assert "has none of the columns of the model (n, flag, word, when, deep.x)" in str(refusal.value)
         return
     try:
         X, y = by_stream(state, text, None if labelled else False)

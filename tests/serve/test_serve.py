@@ -16,6 +16,7 @@ import nolana
 from nolana import modelfile
 from nolana.estimators.records import record_of
 from nolana.runs import Inspection, Recipe, Scoring, SourceOptions
+from nolana.runs.checkpoints import read
 from nolana.serve.model import NewModel, load
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import with_label
@@ -243,9 +244,12 @@ def test_missing_values_are_refused_or_filled_in(tmp_path):
         served.learn([{"a": 1.0, "b": 2.0}] * 4, ["x", "y"] * 2)
         status, answer = served.post("/predict", {"rows": [{"a": 1.0}]})
         assert status == 400
-        assert (
-            answer["error"] == 'row 1, "b": the value is missing; start the service with --missing mean to fill it in'
-        )
+        assert answer == {
+            "error": 'row 1, key "b": the value is missing; the option --missing mean of the service fills it in',
+            "row": 1,
+            "column": "b",
+            "remedies": [{"option": "missing", "value": "mean"}],
+        }
         served.stop()
     with Served(tmp_path, "--missing", "mean") as served:
         assert served.post("/predict", {"rows": [{"a": 1.0}]})[0] == 200
@@ -307,7 +311,7 @@ def test_reports(model, tmp_path):
             assert time.monotonic() < deadline
             event = first_event(served)
         assert event["metric"] == "accuracy"
-        assert {expert["name"] for expert in event["experts"]} > {"landmarks", "cells"}
+        assert {expert["name"] for expert in event["experts"]} > {"landmarks", "bins"}
         metrics = served.get("/metrics")[1].decode()
         check_prometheus(metrics)
         for line in ("nolana_rows_total 700", 'nolana_requests_total{endpoint="/learn",status="200"} 1'):
@@ -415,3 +419,35 @@ def test_predictions_follow_the_class_weights_of_the_model(learned):
     assert weighted["predictions"].count("warm") > plain["predictions"].count("warm")
     columns = [weighted["classes"].index(label) for label in weighted["predictions"]]
     assert np.allclose(weighted["uncertainty"], 1 - np.array(weighted["probabilities"])[np.arange(200), columns])
+
+
+OLD = {"rows": 40, "offset": 0, "line": 41, "target": True, "encoding": None, "lines": []}
+OLD |= {"head": 1 << 32, "tail": 1 << 32}
+
+
+def test_a_model_that_was_served_by_0_2_is_read_without_its_position(tmp_path):
+    """It had the source "nolana serve" and a position that no file has; such files load, are served and learn files."""
+    model, source = tmp_path / "model.nolana", tmp_path / "more.csv"
+    some = [{"a": float(i % 7), "b": float(i % 5)} for i in range(40)]
+    labels = ["x" if row["a"] > 3 else "y" for row in some]
+    with Served(tmp_path, *SMALL, "--target", "kind") as served:
+        served.learn(some, labels)
+        served.stop()
+    sections = modelfile.read(model)
+    assert sections["run"]["source"] is None
+    assert sections["run"]["stream"]["position"] is None
+    sections["run"] |= {"source": "nolana serve", "learned": [{"source": "nolana serve", "position": OLD}]}
+    sections["run"]["stream"] |= {"position": OLD}
+    modelfile.write(model, sections)
+    estimator, saved = read(model)
+    assert (estimator.n_rows_, saved.source, saved.learned, saved.stream["position"]) == (40, None, (), None)
+    with Served(tmp_path) as served:
+        served.learn(some[:2], labels[:2])
+        served.stop()
+    assert "source     requests to a service, finished" in commands.call("inspect", model, folder=tmp_path).out
+    lines = [f"{row['a']},{row['b']},{label}" for row, label in zip(some, labels, strict=True)]
+    source.write_text("a,b,kind\n" + "\n".join(lines) + "\n")
+    for expected in (40, 0):  # the second time all rows are known
+        done = commands.call("learn", source, "--model", model, "--json", folder=tmp_path)
+        assert done.code == 0, done.err
+        assert (json.loads(done.out)["rows"] - 42, json.loads(done.out)["new_rows"]) == (40, expected)

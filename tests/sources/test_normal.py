@@ -66,7 +66,7 @@ def test_encodings_are_detected():
 
 
 def test_text_of_another_encoding_is_refused():
-    with pytest.raises(StreamError, match=r"the text is not utf-16.*set encoding= to another one"):
+    with pytest.raises(StreamError, match=r"the text is not utf-16.*encoding=\.\.\. names another one"):
         streams.read(io.BytesIO("a,y\n1,2\n".encode("utf-16") + b"x"))
     with pytest.raises(StreamError, match="the text is not ascii"):
         streams.read(io.BytesIO("a,y\n1,é\n".encode()), encoding="ascii")
@@ -99,5 +99,5 @@ def test_texts_with_points_and_commas_are_those_of_the_source():
         assert y.tolist() == [line.split(";")[1] for line in text.decode().splitlines()[1:]]
     X, y = streams.read(io.BytesIO(b"a;y\n1,5;2,5\n2;1,5\n"), decimal=",")
     assert (X.tolist(), y.tolist()) == ([[1.5], [2.0]], [2.5, 1.5])
-    with pytest.raises(StreamError, match=r"label '2\.5' is a number with a decimal point; decimal=\"\.\" reads it"):
+    with pytest.raises(StreamError, match=r"label '2\.5' is a number with a decimal point; decimal='\.' reads it"):
         streams.read(io.BytesIO(b"a;y\n1,5;2.5\n2;1.5\n"), decimal=",", growing="leave_out")

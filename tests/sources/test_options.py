@@ -38,8 +38,8 @@ def test_what_is_specified_is_known_even_where_it_is_the_default():
     [
         ({"labels": "strings"}, "labels='strings' is not one of: int, float, bool, text"),
         ({"missing": "guess"}, "missing='guess' is not one of: error, mean, indicator"),
-        ({"max_categories": True}, "max_categories=True must be a whole number, at least 1"),
-        ({"chunk_bytes": 0}, "chunk_bytes=0 must be a whole number, at least 1"),
+        ({"max_categories": True}, "max_categories=True is not an integer of at least 1"),
+        ({"chunk_bytes": 0}, "chunk_bytes=0 is not an integer of at least 1"),
         ({"delimiter": "ab"}, "delimiter='ab' cannot separate fields"),
         ({"on_bad_row": "cry"}, "on_bad_row='cry' is not"),
         ({"format": "xml"}, f"format='xml' is not one of: {', '.join(FORMATS)}"),

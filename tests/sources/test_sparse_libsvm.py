@@ -5,35 +5,10 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-import nolana.engine as reference
 from commands import call
-from conftest import core_builds
 from nolana import streams
-
-LINES = st.lists(
-    st.sampled_from(
-        [b"1 1:2 3:4\n", b"2\n", b"\n", b"# 1\n", b"1 2:x\n", b"3 2:5 1:6\n", b"4 9:1\n", b"5 3:1e3\n", b"6 1:"]
-    ),
-    max_size=6,
-).map(b"".join)
-
-
-@pytest.mark.parametrize("core", core_builds(), ids=lambda m: m.__name__)
-@given(text=LINES, final=st.booleans(), limit=st.integers(0, 4))
-def test_sparse_rows_are_the_dense_ones_in_core_and_reference(core, text, final, limit):
-    arguments = (text, 0, final, limit, np.array([1, -1, 0]), 2, 1, True)
-    for engine in (core, reference):
-        dense, sparse = (engine.libsvm_rows(*arguments, kind) for kind in (False, True))
-        starts, places, values = sparse[0]
-        assert (starts.dtype, places.dtype, values.dtype) == (np.int64, np.int32, np.float64)
-        assert np.array_equal(sp.csr_matrix((values, places, starts), dense[0].shape).toarray(), dense[0])
-        assert np.array_equal(dense[1], sparse[1])
-        assert dense[2:] == sparse[2:]
-    assert all(np.array_equal(a, b) for a, b in zip(sparse[0], core.libsvm_rows(*arguments, True)[0], strict=True))
 
 
 def write(path, rows, features, seed=0):

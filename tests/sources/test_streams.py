@@ -1,4 +1,4 @@
-"""Readers: formats by hand and at random, blocks and chunks cut anywhere, core against reference, messages."""
+"""Readers: formats by hand and at random, blocks and chunks cut anywhere, messages."""
 
 import bz2
 import gzip
@@ -14,16 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from conftest import core_builds
-from nolana import engine as reference
 from nolana import streams
 from nolana.errors import NolanaError, StreamError
 
-BUILDS = core_builds()
 DATA = Path(os.environ.get("NOLANA_DATA") or "/nonexistent")
 PACKERS = {
     "": bytes,
@@ -151,11 +148,11 @@ def test_errors_about_columns():
     assert "no column is left for the features" in str(refusal("1\n2\n", format="csv"))
     assert "is the delimiter ','?" in str(refusal("1|2\n", format="csv"))
     assert "the source is empty" in str(refusal("\n \n", format="csv"))
-    with pytest.raises(ValueError, match="'b' is the target and cannot be among the features"):
+    with pytest.raises(ValueError, match=r"features=\['b'\] has the target, target='b'; leave it out"):
         read(text, target="b", features=["b"])
-    with pytest.raises(ValueError, match="features names a column twice"):
+    with pytest.raises(ValueError, match="names a column twice"):
         read(text, features=["a", 0])
-    with pytest.raises(ValueError, match="'a' is a name, but header=False"):
+    with pytest.raises(ValueError, match="header=False says that columns have no names, but 'a' is one"):
         read(text, features=["a"], header=False)
     with pytest.raises(TypeError, match=r"a column is a name or an index, got 1\.5"):
         read(text, target=1.5)
@@ -191,13 +188,13 @@ def test_a_label_that_does_not_fit_says_how_to_set_it():
     error = refusal(text + "1,0.5\n", block_rows=2)
     assert str(error) == (
         "<stream>, line 6, column 2 (\"y\"): label '0.5' is not an integer, as all labels of the first block are; "
-        'set labels="float" or labels="text"'
+        "labels='float' or labels='text' accepts it"
     )
-    assert str(refusal(text + "1,cat\n", block_rows=2)).endswith('first block are; set labels="text"')
+    assert str(refusal(text + "1,cat\n", block_rows=2)).endswith("first block are; labels='text' accepts it")
     assert read(text + "1,0.5\n", block_rows=2, labels="float")[1].tolist() == [0, 0, 0, 0, 0.5]
     assert read(text + "1,0.5\n", block_rows=2, labels="text")[1].tolist() == ["0"] * 4 + ["0.5"]
     assert read(text + "1,0.5\n")[1].dtype == np.float64
-    assert "label '0.5' is not an integer (labels=\"int\")" in str(refusal(text + "1,0.5\n", labels="int"))
+    assert "label '0.5' is not an integer (labels='int')" in str(refusal(text + "1,0.5\n", labels="int"))
     assert "label 'inf' is not a finite number" in str(refusal(text + "1,inf\n"))
     assert "label '�' is not UTF-8" in str(refusal(b"1,\xff\n"))
     with pytest.raises(ValueError, match="labels='strings' is not one of: int, float, bool, text"):
@@ -230,9 +227,9 @@ def test_libsvm_without_labels():
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("1 1:1\n1 1:1 2:oops\n", 3, "line 2, column 3 (index 2): 'oops' is not a number"),
-        ("1 1:1\n1 1:1 2:\n", 3, "line 2, column 3 (index 2): the value is empty"),
-        ("1 1:1\n1 1:1 2:inf\n", 3, "line 2, column 3 (index 2): 'inf' is not a finite number"),
+        ("1 1:1\n1 1:1 2:oops\n", 3, "line 2, column 3: index 2: 'oops' is not a number"),
+        ("1 1:1\n1 1:1 2:\n", 3, "line 2, column 3: index 2: the value is empty"),
+        ("1 1:1\n1 1:1 2:inf\n", 3, "line 2, column 3: index 2: 'inf' is not a finite number"),
         ("1 1:1\n1:1 2:1\n", 1, "line 2, column 1: '1:1' is not a label"),
         ("1 1:1\n1 2\n", 2, "line 2, column 2: '2' is not index:value"),
         ("1 1:1\n1 -2:1\n", 2, "line 2, column 2: '-2:1' is not index:value"),
@@ -256,7 +253,7 @@ def test_libsvm_width_of_a_file_and_of_a_pipe(tmp_path):
     assert streams.read(path, block_rows=2)[0].shape == (4, 5)
     assert read(text)[0].shape == (4, 5)
     error = refusal(text, block_rows=2)
-    assert "line 4, column 2: '5:1': the index is beyond the 1 features of the first block; set n_features" in str(
+    assert "line 4, column 2: '5:1': the index is beyond the 1 features of the first block; n_features=... sets" in str(
         error
     )
     assert read(text, block_rows=2, n_features=6)[0].shape == (4, 6)
@@ -265,13 +262,13 @@ def test_libsvm_width_of_a_file_and_of_a_pipe(tmp_path):
 
 
 def test_parameters_of_libsvm_are_checked():
-    with pytest.raises(ValueError, match="in LIBSVM text the label comes first"):
+    with pytest.raises(ValueError, match="target='y' does not fit LIBSVM text, whose label comes first"):
         read(LIBSVM, target="y")
     with pytest.raises(TypeError, match="LIBSVM text has columns by index only, got 'a'"):
         read(LIBSVM, features=["a"])
-    with pytest.raises(ValueError, match=r"index 0 is not in 1\.\.3"):
+    with pytest.raises(ValueError, match=r"features=0 is not an index in 1\.\.3"):
         read(LIBSVM, features=[0])
-    with pytest.raises(ValueError, match="n_features=0 must be a whole number, at least 1"):
+    with pytest.raises(ValueError, match="n_features=0 is not an integer of at least 1"):
         read(LIBSVM, n_features=0)
 
 
@@ -356,14 +353,14 @@ def test_formats_are_detected_from_the_name_then_the_first_line(tmp_path, name, 
 
 
 def test_formats_unknown_and_options_of_another():
-    assert "set format= to one of: jsonl, libsvm, csv, parquet, arrow" in str(refusal("hello\n"))
+    assert "format=... sets it to one of: jsonl, libsvm, csv, parquet, arrow" in str(refusal("hello\n"))
     with pytest.raises(ValueError, match="format='xml' is not one of: jsonl, libsvm, csv, parquet, arrow"):
         read("1,2\n", format="xml")
     with pytest.raises(ValueError, match="header=True is for format 'csv'; <stream> is read as 'libsvm'"):
         read(LIBSVM, header=True)
     with pytest.raises(ValueError, match="n_features=3 is for format 'libsvm'"):
         read("1,2\n", n_features=3)
-    with pytest.raises(ValueError, match="block_rows=0 must be a whole number"):
+    with pytest.raises(ValueError, match="block_rows=0 is not an integer"):
         read("1,2\n", block_rows=0)
     with pytest.raises(TypeError, match="open it as binary"):
         streams.read(io.StringIO("1,2\n"))
@@ -530,89 +527,3 @@ def outcome(text, **parameters):
 def test_chunks_change_nothing(text, format, size, chunk):
     whole = outcome(text, format=format, block_rows=size)
     assert outcome(text, format=format, block_rows=size, chunk_bytes=chunk) == whole
-
-
-def agree(ours, theirs):
-    assert len(ours) == len(theirs)
-    for a, b in zip(ours, theirs, strict=True):
-        if isinstance(b, np.ndarray):
-            assert same(np.asarray(a), b)
-        else:
-            assert a == b
-
-
-@pytest.mark.parametrize("core", BUILDS)
-@given(text=TEXT, final=st.booleans(), limit=st.integers(0, 4), mark=st.sampled_from([",", ";", "\t", " "]))
-@example(text=b'1,"a""b', final=True, limit=3, mark=",")
-@example(text=b'"1" x,2\n', final=False, limit=3, mark=",")
-@example(text=b'1,"2"\r', final=True, limit=3, mark=",")
-def test_csv_of_the_core_is_that_of_the_reference(core, text, final, limit, mark):
-    for numbers, texts in (([0, -1, 1], [-1, 0, 1]), ([0, 1, -1], [-1, -1, -1])):
-        arguments = (text, 0, final, limit, mark, np.array(numbers), np.array(texts), 2, 2)
-        agree(core.csv_cells(*arguments), reference.csv_cells(*arguments))
-    agree(core.csv_fields(text, 0, final, mark), reference.csv_fields(text, 0, final, mark))
-
-
-@pytest.mark.parametrize("core", BUILDS)
-@given(text=TEXT, final=st.booleans(), limit=st.integers(0, 4), base=st.integers(0, 1), labelled=st.booleans())
-def test_libsvm_of_the_core_is_that_of_the_reference(core, text, final, limit, base, labelled):
-    arguments = (text, 0, final, limit, np.array([1, -1, 0]), 2, base, labelled)
-    agree(core.libsvm_rows(*arguments), reference.libsvm_rows(*arguments))
-    agree(core.libsvm_extent(text, 0, final, limit), reference.libsvm_extent(text, 0, final, limit))
-
-
-DECIMAL = st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{1,4})?", fullmatch=True)
-
-
-@pytest.mark.parametrize("core", BUILDS)
-@given(field=DECIMAL.map(str.encode) | TEXT)
-@example(field=b"2.2250738585072011e-308")
-@example(field=b"4.9406564584124654e-324")
-@example(field=b"2.4703282292062327e-324")
-@example(field=b"-1e-400")
-@example(field=b"9007199254740993")
-@example(field=b"1" + b"0" * 400 + b"e-400")
-@example(field=b"0." + b"0" * 400 + b"1e400")
-@example(field=b"0e99999999999999999999")
-@example(field=b"1e-99999999999999999999")
-@example(field=b"+-1")
-@example(field=b"-9223372036854775808")
-@example(field=b"9223372036854775808")
-def test_numbers_are_right_to_the_last_bit(core, field):
-    spans = np.array([[0, len(field), 0]])
-    for name in ("number_fields", "integer_fields"):
-        ours, unfit = getattr(core, name)(field, spans)
-        theirs, expected = getattr(reference, name)(field, spans)
-        assert unfit == expected
-        if unfit < 0 and not np.isnan(theirs[0]):
-            assert same(ours, theirs)
-
-
-@pytest.mark.parametrize("core", BUILDS)
-def test_short_numbers_are_right_to_the_last_bit(core):
-    """Around 15 digits, where the core changes its way; with and without a point, at every place."""
-    rng = np.random.default_rng(0)
-    digits = ["".join(map(str, rng.integers(0, 10, n))) for n in range(1, 20) for _ in range(200)]
-    fields = [f"{text[:i]}.{text[i:]}" for text in digits for i in rng.integers(0, len(text) + 1, 3)] + digits
-    fields += [f"-{field}" for field in fields]
-    ends = np.cumsum([len(field) for field in fields])
-    spans = np.column_stack([ends - [len(field) for field in fields], ends, np.zeros_like(ends)])
-    values, unfit = core.number_fields("".join(fields).encode(), spans)
-    assert unfit < 0
-    assert same(values, np.array([float(field) for field in fields]))
-
-
-def test_the_core_refuses_places_outside():
-    for core in BUILDS:
-        with pytest.raises(ValueError, match="start is behind the end"):
-            core.csv_fields(b"1", 2, True, ",")
-        with pytest.raises(ValueError, match="a place is beyond the features"):
-            core.csv_cells(b"1", 0, True, 1, ",", np.array([1]), np.array([-1]), 1, 0)
-        with pytest.raises(ValueError, match="a place is beyond the features"):
-            core.json_cells(b"1", 0, True, 1, [b"a"], np.array([-1]), np.array([3]), 1, 3)
-        with pytest.raises(ValueError, match="as many keys as places"):
-            core.json_cells(b"1", 0, True, 1, [], np.array([-1]), np.array([0]), 0, 1)
-        with pytest.raises(ValueError, match="a place for each column"):
-            core.csv_cells(b"1", 0, True, 1, ",", np.array([0]), np.array([0, 1]), 1, 2)
-        with pytest.raises(ValueError, match="a span is not in the text"):
-            core.number_fields(b"1", np.array([[0, 2, 0]]))

@@ -10,7 +10,7 @@ import typer
 import nolana
 from nolana.cli.learner import METRICS
 from nolana.cli.models import READ, models
-from nolana.cli.options import Group, check_source, with_groups, words_of_command_line
+from nolana.cli.options import Group, check_source, text_of, with_groups
 from nolana.cli.process import INTERRUPTED, discard_output, output_error
 from nolana.cli.values import convert_plain_values
 from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
@@ -50,9 +50,9 @@ def run() -> int:
     except typer.Abort:
         return INTERRUPTED
     except (LogError, ModelFileError, StreamError) as error:
-        return _print_error(str(error), 1)
+        return _print_error(text_of(error), 1)
     except NolanaError as error:
-        return _print_error(str(error), 2)
+        return _print_error(text_of(error), 2)
     except OSError as error:
         unwritten = output_error()
         return _os_error(error) if unwritten is None else _output_error(unwritten)
@@ -61,7 +61,7 @@ def run() -> int:
             raise
         return _output_error(end.__context__)
     except MemoryError as error:
-        return _print_error(f"there is not enough memory: {error}".removesuffix(": "), 1)
+        return _print_error(": ".join(filter(None, ["there is not enough memory", str(error)])), 1)
     except Exception as error:
         # typer has moved the class of these errors between modules; its method is as old as typer.
         if not hasattr(error, "format_message"):
@@ -87,16 +87,16 @@ def _os_error(error: OSError) -> int:
     return _print_error(f"{place}: {error.strerror or error}", 1)
 
 
-def _print_error(message: str, code: int) -> int:
+def _print_error(text: str, code: int) -> int:
     try:
-        typer.echo("nolana: " + " ".join(words_of_command_line(message).split()), err=True)
+        typer.echo("nolana: " + " ".join(text.split()), err=True)
     except OSError:  # standard error cannot be written; the code remains
         discard_output(2)
     return code
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo("nolana: warning: " + " ".join(words_of_command_line(str(message)).split()), err=True)
+    typer.echo("nolana: warning: " + " ".join(text_of(message).split()), err=True)
 
 
 @app.callback(invoke_without_command=True)

@@ -17,11 +17,10 @@ from rich.table import Table
 from nolana import plot
 from nolana import sources as streams
 from nolana.cli.digits import digits
-from nolana.cli.options import blame_option, blame_source, words_of_command_line
+from nolana.cli.options import blame_option, blame_source
 from nolana.cli.progress import progress_bar
 from nolana.cli.summary import inferred_task
 from nolana.engine.base.threads import one_blas_thread
-from nolana.errors import MissingExtraError
 from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen
 from nolana.metrics import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS
@@ -110,7 +109,7 @@ def execute(
     """Compare the methods, print the table and write the picture to `out`."""
     with blame_option("--out"):
         plot.check(out)
-    limit = None if memory is None else _bytes(memory)
+    limit = None if memory is None else memory_of(memory)
     source = _digits(task) if data is None else _read(data, options, task)
     title = "scikit-learn's digits" if data is None else data.name
     because = "in the order of the file"
@@ -139,13 +138,6 @@ def _metric(name: str | None, kind: str) -> str:
     if name is not None and name not in choices:
         raise typer.BadParameter(f"{name!r} is not one of: {', '.join(choices)}", param_hint="--metric")
     return name or MAIN_METRICS[kind]
-
-
-def _bytes(memory: str) -> int:
-    try:
-        return memory_of(memory)
-    except ValueError as error:
-        raise typer.BadParameter(words_of_command_line(str(error))) from error
 
 
 def _rows(title: str, source: Source, seed: int | None, *, scaled: bool, tuned: bool) -> Rows:
@@ -213,11 +205,8 @@ def _method(name: str, task: Task, known: peers.Task) -> Wanted:
     if not peers.is_peer(name):
         return at_budget(name, task)
     method = peers.peer(name)
-    try:
-        method.check()
-        method.make(known, 0)  # an unknown name is reported before anything runs
-    except MissingExtraError as error:
-        raise ValueError(str(error)) from error
+    method.check()
+    method.make(known, 0)  # an unknown name is reported before anything runs
     return peers.PeerMethod(method, known)
 
 

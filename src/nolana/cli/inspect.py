@@ -58,7 +58,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "score", scores(run["score"], run["recent_score"], run["recent_rows"], run["scored_rows"])
     before = len(run["sources_before"])
     others = f"; {before:,} other{'s' * (before > 1)} before" if before else ""
-    yield "source", run["source"] + (", finished" if run["finished"] else f", up to line {run['line']:,}") + others
+    source = run["source"] or "requests to a service"
+    yield "source", source + (", finished" if run["finished"] else f", up to line {run['line']:,}") + others
     yield from columns(run)
     if run["bad_rows"]:
         yield "bad rows", bad_rows(run["bad_rows"])

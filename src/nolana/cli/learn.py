@@ -1,6 +1,5 @@
 """``nolana learn``: a source into a model file, with a live view and checkpoints."""
 
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from nolana import modelfile
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
-from nolana.errors import StreamError
+from nolana.errors import ConflictError, Remedy, StreamError
 from nolana.options import declared
 from nolana.runs import (
     Checkpoints,
@@ -49,8 +48,7 @@ def execute(
     as_json: bool,
 ) -> None:
     """Learn, write the model, print the summary."""
-    with blame_option("--checkpoint-every"):
-        interval = Interval.of_text(every)
+    interval = Interval.of_text(every)
     with blame_option("--model"):
         check_writable(model)
     if model.exists() and not model.is_file():
@@ -64,7 +62,8 @@ def execute(
             if fresh or not model.exists():
                 run, saved = start(source, options, recipe, scoring), None
             else:
-                run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
+                with _or_fresh():
+                    run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
         from nolana.engine.base.threads import one_blas_thread  # loads the engine
 
         begun = time.monotonic()
@@ -95,6 +94,15 @@ def execute(
 
 
 @contextmanager
+def _or_fresh() -> Iterator[None]:
+    """Within this context a conflict with the model file names a new model as a remedy."""
+    try:
+        yield
+    except ConflictError as error:
+        raise error.changed(remedies=[Remedy("fresh", True, "starts a new model")]) from error
+
+
+@contextmanager
 def _workers(run: "Run", count: int | None) -> Iterator[None]:
     """Within this context the run learns with so many processes."""
     if count is None:
@@ -119,23 +127,21 @@ def _after_saving(error: StreamError, run: "Run", checkpoints: Checkpoints, can_
         return error
     if run.new_rows:
         checkpoints.write(run)
-    saved = (
-        f"{run.rows:,} rows are learned and saved in {checkpoints.path}; {remedy_after_saving(str(error), can_resume)}"
-    )
-    return StreamError(f"{error}. {saved}", path=error.path, line=error.line, column=error.column, value=error.value)
+    remedy = remedy_after_saving({setting.option for setting in error.settings}, can_resume)
+    return error.changed(note=f"{run.rows:,} rows are learned and saved in {checkpoints.path}; {remedy}")
 
 
-def remedy_after_saving(message: str, can_resume: bool = True) -> str:
-    """How to resume after an error; a saved model may not accept the options that its message names."""
-    if "task=" in message:
+def remedy_after_saving(options: set[str], can_resume: bool = True) -> str:
+    """How to resume after an error; a saved model may not accept the options that it names."""
+    if "task" in options:
         return (
             "a model cannot change its task, so learn them again with --task regression --fresh; if this label alone "
             "is wrong, --on-bad-row skip leaves it out"
         )
     decided = [name for name, option in declared(SourceOptions).items() if option.saved and name not in CHANGEABLE]
-    named = re.search(rf"\b({'|'.join(decided)})=", message)
-    if named is not None:
-        return f"a model cannot change {named[0]}, so add --fresh and learn them again"
+    for name in decided:
+        if name in options:
+            return f"a model cannot change --{name.replace('_', '-')}, so add --fresh and learn them again"
     if not can_resume:
         return (
             "the next run learns every row that it is sent, so send only those after them; with --on-bad-row skip it "

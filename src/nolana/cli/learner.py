@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nolana.errors import OptionError
 from nolana.options import Options, at_least, memory_of, option
 
 if TYPE_CHECKING:
@@ -57,15 +58,15 @@ def settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def check_memory(_: str, memory: str) -> str:
-    """A size such as 2MB; ValueError where it is none, or out of range."""
+    """A size such as 2MB; OptionError if it is none, or out of range."""
     memory_of(memory)
     return memory
 
 
 def check_method(_: str, method: str) -> str:
-    """A name of a method; ValueError if there is no such method."""
+    """A name of a method; OptionError if there is no such method."""
     if method.lower() not in [*METHODS.lower().split(", "), *LONG_NAMES]:
-        raise ValueError(f"method={method!r} is unknown; choose from {METHODS}")
+        raise OptionError("method", method, "is unknown; choose from {expected}", expected=METHODS)
     return method
 
 
@@ -105,9 +106,7 @@ class LearnerOptions(Options):
         help="Not stream: hinge, squared_hinge or logistic; for regression squared, huber or epsilon_insensitive. "
         "Default of nolana: squared_hinge with newton, hinge with sgd, squared for regression."
     )
-    scale: bool | None = option(
-        help="Scale the features online (stream always does). Default: --scale.", kind=bool, flag="--scale/--no-scale"
-    )
+    scale: bool | None = option(help="Scale the features online (stream always does). Default: --scale.", kind=bool)
     random_state: int | None = option(
         help="Seed of all random numbers. Default: 0.", flag="--seed", check=at_least(0), kind=int
     )

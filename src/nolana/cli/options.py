@@ -3,7 +3,7 @@
 import functools
 import inspect
 import os
-import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,21 +15,21 @@ import typer
 
 from nolana.cli.learner import LearnerOptions
 from nolana.cli.process import discard_output
-from nolana.errors import NolanaError
+from nolana.errors import Diagnostic, NolanaError, Setting
 from nolana.options import Option, Options, declared
+from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
 from nolana.sources.options import column_of_text, columns_of_text
 
 __all__ = [
-    "Group", "blame_option", "blame_source", "check_model", "check_source", "exit_when_unread", "with_groups",
-    "words_of_command_line",
+    "Group", "blame_option", "blame_source", "check_model", "check_source", "exit_when_unread", "text_of",
+    "with_groups", "words",
 ]  # fmt: skip
 
-PYTHON_ONLY = re.compile(r"; target=False[^;]*| \(target=False[^)]*\)")  # no option of a command
-VALUE = (
-    r"(?:\[(?P<list>[^\]]*)\]|"
-    r"(?P<quote>[\"'])(?P<text>[^\"']*)(?P=quote)(?: or \"(?P<other>[^\"]*)\")?|(?P<word>-?\w+))?"
-)
+OF_COMMANDS = {  # and of no group
+    "again": "--again", "delay": "--delay", "fresh": "--fresh", "leave_rest": "--leave-rest", "metrics": "--metrics",
+    "probabilities": "--proba", "window": "--window",
+}  # fmt: skip
 
 
 # Groups of options
@@ -73,7 +73,10 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flag(name: str, option: Option) -> str:
-    return option.flag or "--" + name.replace("_", "-")
+    if option.flag:
+        return option.flag
+    name = name.replace("_", "-")
+    return f"--{name}/--no-{name}" if option.kind is bool and option.default is None else f"--{name}"
 
 
 def _parameter(name: str, option: Option, panel: str) -> inspect.Parameter:
@@ -103,20 +106,49 @@ def _build(cls: type[Options], options: dict[str, Option], values: dict[str, Any
         if value is not None and value != [] and not is_absent_flag:
             with blame_option(_flag(name, option)):
                 specified[name] = option.parse(value)
-    try:
-        return cls(**specified)
-    except (TypeError, ValueError) as error:
-        raise typer.BadParameter(words_of_command_line(str(error))) from error
+    return cls(**specified)
 
 
 # Errors
 
 
+def words(setting: Setting) -> str | None:
+    """A setting as the command line has it; None: Python alone has it.
+
+    >>> words(Setting("missing", "mean")), words(Setting("ignore", [2])), words(Setting("scale", False))
+    ('--missing mean', '--ignore 3', '--no-scale')
+    >>> words(Setting("n_features")), words(Setting("solver", "exact")), words(Setting("target", False))
+    ('--n-features ...', '--set solver=exact', None)
+    """
+    name, value = setting.option, setting.value
+    option = (declared(SourceOptions) | declared(LearnerOptions) | declared(ServeOptions)).get(name)
+    flag = OF_COMMANDS.get(name, f"--set {name}=") if option is None else _flag(name, option)
+    yes, _, no = flag.partition("/")
+    if isinstance(value, bool) and not yes.endswith("="):
+        return None if name == "target" else yes if value else no or f"leave out {yes}"
+    columns = option is not None and option.parse in (column_of_text, columns_of_text)
+    items = value if isinstance(value, list | tuple) else [value]
+    text = "..." if value is ... else shlex.quote(",".join(_column(each) if columns else str(each) for each in items))
+    return yes + text if yes.endswith("=") else f"{yes} {text}"
+
+
+def _column(column: Any) -> str:
+    """A column: Python counts from 0, the command line from 1."""
+    return str(column + 1) if isinstance(column, int) and column >= 0 else str(column)
+
+
+def text_of(error: object) -> str:
+    """The message of an error or a warning for the command line."""
+    return error.message(words) if isinstance(error, Diagnostic) else str(error)
+
+
 @contextmanager
 def blame_option(option: str) -> Iterator[None]:
-    """Within this context an OSError or ValueError is an invalid value of ``option``."""
+    """Within this context an OSError or ValueError is an invalid value of ``option``, unless it names an option."""
     try:
         yield
+    except NolanaError:
+        raise
     except (OSError, ValueError) as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
 
@@ -131,7 +163,7 @@ def blame_source(source: str) -> Iterator[None]:
     except OSError as error:
         raise typer.BadParameter(f"{source}: {error.strerror or error}", param_hint="SOURCE") from error
     except (TypeError, ValueError) as error:
-        raise typer.BadParameter(words_of_command_line(str(error))) from error
+        raise typer.BadParameter(str(error)) from error
 
 
 def check_source(source: str) -> None:
@@ -156,39 +188,3 @@ def exit_when_unread() -> Iterator[None]:
     except BrokenPipeError:
         discard_output()
         raise typer.Exit(141) from None
-
-
-def words_of_command_line(message: str) -> str:
-    """A message of the library, with ``--missing mean`` for ``missing="mean"``.
-
-    >>> words_of_command_line('the field is empty; missing="mean" fills it in')
-    'the field is empty; --missing mean fills it in'
-    >>> words_of_command_line('categories="hash" or "onehot" turns text into numbers, ignore=[2] leaves it out')
-    '--categories hash or onehot turns text into numbers, --ignore 3 leaves it out'
-    >>> words_of_command_line("scale=False differs from the model, which was made with scale=True")
-    '--no-scale differs from the model, which was made with --scale'
-    """
-    options = declared(SourceOptions) | declared(LearnerOptions)
-    flags = {name: _flag(name, option) for name, option in options.items() if option.flag != ""}
-
-    def replacement(match: re.Match[str]) -> str:
-        yes, _, no = flags[match[1]].partition("/")
-        names_columns = options[match[1]].parse in (column_of_text, columns_of_text)
-        if match["list"] is not None:
-            items = match["list"].split(", ")
-            return f"{yes} {','.join(_number(item) for item in items) if names_columns else ','.join(items)}"
-        if names_columns and match["word"] is not None:
-            return f"{yes} {_number(match['word'])}"
-        if match["other"] is not None:
-            return f"{yes} {match['text']} or {match['other']}"
-        value = match["text"] or match["word"]
-        if value == "False" and no:
-            return no
-        return yes if value in (None, "True") else f"{yes} {value}"
-
-    def _number(item: str) -> str:
-        """A column: Python counts from 0, the command line from 1."""
-        return str(int(item) + 1) if item.isdigit() else item
-
-    message = PYTHON_ONLY.sub("", message)
-    return re.sub(rf"\b({'|'.join(flags)})={VALUE}", replacement, message)

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from nolana.cli.options import blame_option, blame_source
+from nolana.cli.options import blame_option, blame_source, words
 from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import ConflictError, MissingExtraError
 from nolana.runs import ModelLock, Recipe, Scoring, SourceOptions, Stop, exit_on_signals
@@ -33,12 +33,10 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
             raise
         raise MissingExtraError(f'nolana serve needs the package {package}; pip install "nolana[serve]"') from None
     limit = options.timeout_seconds
-    with blame_option("--classes"):
-        options.check_classes(recipe.task)
+    options.check_classes(recipe.task)
     if options.classes is not None:
         recipe = replace(recipe, task="classification")
-    with blame_option("--host"):
-        options.check_public()
+    options.check_public()
     with blame_option("--token-file"):
         token = options.token()
     if options.read_only and not model.exists():
@@ -56,7 +54,8 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
         service, replayed = open_service(model, NewModel(source, recipe, scoring), options)
         with Stop() as stop:
             service.start()
-            app = App(service, Guard(token, options.host), max_request=options.max_request_bytes, timeout=limit)
+            guard, largest = Guard(token, options.host), options.max_request_bytes
+            app = App(service, guard, max_request=largest, timeout=limit, words=words)
             note(f"{model} at {_address(opened)}" + (f", {replayed:,} records of the log learned" if replayed else ""))
             try:
                 run(app, opened, stop, timeout=limit, connections=options.connections)

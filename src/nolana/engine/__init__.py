@@ -1,7 +1,8 @@
 """The engine in NumPy: every algorithm as its formula, and the oracle of the compiled core.
 
 The names here, in `nolana.engine.rivals` and in ``nolana._core_*`` are the same, one for one, and so are the states
-that their learners export. Letters: n rows, d features, m landmarks, r rank, c outputs.
+that their learners export; only the parsers of text are in the core alone. Letters: n rows, d features, m landmarks,
+r rank, c outputs.
 """
 
 from nolana.engine.base.checks import add_moments, first_beyond
@@ -40,9 +41,6 @@ from nolana.engine.learner.residual_variance import NoiseLevel
 from nolana.engine.learner.robust_scaling import RobustScaling
 from nolana.engine.learner.stack import Stack
 from nolana.engine.rivals.rival import Rival
-from nolana.engine.text.csv import csv_cells, csv_fields
-from nolana.engine.text.json import json_cells
-from nolana.engine.text.text import integer_fields, libsvm_extent, libsvm_rows, number_fields
 
 __all__ = [
     *kernels.__all__,
@@ -80,13 +78,6 @@ __all__ = [
     "Stateful",
     "Vote",
     "add_moments",
-    "csv_cells",
-    "csv_fields",
     "first_beyond",
-    "integer_fields",
-    "json_cells",
-    "libsvm_extent",
-    "libsvm_rows",
-    "number_fields",
     "sketch_rows",
 ]

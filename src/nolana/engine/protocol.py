@@ -11,9 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.state import Array, State
-from nolana.engine.text.cells import CellRows
-from nolana.engine.text.text import Integers, Problem
-from nolana.engine.text.text import Rows as LibsvmRows
 
 __all__ = [
     "CalibrationPart",
@@ -25,10 +22,16 @@ __all__ = [
     "IntervalWidthPart",
     "Part",
     "RobustScalingPart",
+    "TextParsers",
 ]
 
 Starts = NDArray[np.int64]
 Places = NDArray[np.int32]
+Integers = NDArray[np.int64]
+Codes = NDArray[np.uint8]
+Problem = tuple[str, int, int, int, int]  # what, and where it is
+CellRows = tuple[Array, Codes, Integers, Codes, Integers, int, int, Problem | None]
+LibsvmRows = tuple[Any, Integers, int, int, Problem | None]
 NewKeys = list[tuple[bytes, int, int]]  # key, number of rows, first line
 
 
@@ -217,6 +220,10 @@ class Engine(Protocol):
     def add_moments(self, count: float, mean: Array, squares: Array, x: Array) -> float: ...
 
     def first_beyond(self, x: Array, bound: float) -> int: ...
+
+
+class TextParsers(Protocol):
+    """The parsers of text, which the compiled core alone has."""
 
     def csv_fields(
         self, text: bytes, start: int, final: bool, delimiter: str

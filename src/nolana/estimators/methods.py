@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from nolana.errors import OptionError
 from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.estimators.regressor import NolanaRegressor
@@ -54,7 +55,7 @@ class Method:
         """The estimator class for "classification" or for "regression"; None if there is none."""
         classes = {"classification": self.classifier, "regression": self.regressor}
         if task not in classes:
-            raise ValueError(f"task={task!r} is unknown; choose 'classification' or 'regression'")
+            raise OptionError("task", task, "is unknown; choose 'classification' or 'regression'")
         return classes[task]
 
 
@@ -84,7 +85,8 @@ def method_by_name(name: str) -> Method:
     for method in methods():
         if method.is_named(name):
             return method
-    raise ValueError(f"method={name!r} is unknown; choose from {', '.join(each.short_name for each in methods())}")
+    legal = ", ".join(each.short_name for each in methods())
+    raise OptionError("method", name, "is unknown; choose from {expected}", expected=legal)
 
 
 def method_of(estimator: object) -> Method | None:

@@ -16,6 +16,7 @@ from nolana.engine.experts.landmarks.policies import Policy, UserPolicy
 from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.losses import REGRESSION, EpsilonInsensitive, Loss
 from nolana.engine.learner.residual_variance import NoiseLevel
+from nolana.errors import OptionError, Setting
 from nolana.experts import DEFAULT, Bins, Expert, Linear
 from nolana.experts.linear import has_full_covariance
 from nolana.experts.spectral.refit import PaperLandmarkMap, PaperRefit, Refit
@@ -55,7 +56,7 @@ DEFAULT_LOSSES = {
 def choice(name: str, value: object, legal: Iterable[str]) -> str:
     """A value out of a short list."""
     if not isinstance(value, str) or value not in tuple(legal):
-        raise ValueError(f"{name}={value!r} is unknown; choose from {', '.join(map(repr, legal))}")
+        raise OptionError(name, value, "is unknown; choose from {expected}", expected=", ".join(map(repr, legal)))
     return value
 
 
@@ -64,29 +65,29 @@ def number(
 ) -> float:
     """A real number in a range."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise ValueError(f"{name}={value!r} is not a number")
+        raise OptionError(name, value, "is not a number")
     x = float(value)
     if not low <= x <= high or (open_low and x == low) or (math.isinf(x) and not unbounded):
-        raise ValueError(
-            f"{name}={value!r} is out of range: {'more than' if open_low else 'at least'} {low:g}"
-            + (f" and at most {high:g}" if high < math.inf else "")
+        legal = f"{'more than' if open_low else 'at least'} {low:g}" + (
+            f" and at most {high:g}" if high < math.inf else ""
         )
+        raise OptionError(name, value, "is out of range: {expected}", expected=legal)
     return x
 
 
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """A whole number in a range."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
-        raise ValueError(f"{name}={value!r} is not a whole number of at least {low}")
+        raise OptionError(name, value, "is not an integer of at least {expected}", expected=low)
     if high is not None and int(value) > high:
-        raise ValueError(f"{name}={value!r} is more than {high}")
+        raise OptionError(name, value, "is more than {expected}", expected=high)
     return int(value)
 
 
 def flag(name: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r} is neither True nor False")
+        raise OptionError(name, value, "is neither True nor False")
     return bool(value)
 
 
@@ -123,7 +124,7 @@ def policy_of(policy: object, novelty: object) -> Spec:
     known = labels(Policy)
     if not isinstance(policy, str):
         names = ", ".join(map(repr, known))
-        raise ValueError(f"landmarks={policy!r} is unknown; choose from {names}, or pass an object with propose()")
+        raise OptionError("landmarks", policy, f"is unknown; choose from {names}, or pass an object with propose()")
     kind = known[choice("landmarks", policy, known)]
     return Spec(kind, {"novelty": novelty} | defaults_of(kind))
 
@@ -199,81 +200,89 @@ class Combination(NamedTuple):
     estimator: Any
 
 
+INSTEAD = {  # what a remedy names
+    "sgd": Setting("optimizer", "sgd"),
+    "newton": Setting("optimizer", "newton"),
+    "inverse": Setting("solver", "inverse"),
+    "exact": Setting("solver", "exact"),
+    "squared": Setting("loss", "squared"),
+    "carry": Setting("refit", "carry"),
+    "paper": Setting("refit", "paper"),
+}
 # Every rule about parameters that exclude each other. The table in docs/choose.md shows what is left.
 CONFLICTS = (
     Conflict(
         "loss",
         "optimizer",
         lambda c: c.newton and not c.loss.curved,
-        "Newton steps need curvature, so use {curved}, or optimizer='sgd'",
+        "Newton steps need curvature, so use {curved}, or {sgd}",
     ),
     Conflict(
         "loss",
         "solver",
         lambda c: c.robust and c.decomposed,
-        "a robust loss standardises its targets, which needs solver='inverse'; or use loss='squared'",
+        "a robust loss standardises its targets, which needs {inverse}; or use {squared}",
     ),
     Conflict(
         "loss",
         "center",
         lambda c: c.robust and not c.estimator.center,
-        "a robust loss standardises its targets; leave center True, or use loss='squared'",
+        "a robust loss standardises its targets; leave center True, or use {squared}",
     ),
     Conflict(
         "learning_rate",
         "optimizer",
         lambda c: c.newton and c.estimator.learning_rate is not None,
-        "Newton steps choose their own length; leave it None or use optimizer='sgd'",
+        "Newton steps choose their own length; leave it None or use {sgd}",
     ),
     Conflict(
         "schedule",
         "optimizer",
         lambda c: c.newton and c.estimator.schedule != "constant",
-        "Newton steps choose their own length; leave it 'constant' or use optimizer='sgd'",
+        "Newton steps choose their own length; leave it 'constant' or use {sgd}",
     ),
     Conflict(
         "forgetting",
         "optimizer",
         lambda c: not c.newton and c.estimator.forgetting is not None,
-        "gradient steps forget by themselves; leave it None or use optimizer='newton'",
+        "gradient steps forget by themselves; leave it None or use {newton}",
     ),
     Conflict(
         "optimizer",
         "solver",
         lambda c: c.newton and c.decomposed,
-        "the Newton head has its covariance beside the inverse, so use solver='inverse', or optimizer='sgd'",
+        "the Newton head has its covariance beside the inverse, so use {inverse}, or {sgd}",
     ),
     Conflict(
         "rank",
         "solver",
         lambda c: not c.decomposed and c.estimator.rank is not None,
-        "the inverse has full rank; leave rank None, or use solver='exact', 'rank2' or 'randomized'",
+        "the inverse has full rank; leave rank None, or use {exact}, 'rank2' or 'randomized'",
     ),
     Conflict(
         "refit",
         "solver",
         lambda c: not c.decomposed and c.refit == "none",
-        "there are no weights apart from the map to leave as they are; use refit='carry' or 'paper', "
-        "or solver='exact', 'rank2' or 'randomized'",
+        "there are no weights apart from the map to leave as they are; use {carry} or 'paper', "
+        "or {exact}, 'rank2' or 'randomized'",
     ),
     Conflict(
         "refit",
         "optimizer",
         lambda c: c.newton and c.refit == "paper",
-        "the paper's stage two has no covariance; use refit='carry', or optimizer='sgd'",
+        "the paper's stage two has no covariance; use {carry}, or {sgd}",
     ),
     Conflict(
         "refit_penalty",
         "refit",
         lambda c: c.refit != "paper" and c.estimator.refit_penalty is not None,
-        "only refit='paper' has a penalty; leave it None",
+        "only {paper} has a penalty; leave it None",
     ),
     Conflict(
         "ridge",
         "solver",
         lambda c: not c.decomposed and ridge_of(c.estimator.ridge) < SMALLEST_RIDGE,
-        f"the inverse needs a ridge of at least {SMALLEST_RIDGE:g}; "
-        "use solver='exact', 'rank2' or 'randomized' for less",
+        f"the inverse needs a ridge of at least {SMALLEST_RIDGE:g}; use {{exact}}, 'rank2' or 'randomized' for less",
     ),
 )
 
@@ -283,9 +292,10 @@ def check_conflicts(combination: Combination, values: dict[str, object], task: s
     for conflict in CONFLICTS:
         if conflict.applies(combination):
             curved = [label for label, kind in losses_for(task).items() if kind.curved]
-            remedy = conflict.remedy.format(curved=", ".join(map(repr, curved)))
-            first, second = conflict.first, conflict.second
-            raise ValueError(f"{first}={values[first]!r} cannot be combined with {second}={values[second]!r}: {remedy}")
+            facts = INSTEAD | {"curved": ", ".join(map(repr, curved))}
+            facts |= {"other": Setting(conflict.second, values[conflict.second])}
+            what = f"cannot be combined with {{other}}: {conflict.remedy}"
+            raise OptionError(conflict.first, values[conflict.first], what, facts=facts)
 
 
 def map_of(estimator: "LandmarkEstimator", n_features: int, solver: str, rank: int, refit: str, penalty: float) -> Spec:

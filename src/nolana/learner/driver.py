@@ -18,7 +18,7 @@ from nolana.engine.experts.landmarks.kernels import LARGEST_VALUE
 from nolana.engine.learner.learner import Expert as EngineExpert
 from nolana.engine.learner.learner import Learner
 from nolana.engine.protocol import Engine, EngineLearner
-from nolana.errors import DivergenceWarning
+from nolana.errors import DivergenceWarning, Setting
 from nolana.experts.base import Axes, Expert, Outputs, by_part, rearrange
 from nolana.modelfile.specs import Spec
 
@@ -30,6 +30,7 @@ LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
 SMALLEST_WEIGHT = sys.float_info.min  # a positive weight stays positive, however large the others were
 # How to take shorter steps, by the argument of an engine object. The text names parameters of the estimators.
+INSTEAD = {"scale": Setting("scale", True), "newton": Setting("optimizer", "newton")}  # what remedies name
 SHORTER_STEPS = {
     "rate": "choose a smaller learning_rate",
     "width_rate": "choose a smaller width_rate",
@@ -181,7 +182,7 @@ class Driver:
         if not self.diverged and self._module.first_beyond(scores, LARGEST_FLOAT) >= 0:
             self.diverged = True
             text = f"the model has diverged: its scores are no longer finite. Remedies: {'; '.join(self.remedies())}"
-            warnings.warn(text, DivergenceWarning, stacklevel=user_stacklevel())
+            warnings.warn(DivergenceWarning(text, facts=INSTEAD), stacklevel=user_stacklevel())
         return scores
 
     def remedies(self) -> list[str]:

@@ -30,7 +30,7 @@ from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.residual_variance import START as START_NOISE
 from nolana.engine.learner.robust_scaling import FIRST_ROWS
-from nolana.errors import GrowthWarning
+from nolana.errors import GrowthWarning, Remedy
 from nolana.experts.base import joined_state, split
 from nolana.experts.landmarks import Landmarks
 from nolana.experts.remap import remap, reweight, with_matrices
@@ -218,13 +218,12 @@ class LandmarkLearner(Driver):
         self._warned |= set(new)
         self._growing = []
         if new:
-            warnings.warn(
+            what = (
                 f"X grows or falls all the time in feature {', '.join(map(str, new))} (the first is 0), as a row "
-                "number or a time does. Such a feature counts a tenth in distances. Leave it out, or set the parameter "
-                "keep_growing=True to learn from it",
-                GrowthWarning,
-                stacklevel=user_stacklevel(),
+                "number or a time does. Such a feature counts a tenth in distances"
             )
+            remedies = [Remedy("keep_growing", True, "learns from it")]
+            warnings.warn(GrowthWarning(what, hint="leave it out", remedies=remedies), stacklevel=user_stacklevel())
 
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         if not self.decomposed:
@@ -291,10 +290,10 @@ class LandmarkLearner(Driver):
             return found
         found.remove("scale the features")
         if not self.options.scale:
-            found.append("scale the features (scale=True)")
+            found.append("scale the features ({scale})")
         map_spec, expert = self.spec.arguments["maps"][0], self.spec.arguments["experts"][0]
         if map_spec.kind is LandmarkMap and expert.arguments["head"].kind is SGD:
-            found.append("use optimizer='newton'")
+            found.append("use {newton}")
         return found
 
     def state(self) -> State:

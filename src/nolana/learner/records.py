@@ -12,7 +12,7 @@ from nolana.engine.base.state import State
 from nolana.engine.learner.online import Online
 from nolana.errors import ModelFileError
 from nolana.learner import version1
-from nolana.learner.driver import Driver, Origin
+from nolana.learner.driver import INSTEAD, Driver, Origin
 from nolana.learner.landmark import LandmarkLearner
 from nolana.learner.merge import mergeable
 from nolana.learner.room import bytes_needed, bytes_of, check_room, room_for
@@ -48,7 +48,8 @@ def record_of(learner: Driver | SketchedLearner) -> Tree:
         if isinstance(value, np.ndarray) and not np.isfinite(value).all():
             raise ModelFileError(
                 f"the model has diverged ({name} holds numbers that are not finite) and was not written. Remedies: "
-                + "; ".join(learner.remedies())
+                + "; ".join(learner.remedies()),
+                facts=INSTEAD,
             )
     scaled, sketched = isinstance(learner, ScaledLearner), isinstance(learner, SketchedLearner)
     inner = learner.inner if isinstance(learner, ScaledLearner | SketchedLearner) else learner

@@ -33,6 +33,7 @@ from nolana.engine.base.threads import one_blas_thread
 from nolana.engine.experts.neighbours.neighbour_map import WIDEST
 from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.robust_scaling import LAST_ANCHOR, OTHER_STEP, unscaled
+from nolana.errors import OptionError, Remedy
 from nolana.experts.base import (
     Anchors,
     Expert,
@@ -521,10 +522,8 @@ class StreamLearner(Driver):
         needed = self.least_bytes(outputs)
         if needed > self.options.memory:
             enough = size_text(memory_for(self.options, self.n_features, outputs))
-            raise ValueError(
-                f"{outputs:,} classes of {self.n_features:,} features need at least {needed:,} bytes, and the memory "
-                f'is {self.options.memory:,}; memory="{enough}" is enough'
-            )
+            what = f"is too small: {outputs:,} classes of {self.n_features:,} features need at least {needed:,} bytes"
+            raise OptionError("memory", self.options.memory, what, remedies=[Remedy("memory", enough, "is enough")])
 
     def least_bytes(self, outputs: int) -> int:
         """Bytes with so many outputs and maps as small as they may be."""
@@ -634,7 +633,6 @@ def stream_learner(options: StreamOptions, features: int, outputs: int) -> Strea
         fits = fitted(experts, spec, learner.bytes_with, options.memory)
         if fits is not None:
             return StreamLearner(fits, options, features, outputs)
-    raise ValueError(
-        f"{features:,} features need at least {learner.memory_bytes:,} bytes, and the memory is {options.memory:,}; "
-        f'memory="{size_text(size_for(learner.memory_bytes))}" is enough'
-    )
+    enough = Remedy("memory", size_text(size_for(learner.memory_bytes)), "is enough")
+    what = f"is too small: {features:,} features need at least {learner.memory_bytes:,} bytes"
+    raise OptionError("memory", options.memory, what, remedies=[enough])

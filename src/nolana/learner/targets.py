@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nolana.errors import OptionError
 from nolana.learner.driver import Array, Driver, FairLock, Origin, State
 from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
 
@@ -114,7 +115,5 @@ def targets_learner(options: StreamOptions, features: int, targets: int) -> Targ
     share = replace(options, memory=options.memory // targets)
     try:
         return TargetsLearner([stream_learner(share, features, 1) for _ in range(targets)])
-    except ValueError as error:
-        raise ValueError(
-            f"memory={options.memory} bytes for {targets} targets, {share.memory} for each: {error}"
-        ) from error
+    except OptionError as error:
+        raise OptionError.of(error, before=f"each of {targets} targets has a share of the memory") from error

@@ -2,10 +2,10 @@
 
 The section ``run`` of a model file:
 
-    source       the name of the source
+    source       the name of the source; None: rows came by requests alone
     finished     whether it was read to its end
     asked        the options of its columns that were specified
-    stream       the state of the stream: columns, encoder, position
+    stream       the state of the stream: columns, encoder, position (None without a source)
     evaluation   the state of the running score
     learned      the sources before this one, if any: name and position of each, with checksums of what was learned
     log          the log of ``nolana serve``, if the model was served: its id, and the last record that was learned
@@ -18,13 +18,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nolana.errors import ModelFileError
+from nolana.errors import ModelFileError, OptionError
 from nolana.modelfile import Node
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.sources.plan import Plan
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["SECTION", "Checkpoints", "Interval", "LearnedSource", "LogPosition", "SavedRun", "check_writable", "read"]
 
 SECTION = "run"
+SERVED = "nolana serve"  # the source of a model without one in files of nolana 0.2, with a position that no file has
 MOST_SOURCES = 1000  # that a model file remembers
 SHORTEST = 1e-3  # seconds until a timer ends; 0 would be never
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -51,7 +52,7 @@ class Interval:
     seconds: float | None = None
 
     @classmethod
-    def of_text(cls, text: str) -> "Interval":
+    def of_text(cls, text: str, option: str = "checkpoint_every") -> "Interval":
         """``10000`` is a number of rows; ``30s``, ``5m``, ``1h`` are times.
 
         Examples
@@ -61,7 +62,8 @@ class Interval:
         """
         match = re.fullmatch(r"(\d+)|(\d+(?:\.\d+)?)(ms|s|m|h)", text.strip().replace("_", "").replace(",", ""))
         if match is None or float(match[1] or match[2]) == 0:
-            raise ValueError(f"{text!r} is neither a number of rows such as 10000 nor a time such as 30s, 5m or 1h")
+            what = "is neither a number of rows such as 10000 nor a time such as 30s, 5m or 1h"
+            raise OptionError(option, text, what)
         return cls(rows=int(match[1])) if match[1] else cls(seconds=float(match[2]) * UNITS[match[3]])
 
 
@@ -140,11 +142,11 @@ class LogPosition:
 class SavedRun:
     """A run as its model file stores it."""
 
-    source: str
+    source: str | None
     finished: bool
     options: dict[str, Any]
-    stream: dict[str, Any]
-    evaluation: dict[str, Any]
+    stream: dict[str, Any] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
     learned: tuple[LearnedSource, ...] = ()
     log: LogPosition | None = None
 
@@ -162,9 +164,11 @@ class SavedRun:
 
     def learned_before(self, resumed: LearnedSource | None = None) -> tuple[LearnedSource, ...]:
         """The sources to remember when another one is learned: the last ones, without the one that is resumed."""
+        others = tuple(each for each in self.learned if each is not resumed)
+        if self.source is None:
+            return others
         last = LearnedSource(self.source, self.stream["position"])
-        others = [each for each in self.learned if each is not resumed and each.position != last.position]
-        return (*others, last)[-MOST_SOURCES:]
+        return (*(each for each in others if each.position != last.position), last)[-MOST_SOURCES:]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
@@ -179,7 +183,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
         _name_columns(saved.evaluation, estimator)
         return estimator, saved
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+        raise ModelFileError.of(error, os.fspath(path)) from error
 
 
 def _saved_run(node: Node, width: int) -> SavedRun:
@@ -192,14 +196,16 @@ def _saved_run(node: Node, width: int) -> SavedRun:
     try:
         planned = Plan.from_dict(stream["plan"].value).n_features
     except (ValueError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"{stream.place}/plan: {error}") from error
+        raise ModelFileError.of(error, f"{stream.place}/plan") from error
     if planned != width:  # also a bound on the memory of the encoder
         raise ModelFileError(f"{stream.place}/plan: {planned} columns of X, but the estimator has {width}")
     asked = fields["asked"].value
     learned = tuple(map(_learned_source, fields["learned"].items())) if "learned" in fields else ()
+    learned = tuple(each for each in learned if each.source != SERVED)
     log = _log_position(fields["log"]) if "log" in fields else None
-    name, finished = fields["source"].text(), fields["finished"].flag()
-    return SavedRun(name, finished, asked, trees["stream"], trees["evaluation"], learned, log)
+    source = None if fields["source"].is_none else fields["source"].text()
+    saved = SavedRun(source, fields["finished"].flag(), asked, trees["stream"], trees["evaluation"], learned, log)
+    return replace(saved, source=None, stream=saved.stream | {"position": None}) if source == SERVED else saved
 
 
 def _log_position(node: Node) -> LogPosition:

@@ -28,7 +28,7 @@ class Inspection:
             try:
                 self.evaluation = Scoring().resume_evaluation(self.saved.evaluation)
             except (ValueError, TypeError, KeyError) as error:
-                raise ModelFileError(f"{self.path}: run/evaluation: {error}") from error
+                raise ModelFileError.of(error, f"{self.path}: run/evaluation") from error
 
     @property
     def history(self) -> list[Point]:
@@ -71,7 +71,7 @@ class Inspection:
             "source": saved.source,
             "finished": saved.finished,
             "sources_before": [each.source for each in saved.learned],
-            "line": saved.stream["position"]["line"],
+            "line": None if saved.source is None else saved.stream["position"]["line"],
             "columns": None if plan.columns is None else {column_title(c.column): c.kind for c in plan.columns},
             "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),
             "labels": plan.labels,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.errors import ConflictError, ModelFileError, NolanaError
+from nolana.errors import ConflictError, ModelFileError, NolanaError, Remedy
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.source import changes, check_width, open_to_predict
 from nolana.sources import SourceOptions
@@ -44,12 +44,10 @@ class Predictor:
     ) -> None:
         self.estimator, saved = read(path)
         if not hasattr(self.estimator, "predict"):
-            raise ConflictError(f"{os.fspath(path)}: a {type(self.estimator).__name__} has no predictions")
+            raise ConflictError(f"a {type(self.estimator).__name__} has no predictions", place=os.fspath(path))
         if probabilities and not hasattr(self.estimator, "predict_proba"):
-            raise ConflictError(
-                f"{os.fspath(path)}: a {type(self.estimator).__name__} predicts numbers, which have no probabilities; "
-                "leave out --proba"
-            )
+            what = f"a {type(self.estimator).__name__} predicts numbers, which have no probabilities"
+            raise ConflictError(what, place=os.fspath(path), remedies=[Remedy("probabilities", False)])
         self._probabilities = probabilities
         if saved is not None and "missing" in options.specified:
             _check_missing(path, options, saved)
@@ -60,7 +58,7 @@ class Predictor:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if saved is None:
                 raise
-            raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+            raise ModelFileError.of(error, os.fspath(path)) from error
         check_width(self.stream, self.estimator)
 
     @property
@@ -87,7 +85,4 @@ def _check_missing(path: str | os.PathLike[str], options: SourceOptions, saved: 
     """ConflictError where missing values cannot be filled in another way than the model has learned."""
     plan = Plan.from_dict(saved.stream["plan"])
     if options.missing != plan.options.missing and "missing" not in changes(options, plan):
-        raise ConflictError(
-            f"{os.fspath(path)}: missing={options.missing!r} differs from the model, which was made with "
-            f"missing={plan.options.missing!r} and other columns; leave it out"
-        )
+        raise ConflictError.differs("missing", options.missing, plan.options.missing).changed(place=os.fspath(path))

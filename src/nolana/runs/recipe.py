@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.errors import ConflictError
+from nolana.errors import ConflictError, OptionError, Remedy, Setting
 from nolana.estimators._sklearn import is_classifier
 from nolana.metrics import MAIN_METRICS
 from nolana.options import memory_of
@@ -47,17 +47,18 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.task is not None and self.task not in MAIN_METRICS:
-            raise ValueError(f"task={self.task!r} is not one of: {', '.join(MAIN_METRICS)}")
+            raise OptionError("task", self.task, "is not one of: {expected}", expected=", ".join(MAIN_METRICS))
         if self.method is None and not self.parameters:
             return  # the methods are loaded after the source is opened
         from nolana.estimators.methods import methods
 
         method = self._method()
-        known = {name for each in methods() for name in parameters_of(each)}
-        for name in self.parameters:
+        known = {name for each in methods() for name in parameter_names(each)}
+        for name, value in self.parameters.items():
             if name not in known:
-                legal = ", ".join(sorted(parameters_of(method, self.task)))
-                raise ValueError(f"there is no parameter {name!r}; the parameters of {method.short_name} are: {legal}")
+                legal = ", ".join(sorted(parameter_names(method, self.task)))
+                what = f"is no parameter; those of {method.short_name} are: {{expected}}"
+                raise OptionError(name, value, what, expected=legal)
 
     def infer_task(self, y: NDArray[Any], name: object = None) -> InferredTask:
         """The task, inferred from labels and the name of their column if it is not specified."""
@@ -67,23 +68,26 @@ class Recipe:
         return inferred
 
     def check_new(self) -> None:
-        """ValueError where the method of a new run does not have a parameter, with the methods that have it."""
+        """OptionError if the method of a new run does not have a parameter, with the methods that have it."""
         if not self.parameters:
             return
         from nolana.estimators.methods import methods
 
         method = self._method()
         for name, value in self.parameters.items():
-            if name in parameters_of(method, self.task):
+            if name in parameter_names(method, self.task):
                 continue
-            others = [other.short_name for other in methods() if name in parameters_of(other, self.task)]
+            others = [other.short_name for other in methods() if name in parameter_names(other, self.task)]
             if not others:
-                raise ValueError(f"{name}={value!r} is not a parameter for task={self.task!r}; leave it out")
-            remedy = f"add method={others[0]!r}"
+                facts = {"task": Setting("task", self.task)}
+                raise OptionError(name, value, "is not a parameter for {task}", facts=facts, hint="leave it out")
+            hint, remedies = "", [Remedy("method", others[0], "has it")]
             if self.method is not None:
-                remedy = f"leave it out, or choose a method that has it: {', '.join(others[:MOST_REMEDIES])}"
-            used = f"method={method.short_name!r}" + (", the default" if self.method is None else "")
-            raise ValueError(f"{name}={value!r} cannot be combined with {used}; {remedy}")
+                hint = f"leave it out, or choose a method that has it: {', '.join(others[:MOST_REMEDIES])}"
+                remedies = []
+            what = "cannot be combined with {method}" + (", the default" if self.method is None else "")
+            facts = {"method": Setting("method", method.short_name)}
+            raise OptionError(name, value, what, facts=facts, hint=hint, remedies=remedies)
 
     def build(self, task: str, *, keep_growing: bool = False) -> Any:
         """The estimator, its parameters checked; `keep_growing`: the user has asked for columns that grow."""
@@ -92,9 +96,9 @@ class Recipe:
         method = self._method()
         if not method.solves(task):
             others = ", ".join(other.short_name for other in methods() if other.solves(task))
-            raise ValueError(f"method={method.short_name!r} has no form for {task}; choose from {others}")
+            raise OptionError("method", method.short_name, f"has no form for {task}; choose from {others}")
         defaults = DEFAULTS | {"keep_growing": keep_growing}
-        defaults = {name: value for name, value in defaults.items() if name in parameters_of(method, task)}
+        defaults = {name: value for name, value in defaults.items() if name in parameter_names(method, task)}
         try:
             estimator = method.class_for(task)(**(defaults | dict(self.parameters)))
         except TypeError as error:
@@ -103,23 +107,24 @@ class Recipe:
         return estimator
 
     def check(self, estimator: Any) -> None:
-        """ConflictError where the estimator of a file is another one."""
+        """ConflictError if the estimator of a file is another one."""
         from nolana.estimators.methods import method_by_name, method_of
 
         task = task_of(estimator)
         if self.task not in (None, task):
-            raise ConflictError(f"task={self.task!r} differs from the model, which is for {task}")
+            raise ConflictError.differs("task", self.task, task)
         made_by = method_of(estimator)
-        made = type(estimator).__name__ if made_by is None else f"method={made_by.short_name!r}"
+        made = type(estimator).__name__ if made_by is None else made_by.short_name
         if self.method is not None and method_by_name(self.method) is not made_by:
-            raise ConflictError(f"method={self.method!r} differs from the model, which was made with {made}")
-        parameters = estimator.get_params(deep=False)
+            raise ConflictError.differs("method", self.method, made)
+        saved = estimator.get_params(deep=False)
         for name, value in self.parameters.items():
-            if name not in parameters:
-                raise ConflictError(f"{name}={value!r} does not fit the model, which was made with {made}")
-            if not _same(name, parameters[name], value):
-                saved = f"{name}={parameters[name]!r}"
-                raise ConflictError(f"{name}={value!r} differs from the model, which was made with {saved}")
+            if name not in saved:
+                facts = {"setting": Setting(name, value), "method": Setting("method", made)}
+                what = "{setting} does not fit the model, which was made with {method}"
+                raise ConflictError(what, value=value, facts=facts, hint="leave it out")
+            if not _same(name, saved[name], value):
+                raise ConflictError.differs(name, value, saved[name])
 
     def _method(self) -> "Method":
         from nolana.estimators.methods import STREAM, method_by_name
@@ -127,7 +132,7 @@ class Recipe:
         return STREAM if self.method is None else method_by_name(self.method)
 
 
-def parameters_of(method: "Method", task: str | None = None) -> set[str]:
+def parameter_names(method: "Method", task: str | None = None) -> set[str]:
     """The parameters of a method's estimator for a task; None: for any task."""
     classes = [method.class_for(each) for each in ((task,) if task else MAIN_METRICS)]
     return {name for cls in classes if cls is not None for name in inspect.signature(cls).parameters}

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError
+from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError, Remedy
 from nolana.runs.checkpoints import LearnedSource, SavedRun, read
 from nolana.runs.source import (
     changes,
@@ -66,11 +66,11 @@ def resume(
         check_options(options, saved)
         evaluation = _blame_file(path, lambda: scoring.resume_evaluation(saved.evaluation))
     except ConflictError as error:
-        remedy = "leave it out, or start a new model with --fresh"
-        raise ConflictError(f"{os.fspath(path)}: {error}; {remedy}") from error
+        raise error.changed(place=os.fspath(path)) from error
     stream, learned = _blame_file(path, lambda: _open(path, source, options, saved, again=again, leave_rest=leave_rest))
     changed = changes(options, Plan.from_dict(saved.stream["plan"]))
-    return Run(stream, estimator, evaluation, saved.options | changed, learned=learned, log=saved.log), saved
+    record = SavedRun(stream.name, False, saved.options | changed, learned=learned, log=saved.log)
+    return Run(estimator, evaluation, record, stream=stream), saved
 
 
 def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Scoring") -> "Run":
@@ -79,7 +79,8 @@ def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Sc
 
     stream = open_labelled(source, options, task_of(estimator), "keep")
     check_width(stream, estimator)
-    return Run(stream, estimator, scoring.new_evaluation(), options_to_save(options, stream))
+    record = SavedRun(stream.name, False, options_to_save(options, stream))
+    return Run(estimator, scoring.new_evaluation(), record, stream=stream)
 
 
 def _open(
@@ -102,10 +103,11 @@ def _open(
         return open_resumed(source, options, state)
 
     try:
-        return open_at(saved.stream), saved.learned
+        if saved.source is not None:
+            return open_at(saved.stream), saved.learned
     except OtherSourceError as other:
         if not may_leave:
-            raise _unfinished(path, saved, str(other)) from other
+            raise _unfinished(path, saved, other.problem) from other
     stream = open_at(from_beginning)
     candidates = [each for each in saved.learned if stream.begins_like(each.position)]
     for known in sorted(candidates, key=lambda each: -int(each.position["offset"])):
@@ -125,16 +127,17 @@ def _open(
 def _changed(path: Path, known: LearnedSource) -> ConflictError:
     return ConflictError(
         f"{known.source} has changed since its rows were learned into {os.fspath(path)}: what was before line "
-        f"{known.position['line']:,} is not the same. Learn all its rows with --again, or start a new model with "
-        "--fresh"
+        f"{known.position['line']:,} is not the same",
+        remedies=[Remedy("again", True, "learns all its rows")],
     )
 
 
 def _unfinished(path: Path, saved: SavedRun, why: str) -> ConflictError:
     return ConflictError(
         f"{os.fspath(path)} has learned {saved.source} up to line {saved.stream['position']['line']:,} and not to its "
-        f"end, and this is another source ({why}). Finish that one first, or leave its rest with --leave-rest, or "
-        "start a new model with --fresh"
+        f"end, and this is another source ({why})",
+        hint="finish that one first",
+        remedies=[Remedy("leave_rest", True, "leaves its rest")],
     )
 
 
@@ -145,4 +148,4 @@ def _blame_file(path: Path, build: Callable[[], T]) -> T:
     except (NolanaError, OSError):
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
-        raise ModelFileError(f"{os.fspath(path)}: run: {error}") from error
+        raise ModelFileError.of(error, f"{os.fspath(path)}: run") from error

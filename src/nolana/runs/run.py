@@ -3,23 +3,28 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nolana.errors import ModelFileError, StreamError
+from nolana.errors import ModelFileError, Place, StreamError
 from nolana.estimators.methods import method_of
+from nolana.estimators.records import record_of
 from nolana.estimators.rounds import ROWS_PER_ROUND, RoundLearner
 from nolana.evaluate import Evaluation, Progress
 from nolana.metrics import Predictions
-from nolana.runs.checkpoints import SECTION, Checkpoints, LearnedSource, LogPosition, SavedRun
+from nolana.modelfile.tree import Tree
+from nolana.runs.checkpoints import SECTION, Checkpoints, SavedRun
 from nolana.runs.recipe import task_of
 from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
 from nolana.runs.workers import Workers, parts_for
 from nolana.sources import Block, Stream
 from nolana.sources.blocks import joined
+from nolana.sources.rows import PlannedRows
 from nolana.sources.task import InferredTask
 
 __all__ = ["Run", "ScoredBlock"]
@@ -34,47 +39,60 @@ class ScoredBlock:
 
 
 class Run:
-    """A learner on a stream; made by `start`, or by `resume` from a model file.
+    """A learner, its running score, and what its model file has beside them; made by `start`, `resume` or a service.
+
+    Rows come in one of two ways: `process` pulls blocks from a stream, `push` takes rows from outside.
 
     Parameters
     ----------
-    stream : the source of rows.
-    estimator : learns them.
+    estimator : learns the rows.
     evaluation : scores them.
-    options : of the source, to be saved.
+    record : what the model file says of the run; its states are those of the last time it was saved.
+    stream : the source of rows; None: they are pushed.
+    rows : how pushed rows are read.
     first : a block that was already read from the stream.
-    learned : the sources that were learned before this one.
-    log : the position in the log of ``nolana serve``, which the model file keeps.
     inferred : the task, and what it was inferred from; None: the run is resumed.
     """
 
     def __init__(
         self,
-        stream: Stream,
         estimator: Any,
         evaluation: Evaluation,
-        options: dict[str, Any],
+        record: SavedRun,
+        *,
+        stream: Stream | None = None,
+        rows: PlannedRows | None = None,
         first: Block | None = None,
-        learned: tuple[LearnedSource, ...] = (),
-        log: LogPosition | None = None,
         inferred: InferredTask | None = None,
     ) -> None:
-        self.stream, self.estimator, self.evaluation = stream, estimator, evaluation
+        self.estimator, self.evaluation, self.record = estimator, evaluation, record
+        self._stream, self._rows = stream, rows
         self.task, self.inferred = task_of(estimator), inferred
-        stream.read_labels_for(self.task)
+        if stream is not None:
+            stream.read_labels_for(self.task)
         method = method_of(estimator)
         self.method = type(estimator).__name__ if method is None else method.short_name
         self.rows_before = evaluation.rows
-        self.finished = False
-        self._options = options
+        self.finished = record.finished
         self._first = first
-        self._learned_sources, self._log = learned, log
         self._block: Block | None = None
         self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
         self._learned = estimator.n_rows_ if self.rows_before else 0
         self.learner = estimator  # what learns a block
         self._round_rows: int | None = None  # of a round
+
+    @property
+    def stream(self) -> Stream:
+        """The source of a run that pulls its rows."""
+        assert self._stream is not None
+        return self._stream
+
+    def push(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Predict, then learn rows: their scores (n,) or (n, c) from before; ValueError: unchanged."""
+        seen = list[NDArray[np.float64]]()
+        self.evaluation.step(_Observed(self, lambda _, scores: seen.append(scores)), (X, y))
+        return seen[-1]
 
     def learn_in_rounds(self, workers: Workers) -> None:
         """Let workers learn the parts of each round of 20,000 rows (`nolana.estimators.rounds`).
@@ -85,7 +103,7 @@ class Run:
         if self.stream.live:
             raise ValueError(
                 f"workers learn rounds of {ROWS_PER_ROUND:,} rows, and rows of a pipe that wait for their round would "
-                "be lost if it were stopped; learn a file, or leave out --workers"
+                "be lost if it were stopped; learn a file, or without workers"
             )
         self.learner = RoundLearner(self.estimator, parts_for(workers.count), workers.learn_all)
         self._round_rows = ROWS_PER_ROUND
@@ -136,7 +154,7 @@ class Run:
             if on_block is not None:
                 on_block(self)
 
-        learner = self.learner if on_predictions is None else _Reporter(self, on_predictions)
+        learner = self.learner if on_predictions is None else _Observed(self, partial(self._report, on_predictions))
         try:
             self.evaluation.run(learner, self._blocks(stop or Stop(), checkpoints), after_block)
         except Stopped:
@@ -145,8 +163,14 @@ class Run:
             if isinstance(error, StreamError | ModelFileError) or self._block is None:
                 raise
             lines = self._block.lines
-            place = f"{self.stream.name}, lines {lines[0]:,} to {lines[-1]:,}"
-            raise StreamError(f"{place}: {error}", path=self.stream.name, line=int(lines[0])) from error
+            place = Place(self.stream.name, int(lines[0]), last_line=int(lines[-1]))
+            raise StreamError.of(error, place) from error
+
+    def _report(self, report: Callable[[ScoredBlock], None], y: Any, scores: Any) -> None:
+        assert self._block is not None
+        classes = self.estimator.classes_ if scores.ndim == 2 else None
+        convert = getattr(self.estimator, "probabilities", None)
+        report(ScoredBlock(self._block, Predictions(np.asarray(y), scores, classes, to_probabilities=convert)))
 
     def _blocks(self, stop: Stop, checkpoints: Checkpoints | None) -> Iterator[Block]:
         while not stop.requested:
@@ -196,40 +220,42 @@ class Run:
         with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
             return next(self.stream)
 
+    def sections(self) -> dict[str, Tree]:
+        """The sections of the model file."""
+        return {"estimator": record_of(self.estimator), **self._section()}
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write model, position and score to one file, atomically."""
+        self.estimator.save(path, extra=self._section())
+
+    def _section(self) -> dict[str, Tree]:
+        if self._rows is not None:
+            state = self.record.stream | self._rows.state()
+        else:
+            state = self._before_block or self.stream.state()
         # Times differ from run to run, and the file must not.
         evaluation = self.evaluation.state() | {"seconds": 0.0}
-        state = self._before_block or self.stream.state()
-        learned, log = self._learned_sources, self._log
-        saved = SavedRun(self.stream.name, self.finished, self._options, state, evaluation, learned, log)
-        self.estimator.save(path, extra={SECTION: saved.section()})
+        self.record = replace(self.record, finished=self.finished, stream=state, evaluation=evaluation)
+        return {SECTION: self.record.section()}
 
 
-class _Reporter:
-    """The learner of a run, which reports its predictions."""
+class _Observed:
+    """The learner of a run; ``seen`` is called with labels and scores of each block."""
 
-    def __init__(self, run: Run, report: Callable[[ScoredBlock], None]) -> None:
-        self._run, self._report = run, report
+    def __init__(self, run: Run, seen: Callable[[Any, Any], None]) -> None:
+        self._run, self._seen = run, seen
 
     def learn(self, X: Any, y: Any) -> Any:
-        """Learns, and reports the predictions."""
+        """Learns a block."""
         scores = self._run.learner.learn(X, y)
-        self._report_rows(y, scores)
+        self._seen(y, scores)
         return scores
 
     def learn_proba(self, X: Any, y: Any) -> Any:
         """The same with probabilities."""
         scores, probabilities = self._run.learner.learn_proba(X, y)
-        self._report_rows(y, scores)
+        self._seen(y, scores)
         return scores, probabilities
-
-    def _report_rows(self, y: Any, scores: Any) -> None:
-        run, estimator = self._run, self._run.estimator
-        assert run._block is not None
-        classes = estimator.classes_ if scores.ndim == 2 else None
-        convert = getattr(estimator, "probabilities", None)
-        self._report(ScoredBlock(run._block, Predictions(np.asarray(y), scores, classes, to_probabilities=convert)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._run.estimator, name)

@@ -50,7 +50,7 @@ class Scoring:
         metrics, window = tuple(state["metrics"]), state["window"]
         for name, value, saved in (("metrics", self.metrics, metrics), ("window", self.window, window)):
             if value is not None and value != saved:
-                raise ConflictError(f"{name}={value!r} differs from the model, which was scored with {name}={saved!r}")
+                raise ConflictError.differs(name, value, saved)
         evaluation = Evaluation(metrics=metrics or None, window=window, delay=state["delay"])
         evaluation.restore(state)
         return evaluation

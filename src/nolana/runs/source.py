@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from nolana import sources as streams
-from nolana.errors import ConflictError
+from nolana.errors import ConflictError, Remedy
 from nolana.options import declared
 from nolana.runs.checkpoints import SavedRun
 from nolana.sources import SourceOptions, Stream
@@ -114,9 +114,7 @@ def check_options(options: SourceOptions, saved: SavedRun) -> None:
     may_change = changes(options, plan)
     for name, value in _counted(options, plan).items():
         if value not in (saved.options.get(name), inferred.get(name)) and name not in may_change:
-            made = saved.options.get(name, inferred.get(name))
-            how = "without it" if made is None else f"with {name}={made!r}"
-            raise ConflictError(f"{name}={value!r} differs from the model, which was made {how}")
+            raise ConflictError.differs(name, value, saved.options.get(name, inferred.get(name)))
 
 
 def check_width(stream: Stream, estimator: Any) -> None:
@@ -125,6 +123,6 @@ def check_width(stream: Stream, estimator: Any) -> None:
     if stream.n_features != width:
         stream.close()
         raise ConflictError(
-            f"{stream.name} has {stream.n_features} features, the model {width}; select columns with --features and "
-            "--ignore"
+            f"{stream.name} has {stream.n_features} features, the model {width}",
+            remedies=[Remedy("features"), Remedy("ignore", ..., "selects columns")],
         )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nolana.errors import StreamError
+from nolana.errors import Remedy, StreamError
 from nolana.runs.source import open_labelled, options_to_save
 from nolana.sources import SourceOptions
 
@@ -36,17 +36,22 @@ def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scori
     try:
         first = next(stream, None)
         if first is None:
-            why = f"; {stream.bad_rows:,} invalid rows were left out" if stream.bad_rows else ""
+            problem, remedies = "there are no rows to learn", []
+            if stream.bad_rows:
+                problem += f"; {stream.bad_rows:,} invalid rows were left out"
             if stream.unfinished_line is not None:
-                why += f'; line {stream.unfinished_line:,} has no line end, last_line="take" reads it'
-            raise StreamError(f"{stream.name}: there are no rows to learn{why}", path=stream.name)
+                problem += f"; line {stream.unfinished_line:,} has no line end"
+                remedies = [Remedy("last_line", "take", "reads it")]
+            raise StreamError(problem, path=stream.name, remedies=remedies)
+        from nolana.runs.checkpoints import SavedRun
         from nolana.runs.run import Run  # not for a source that cannot be learned, nor for a prediction
 
         assert first.y is not None
         inferred = recipe.infer_task(first.y, stream.plan["target"])
         estimator = recipe.build(inferred.task, keep_growing=bool(options.keep_column or options.features))
         scoring.check(estimator)
-        return Run(stream, estimator, evaluation, options_to_save(options, stream), first, inferred=inferred)
+        record = SavedRun(stream.name, False, options_to_save(options, stream))
+        return Run(estimator, evaluation, record, stream=stream, first=first, inferred=inferred)
     except BaseException:
         stream.close()
         raise

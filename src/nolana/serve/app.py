@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from nolana.errors import Words
 from nolana.serve.bodies import Body, read_body, read_choice
 from nolana.serve.guard import Guard
 from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
@@ -57,10 +58,12 @@ class App:
     guard : who may use it.
     max_request : bytes of a body.
     timeout : seconds in which a body must have come, and in which a request is answered.
+    words : how the program that starts the service writes its options, for remedies.
     """
 
-    def __init__(self, service: Service, guard: Guard, *, max_request: int, timeout: float) -> None:
+    def __init__(self, service: Service, guard: Guard, *, max_request: int, timeout: float, words: Words = str) -> None:
         self.service, self._guard, self._max_request, self._timeout = service, guard, max_request, timeout
+        self._words = words
         self._memory = BODIES * max_request  # bytes that are left for bodies
         self._viewers = 0
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
@@ -114,8 +117,9 @@ class App:
         return answer
 
     def _refuse(self, path: str, refusal: Refusal) -> Response:
-        self.service.counters.refused(path, refusal.status, refusal.message)
-        response = _json({"error": refusal.message}, refusal.status)
+        answer = refusal.answer(self._words)
+        self.service.counters.refused(path, refusal.status, answer["error"])
+        response = _json(answer, refusal.status)
         if refusal.retry_after is not None:
             response.headers["retry-after"] = str(refusal.retry_after)
         if refusal.status == 401:
@@ -248,7 +252,7 @@ class App:
     async def events(self, _: Request) -> Response:
         """The summary, once a second, as server-sent events."""
         if self._viewers >= VIEWERS:
-            raise Refusal(429, f"{VIEWERS} pages are open already; try again", retry_after=10)
+            raise Refusal(429, f"{VIEWERS} pages are open already; retry later", retry_after=10)
         return StreamingResponse(self._events(), media_type="text/event-stream", headers=HEADERS)
 
     async def _events(self) -> AsyncIterator[bytes]:
@@ -293,7 +297,7 @@ class App:
                 while more:
                     message = await request.receive()
                     if message["type"] == "http.disconnect":
-                        raise Refusal(400, "the client has left", close=True)
+                        raise Refusal(400, "the client has disconnected", close=True)
                     part, more = message.get("body", b""), message.get("more_body", False)
                     size += len(part)
                     if size > self._max_request:
@@ -301,7 +305,7 @@ class App:
                     if 4 * len(part) > self._memory:
                         self.service.counters.overloads += 1
                         raise Refusal(
-                            429, "too many large requests at a time; try again", retry_after=RETRY, close=True
+                            429, "too many large requests at a time; retry later", retry_after=RETRY, close=True
                         )
                     self._memory -= 4 * len(part)  # rows as numbers need more than their text
                     parts.append(part)
@@ -337,7 +341,7 @@ class App:
                 result = await future
         except TimeoutError:
             job.abandoned = True
-            what = f"no answer within {self._timeout:g} s; it may still be learned: try again with the same id"
+            what = f"no answer within {self._timeout:g} s; it may still be learned: retry with the same id"
             raise Refusal(503, what, retry_after=RETRY) from None
         except asyncio.CancelledError:
             job.abandoned = True

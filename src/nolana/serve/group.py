@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nolana.errors import ConflictError
+from nolana.errors import ConflictError, Place, Remedy, Setting
 from nolana.serve.jobs import Classes, Decided, Job, Learn, Learned, Store
 from nolana.serve.log import Log
 from nolana.serve.model import NewModel, ServedModel
@@ -168,9 +168,12 @@ class Group:
         if self.model is None or self._admission is None:
             raise no_model()
         if job.accept and self._admission.closed:
-            classes = ",".join(self._new_classes.classes or ())
-            raise Refusal(409, f"the classes are those of --classes {classes}; restart the service with the new one "
-                          "among them, and its rows in quarantine are learned")  # fmt: skip
+            raise Refusal(
+                409,
+                "the classes are fixed by {classes}",
+                facts={"classes": Setting("classes", self._new_classes.classes)},
+                hint="restart the service with the new one among them, and its rows in quarantine are learned",
+            )
         quarantine, model = self._log.quarantine, self.model
         accept, discard = _keys(model.reader, job.accept), _keys(model.reader, job.discard)
         for key in accept + discard:
@@ -206,7 +209,7 @@ class Group:
             if key in self._log.quarantine.counts:
                 self._release(key, self._held_records(key, model))
         except Refusal as refusal:
-            note(f"the rows with the label {key[:MOST_SHOWN]} stay in quarantine: {refusal.message}")
+            note(f"the rows with the label {key[:MOST_SHOWN]} stay in quarantine: {refusal}")
             return False
         return True
 
@@ -215,7 +218,7 @@ def _admission(new_classes: NewClasses, model: ServedModel) -> Admission:
     try:
         return Admission(new_classes, model)
     except ConflictError as error:
-        raise Refusal(400, str(error)) from error
+        raise Refusal.of(error) from error
 
 
 def _labels(job: Learn, reader: RowReader) -> list[Any]:
@@ -237,6 +240,13 @@ def _checksum(labels: list[Any]) -> int:
 
 def _no_class(rows: Rows, label: Any, admission: Admission) -> Refusal:
     known = ", ".join(sorted(map(str, admission.classes))[:MOST_LISTED])
-    where = f"row {rows.labels.index(label) + 1}: label {str(label)[:MOST_SHOWN]!r}"
-    remedy = "with it among --classes" if admission.closed else "with --new-classes quarantine"
-    return Refusal(400, f"{where} is not a class of the model ({known}); correct it, or restart the service {remedy}")
+    remedy = Remedy("new_classes", "quarantine", "keeps such rows")
+    return Refusal(
+        400,
+        "label {value} is not a class of the model ({expected})",
+        place=Place(line=rows.labels.index(label) + 1, unit="row"),
+        value=str(label)[:MOST_SHOWN],
+        expected=known,
+        hint="correct it",
+        remedies=[Remedy("classes", ..., "must have it") if admission.closed else remedy],
+    )

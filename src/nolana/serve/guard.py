@@ -2,6 +2,7 @@
 
 import hmac
 
+from nolana.errors import Remedy
 from nolana.serve.options import is_loopback
 from nolana.serve.refusal import Refusal
 
@@ -41,10 +42,13 @@ class Guard:
         name = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
         if not is_loopback(name):
             raise Refusal(
-                403, f"the header Host names {host[:100]!r}; use 127.0.0.1, or start the service with --token-file"
+                403,
+                "the header Host names {value}",
+                value=host[:100],
+                hint="use 127.0.0.1",
+                remedies=[Remedy("token_file", ..., "allows other names")],
             )
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
-            raise Refusal(
-                403, "pages of other sites may not use this service; start it with --token-file to allow them"
-            )
+            remedies = [Remedy("token_file", ..., "allows them")]
+            raise Refusal(403, "pages of other sites may not use this service", remedies=remedies)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nolana.errors import LogError
+from nolana.errors import LogError, Remedy
 from nolana.serve import quarantine
 from nolana.serve.quarantine import Quarantine
 
@@ -33,10 +33,14 @@ FILE = "log.sqlite"
 VERSION = 2
 OVERHEAD = 100  # bytes of a waiting request beside its rows
 LARGEST_CHECKED = 1 << 30  # bytes of a database that is checked as a whole when it is opened
+PRIMARY = 0xFF  # the part of an error code of SQLite that names its kind
 LARGEST_WAL = 1 << 26  # bytes that the write-ahead log keeps on the disk
-REMEDY = (
-    "restore it from a backup, or add --new-log: the model learns the records that can be read, the log is renamed, "
-    "and a new one is started. The other records, the ids and the quarantine are then lost"
+BACKUP = "restore it from a backup"
+NEW_LOG = Remedy(
+    "new_log",
+    True,
+    "lets the model learn the records that can be read, renames the log and starts a new one; the other records, the "
+    "ids and the quarantine are then lost",
 )
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -117,7 +121,7 @@ class Log:
         if self.path.stat().st_size <= LARGEST_CHECKED:
             verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":
-                raise DamagedLogError(f"{self.path}: the log is damaged ({verdict}); {REMEDY}")
+                raise self._damage(f"the log is damaged ({verdict})")
         meta: dict[str, Any] = dict(db.execute("SELECT name, value FROM meta"))
         if meta.get("version") != VERSION:
             raise LogError(f"{self.path}: the log has version {meta.get('version')!r}, this nolana reads {VERSION}")
@@ -132,12 +136,17 @@ class Log:
             self._db.execute(statement)
 
     def _opening_error(self, error: sqlite3.Error) -> LogError:
-        if "locked" in str(error):
-            return LogError(f"the log {self.path} is in use by another process; stop it, or choose another directory")
-        if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
-            return LogError(f"cannot open the log {self.path}: {error}; check its permissions, its disk, or choose "
-                            "another directory")  # fmt: skip
-        return DamagedLogError(f"{self.path}: the log is damaged ({error}); {REMEDY}")
+        code = error.sqlite_errorcode & PRIMARY
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            hint = "stop it, or choose another directory"
+            return LogError(f"the log {self.path} is in use by another process", hint=hint)
+        if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_CORRUPT:
+            hint = "check its permissions, its disk, or choose another directory"
+            return LogError(f"cannot open the log {self.path}: {error}", hint=hint)
+        return self._damage(f"the log is damaged ({error})")
+
+    def _damage(self, what: str) -> DamagedLogError:
+        return DamagedLogError(what, place=str(self.path), hint=BACKUP, remedies=[NEW_LOG])
 
     # Writing
 
@@ -213,14 +222,11 @@ class Log:
             rows = self._db.execute("SELECT position, crc, text FROM records WHERE position > ? ORDER BY 1", (after,))
             for position, crc, text in rows:
                 if position != expected or not isinstance(text, bytes) or zlib.crc32(text) != crc:
-                    raise self._damaged(expected)
+                    raise self._damage(f"record {expected:,} of the log is damaged or missing")
                 yield Record(position, text)
                 expected += 1
         except sqlite3.Error as error:
-            raise self._damaged(expected) from error
-
-    def _damaged(self, position: int) -> DamagedLogError:
-        return DamagedLogError(f"{self.path}: record {position:,} of the log is damaged or missing; {REMEDY}")
+            raise self._damage(f"record {expected:,} of the log is damaged or missing") from error
 
     @property
     def bytes(self) -> int:

@@ -17,27 +17,24 @@ from numpy.typing import NDArray
 
 from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, NolanaError, StreamError
-from nolana.estimators.records import record_of
 from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation
-from nolana.modelfile.atomic import replace_file
-from nolana.modelfile.tree import Tree
-from nolana.runs import Recipe, Scoring, SourceOptions
-from nolana.runs.checkpoints import SECTION, LogPosition, SavedRun, read
+from nolana.runs import Recipe, Run, Scoring, SourceOptions
+from nolana.runs.checkpoints import LogPosition, SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import TARGET, RowReader, Rows
-from nolana.sources.new_columns import NewColumn, NewColumnCounts
+from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import LabelKind
 from nolana.sources.plan import Plan, PlannedColumn
+from nolana.sources.rows import PlannedRows
 
 __all__ = ["INTERVAL", "NewModel", "Outcome", "ServedModel", "load"]
 
-SOURCE = "nolana serve"
 INTERVAL = 0.9  # share of the targets between low and high
 ROWS_AT_ONCE = 256  # of small requests that are learned in one call: predictions wait for the lock of the learner
-NO_CHECKSUM = 1 << 32  # no text has it, so that no file is taken for the log
+WITHOUT_SOURCE: dict[str, Any] = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
 LABEL_KINDS: dict[str, LabelKind] = {"U": "text", "b": "bool", "f": "float"}
 
 
@@ -50,54 +47,38 @@ class Outcome:
     predicted: list[Any]
 
 
-class _Scores:
-    """The learner of an evaluation; it keeps the scores of the last block."""
-
-    def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
-        self.last: NDArray[np.float64] = np.zeros(0)
-
-    def learn(self, X: Any, y: Any) -> Any:
-        """Learns a block."""
-        self.last = self._estimator.learn(X, y)
-        return self.last
-
-    def learn_proba(self, X: Any, y: Any) -> Any:
-        """The same with probabilities."""
-        self.last, probabilities = self._estimator.learn_proba(X, y)
-        return self.last, probabilities
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._estimator, name)
-
-
 class ServedModel:
-    """What learns and predicts; ``log`` is the id of its log, ``position`` the last record that was learned.
+    """What learns and predicts: a run whose rows are pushed by requests.
 
     Parameters
     ----------
-    estimator : the model.
-    evaluation : its running score.
-    saved : the run of its file; what has changed since is written with it.
+    run : the model, its score, and the log from which it learns.
+    rows : of the run.
     new_columns : "error" refuses rows with keys that are not columns.
     """
 
-    def __init__(self, estimator: Any, evaluation: Evaluation, saved: SavedRun, new_columns: str) -> None:
-        self.estimator, self.evaluation, self._saved = estimator, evaluation, saved
-        self.task = task_of(estimator)
-        self.log: str | None = None if saved.log is None else saved.log.id
-        self.position = 0 if saved.log is None else saved.log.position
-        plan = Plan.from_dict(saved.stream["plan"])
-        self.reader = RowReader(plan, self.task, estimator._largest(), new_columns)
-        self._encoder, self._frozen = (self.reader.encoder(frozen=frozen) for frozen in (False, True))
-        self._encoder.restore(saved.stream["encoder"])
-        self._new = NewColumnCounts(SOURCE, "row", "ignore")
-        if "new_columns" in saved.stream:
-            self._new.restore(saved.stream["new_columns"])
+    def __init__(self, run: Run, rows: PlannedRows, new_columns: str) -> None:
+        self.run, self.estimator, self.evaluation, self.task = run, run.estimator, run.evaluation, run.task
+        self._rows = rows
+        self.reader = RowReader(rows.plan, self.task, run.estimator._largest(), new_columns)
+        self._frozen = self.reader.encoder(frozen=True)
         self._lock = threading.Lock()
-        self._encoder_state = self._encoder.state()
+        self._encoder_state = rows.encoder.state()
         self._frozen_state: Any = None
-        self._served_rows = int(saved.stream["position"]["rows"])
+
+    @property
+    def log(self) -> str | None:
+        """The id of its log."""
+        return None if self.run.record.log is None else self.run.record.log.id
+
+    @property
+    def position(self) -> int:
+        """The last record of the log that was learned."""
+        return 0 if self.run.record.log is None else self.run.record.log.position
+
+    def follow(self, log: str | None, position: int = 0) -> None:
+        """The model has learned a log up to a position; None: it continues with another log."""
+        self.run.record = replace(self.run.record, log=None if log is None else LogPosition(log, position))
 
     # Learning
 
@@ -112,35 +93,27 @@ class ServedModel:
                 end += 1
             outcomes += self._learn_some(group[begin:end])
             begin = end
-        self._encoder_state = self._encoder.state()
+        self._encoder_state = self._rows.encoder.state()
         return outcomes
 
     def _learn_some(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
-        before = self._encoder.state()
-        blocks, new = [], list[tuple[NewColumn, str | None, int | None]]()
-        for rows in group:
-            blocks.append(self._encoder.encode(rows.cells))
-            new += [(column, None, None) for column in rows.new]
-            for f, without in self._encoder.without_slot.items():
-                text = rows.cells.texts(self._encoder.texts.index(f))[without[0]]
-                new.append((NewColumn(self._encoder.title(f), len(without), 1), str(text), self._encoder.largest(f)))
-        labels = [rows.y for rows in group if rows.y is not None]
-        learner = _Scores(self.estimator)
+        before = self._rows.encoder.state()
+        encoded = [self._rows.encode(rows.cells) for rows in group]
+        x = self.reader.matrix(np.concatenate([x for x, _ in encoded]))
         try:
-            self.evaluation.step(learner, (self.reader.matrix(np.concatenate(blocks)), np.concatenate(labels)))
+            scores = self.run.push(x, np.concatenate([rows.y for rows in group if rows.y is not None]))
         except ValueError as error:
-            self._encoder.restore(before)
+            self._rows.encoder.restore(before)
             if len(group) == 1:
-                return [Refusal(400, f"the rows cannot be learned: {error}")]
+                return [Refusal.of(error, before="the rows cannot be learned")]
             return [outcome for rows in group for outcome in self._learn_some([rows])]
-        for column, text, largest in new:
-            if text is None:
-                self._new.add_column(column)
-            else:
-                self._new.add_category(column, text, largest)
-        self._served_rows += sum(map(len, group))
+        for rows, (_, categories) in zip(group, encoded, strict=True):
+            for column in rows.new:
+                self._rows.counts.add_column(column)
+            for category in categories:
+                self._rows.counts.add_category(category)
         ends = np.cumsum([0, *map(len, group)])
-        return [self._outcome(learner.last[a:b]) for a, b in pairwise(ends)]
+        return [self._outcome(scores[a:b]) for a, b in pairwise(ends)]
 
     def _outcome(self, scores: NDArray[np.float64]) -> Outcome:
         if self.task == "regression":
@@ -187,36 +160,9 @@ class ServedModel:
             "rows": model.n_rows_,
         }
 
-    # Files
-
-    def leave_log(self) -> None:
-        """The model continues with another log."""
-        self.log, self.position = None, 0
-
-    def sections(self) -> dict[str, Tree]:
-        """The sections of the model file."""
-        # Times differ from run to run, and the file must not.
-        evaluation = self.evaluation.state() | {"seconds": 0.0}
-        stream = self._saved.stream | {"encoder": self._encoder.state(), "new_columns": self._new.state()}
-        if self._saved.source == SOURCE:
-            stream["position"] = _position(self._served_rows)
-        log = None if self.log is None else LogPosition(self.log, self.position)
-        saved = replace(self._saved, stream=stream, evaluation=evaluation, log=log)
-        return {"estimator": record_of(self.estimator), SECTION: saved.section()}
-
     def packed(self) -> bytes:
         """The bytes of the model file."""
-        return modelfile.packed(self.sections())
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model file as a whole, or not at all."""
-        replace_file(path, self.packed())
-
-
-def _position(rows: int) -> dict[str, Any]:
-    """The position of a run that has no source but the log."""
-    checksums = {"head": NO_CHECKSUM, "tail": NO_CHECKSUM, "lines": []}
-    return {"rows": rows, "offset": 0, "line": rows + 1, "target": True, "encoding": None, **checksums}
+        return modelfile.packed(self.run.sections())
 
 
 @dataclass(frozen=True)
@@ -244,7 +190,7 @@ class NewModel:
         if isinstance(outcome, Refusal):
             raise outcome
         model = self._build(text)
-        model.log = log
+        model.follow(log)
         return model
 
     def _build(self, text: bytes) -> ServedModel:
@@ -262,17 +208,16 @@ class NewModel:
             estimator = self.recipe.build(task)
             self.scoring.check(estimator)
         except (StreamError, ValueError) as error:
-            raise Refusal(400, f"no model can be made of these rows: {error}") from error
-        evaluation = self.scoring.new_evaluation()
-        asked = options_to_save(self.options, stream)
-        saved = _new_run(plan, asked, evaluation)
-        return ServedModel(estimator, evaluation, saved, self.options.new_columns)
+            raise Refusal.of(error, before="no model can be made of these rows") from error
+        record = SavedRun(None, True, options_to_save(self.options, stream), WITHOUT_SOURCE | {"plan": plan.as_dict()})
+        return _served(estimator, self.scoring.new_evaluation(), record, self.options.new_columns)
 
 
-def _new_run(plan: Plan, options: dict[str, Any], evaluation: Evaluation) -> SavedRun:
-    encoder = RowReader(plan, "classification", np.inf).encoder(frozen=False).state()
-    stream = {"version": 1, "plan": plan.as_dict(), "encoder": encoder, "position": _position(0)}
-    return SavedRun(SOURCE, True, options, stream | {"bad_rows": {"reasons": {}}}, evaluation.state())
+def _served(estimator: Any, evaluation: Evaluation, record: SavedRun, new_columns: str) -> ServedModel:
+    rows = PlannedRows(Plan.from_dict(record.stream["plan"]), None, NewColumnCounts("", "row", "ignore"))
+    if "encoder" in record.stream:
+        rows.restore(record.stream)
+    return ServedModel(Run(estimator, evaluation, record, rows=rows), rows, new_columns)
 
 
 def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
@@ -280,12 +225,13 @@ def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
     estimator, saved = read(path)
     name, options = os.fspath(path), new.options
     if not hasattr(estimator, "predict"):
-        raise ConflictError(f"{name}: a {type(estimator).__name__} has no predictions")
+        raise ConflictError(f"a {type(estimator).__name__} has no predictions", place=name)
     try:
         new.recipe.check(estimator)
         if saved is None:
             evaluation = new.scoring.new_evaluation()
-            saved = _new_run(_plan_of(estimator, options), {}, evaluation)
+            plan = _plan_of(estimator, options).as_dict()
+            saved = SavedRun(None, True, {}, WITHOUT_SOURCE | {"plan": plan})
         else:
             check_options(options, saved)
             evaluation = new.scoring.resume_evaluation(saved.evaluation)
@@ -293,13 +239,13 @@ def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
             stream = changed_state(saved.stream, options)
             saved = replace(saved, stream=stream, options=saved.options | changed)
     except ConflictError as error:
-        raise ConflictError(f"{name}: {error}; leave it out, or choose another model file") from error
+        raise error.changed(place=name, hint="leave it out, or choose another model file") from error
     try:
-        return ServedModel(estimator, evaluation, saved, options.new_columns)
+        return _served(estimator, evaluation, saved, options.new_columns)
     except (NolanaError, OSError):
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
-        raise ModelFileError(f"{name}: run: {error}") from error
+        raise ModelFileError.of(error, f"{name}: run") from error
 
 
 def _plan_of(estimator: Any, options: SourceOptions) -> Plan:

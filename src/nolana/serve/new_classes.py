@@ -1,19 +1,19 @@
 """The rule for labels that are no class of the model yet: a typo must not become a class.
 
-    class         a label of ``--classes``; without ``--classes`` one that the model has learned
-    accepted      a label becomes a class by name; or, without ``--classes``, while the model has learned fewer than
+    class         a label of the option ``classes``; without it one that the model has learned
+    accepted      a label becomes a class by name; or, without ``classes``, while the model has learned fewer than
                   LEARNED_FIRST rows, and later when ENOUGH rows with it came while the last LEARNED_FIRST were learned
     quarantine    a row with another label is kept and not learned (`nolana.serve.quarantine`) until it is accepted
 
 A held row is learned late, a class that was learned stays: so the rule errs on the side of holding. A class that is
-rarer than 1 % of the rows needs someone who accepts it, a slip that is more frequent needs ``--classes``.
+rarer than 1 % of the rows needs someone who accepts it, a slip that is more frequent needs ``classes``.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from nolana.errors import ConflictError
+from nolana.errors import ConflictError, Setting
 from nolana.serve.model import ServedModel
 from nolana.serve.quarantine import Quarantine, label_key
 from nolana.sources.options import LabelKind
@@ -44,7 +44,7 @@ class NewClasses:
         return self.rule == "quarantine"
 
     def declared(self, kind: LabelKind | None) -> set[Any] | None:
-        """The labels of ``--classes`` in the type of the model's labels; ConflictError if one has another type."""
+        """The labels of the option ``classes`` in the type of the model's labels; ConflictError if one has another."""
         return None if self.classes is None else {_label(text, kind) for text in self.classes}
 
 
@@ -89,4 +89,8 @@ def _label(text: str, kind: LabelKind | None) -> Any:
             return float(text)
         return TRUTHS[text.lower()] if kind == "bool" else text
     except (KeyError, ValueError):
-        raise ConflictError(f"--classes: {text!r} is not {NOUNS[str(kind)]}, as the labels of the model are") from None
+        raise ConflictError(
+            f"{{setting}} is not {NOUNS[str(kind)]}, as the labels of the model are",
+            value=text,
+            facts={"setting": Setting("classes", text)},
+        ) from None

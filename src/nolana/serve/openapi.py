@@ -20,8 +20,8 @@ REFUSED = {
     "401": "The token is missing or wrong.",
     "413": "The request is too large.",
     "415": "The content type cannot be read.",
-    "429": "Too many requests wait; try again after Retry-After seconds.",
-    "503": "The service ends or did not answer in time; try again with the same id.",
+    "429": "The queue is full; retry after Retry-After seconds.",
+    "503": "The service ends or did not answer in time; retry with the same id.",
 }
 QUARANTINED = "Some rows have a label that is no class of the model: they are on the disk, and not learned."
 LOG_REFUSED = {"403": "The service is read-only.", "507": "The log cannot be written; nothing was learned."}
@@ -122,7 +122,22 @@ def description(service: "Service") -> dict[str, Any]:
                 "discarded": {"type": "integer", "description": "Rows that were deleted."},
             },
         },
-        "Error": {"type": "object", "properties": {"error": {"type": "string"}}},
+        "Error": {
+            "type": "object",
+            "required": ["error"],
+            "properties": {
+                "error": {"type": "string"},
+                "row": {"type": "integer", "description": "From 1."},
+                "column": {"type": "string"},
+                "value": {"description": "What was found."},
+                "expected": {"description": "What would be valid."},
+                "remedies": {
+                    "type": "array",
+                    "description": "Options of the service that help; a value of null is yours to choose.",
+                    "items": {"type": "object", "properties": {"option": {"type": "string"}, "value": {}}},
+                },
+            },
+        },
     }
     learn = _post("Learn rows; the answer comes when they are on the disk and learned", "Learn", "Learned")
     learn["responses"]["202"] = {"description": QUARANTINED, "content": {JSON: _content("Learned")}}
@@ -139,7 +154,7 @@ def description(service: "Service") -> dict[str, Any]:
         LOG_REFUSED
         | {
             "404": "No row in quarantine has this label.",
-            "409": "The service was started with --classes, or has no model.",
+            "409": "The classes of the service are fixed, or it has no model.",
         }
     )
     predict = _post("Predict rows", "Predict", "Predictions")

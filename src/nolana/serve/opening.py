@@ -5,7 +5,8 @@ Then the rows in quarantine whose label the options make a class.
 
 from pathlib import Path
 
-from nolana.errors import ConflictError, LogError
+from nolana.backend import text_parsers
+from nolana.errors import ConflictError, LogError, Remedy
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.serve.log import DamagedLogError, Log
 from nolana.serve.model import NewModel, ServedModel, load
@@ -14,6 +15,9 @@ from nolana.serve.options import ServeOptions
 from nolana.serve.service import Service
 
 __all__ = ["open_service"]
+
+
+NEW_LOG = Remedy("new_log", True, "starts a new one")
 
 
 class MismatchError(ConflictError):
@@ -25,10 +29,12 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
 
     The caller holds the lock of the model file, which can be written, unless the service is read-only.
     """
+    text_parsers()  # a service that cannot read rows does not start
     if options.read_only:
         return Service(path, load(path, new), new, None, every=options.interval), 0
     if options.log is None:
-        raise ConflictError("--log DIR is missing: the directory of the log; or add --read-only")
+        remedies = [Remedy("log", ..., "names its directory"), Remedy("read_only", True, "predicts without one")]
+        raise ConflictError("the service has no log", remedies=remedies)
     remove_leftovers(path)
     model = load(path, new) if path.exists() else None
     log = _open_log(path, model, options)
@@ -55,7 +61,7 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
         model = service.model
         is_new = model is not None and model.log is None
         if model is not None:
-            model.log = log.id
+            model.follow(log.id, model.position)
         service.checkpoint(always=is_new)  # from now on the file says to which log it belongs
         if service.checkpoint_failure is not None:
             raise LogError(f"the first checkpoint could not be written: {service.checkpoint_failure}")
@@ -85,7 +91,7 @@ def _start_log(model: ServedModel | None, options: ServeOptions) -> Log:
     assert options.log is not None
     Log.put_aside(options.log)
     if model is not None:
-        model.leave_log()
+        model.follow(None)
     return _log(options)
 
 
@@ -100,22 +106,27 @@ def _check(path: Path, model: ServedModel | None, log: Log) -> None:
         if log.deleted:
             raise ConflictError(
                 f"there is no model file {str(path)!r}, but the first {log.deleted:,} records of {log.path} were "
-                "learned and deleted. Restore the model file, or choose another log"
+                "learned and deleted",
+                hint="restore the model file, or choose another log",
             )
     elif model.log == log.id:
         if model.position > log.last:
             raise MismatchError(
-                f"{path} has learned {model.position:,} records, but {log.path} ends at {log.last:,}: the log is "
-                "older. Restore the newer log, or start a new one with --new-log"
+                f"{path} has learned {model.position:,} records, but {log.path} ends at {log.last:,}: the log is older",
+                hint="restore the newer log",
+                remedies=[NEW_LOG],
             )
         if model.position < log.deleted:
             raise MismatchError(
                 f"{path} has learned {model.position:,} records, but {log.path} begins after {log.deleted:,}: the "
-                "model file is older. Restore the newer model file, or start a new log with --new-log"
+                "model file is older",
+                hint="restore the newer model file",
+                remedies=[NEW_LOG],
             )
     elif log.last or model.log is not None:
         other = "was never served with it" if model.log is None else "was served with another log"
         raise MismatchError(
-            f"{path} and the log {log.path} do not belong together: the model {other}. Choose the log of this model, "
-            "or start a new one with --new-log"
+            f"{path} and the log {log.path} do not belong together: the model {other}",
+            hint="choose the log of this model",
+            remedies=[NEW_LOG],
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nolana.errors import OptionError, Remedy, Setting
 from nolana.options import Options, at_least, option
 
 __all__ = ["ServeOptions", "is_loopback"]
@@ -15,28 +16,25 @@ UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 def size(name: str, text: str) -> int:
-    """The bytes of a size such as 8MB; ValueError where it is none."""
+    """The bytes of a size such as 8MB; OptionError if it is none."""
     match = re.fullmatch(r"\s*(\d+)\s*([KMG]?B)?\s*", text, re.IGNORECASE)
     if match is None or int(match[1]) == 0:
-        raise ValueError(f"{name}={text!r} is not a size; write bytes, or for example 512KB, 8MB, 1GB")
+        raise OptionError(name, text, "is not a size; write bytes, or for example 512KB, 8MB, 1GB")
     return int(match[1]) * UNITS[(match[2] or "").upper()]
 
 
 def interval(name: str, text: str) -> Any:
-    """A number of rows, or a time; ValueError where it is none."""
+    """A number of rows, or a time; OptionError if it is none."""
     from nolana.runs import Interval  # expensive, and options are declared before anything is done
 
-    try:
-        return Interval.of_text(text)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+    return Interval.of_text(text, name)
 
 
 def seconds(name: str, text: str) -> float:
-    """The seconds of a time such as 10s; ValueError where it is none."""
+    """The seconds of a time such as 10s; OptionError if it is none."""
     found = interval(name, text).seconds
     if found is None:
-        raise ValueError(f"{name}={text!r} is not a time such as 10s or 1m")
+        raise OptionError(name, text, "is not a time such as 10s or 1m")
     return float(found)
 
 
@@ -57,7 +55,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def _some(name: str, value: tuple[str, ...]) -> tuple[str, ...]:
     if not value:
-        raise ValueError(f"{name} has no names; write for example no,yes")
+        raise OptionError(name, "", "has no names; write for example no,yes")
     return value
 
 
@@ -100,7 +98,6 @@ class ServeOptions(Options):
         False,
         help="Predict only: there is no log and no lock, and the model file is loaded again when it has changed.",
         kind=bool,
-        flag="--read-only",
     )
     token_file: Path | None = option(
         help="File with the token that clients send in the header Authorization: Bearer TOKEN.",
@@ -111,7 +108,6 @@ class ServeOptions(Options):
         False,
         help="Listen without a token on an address that other machines can reach.",
         kind=bool,
-        flag="--without-token",
     )
     checkpoint_every: str = option(
         "30s",
@@ -119,14 +115,11 @@ class ServeOptions(Options):
         check=_checked(interval),
         metavar="ROWS|TIME",
     )
-    keep_log: bool = option(
-        False, help="Keep the records that the model file has learned.", kind=bool, flag="--keep-log"
-    )
+    keep_log: bool = option(False, help="Keep the records that the model file has learned.", kind=bool)
     new_log: bool = option(
         False,
         help="Start a new log where the one in DIR is damaged or belongs to another model; that one is renamed.",
         kind=bool,
-        flag="--new-log",
     )
     ids: int = option(
         1_000_000,
@@ -175,29 +168,36 @@ class ServeOptions(Options):
         return seconds("timeout", self.timeout)
 
     def check_classes(self, task: str | None) -> None:
-        """ValueError if the classes are declared, and the other options make no use of them."""
+        """OptionError if the classes are declared, and the other options make no use of them."""
         if self.classes is not None and task == "regression":
-            raise ValueError("a regression has no classes; leave out --classes or --task regression")
+            what = "does not fit {other}, which has no classes; leave out one of the two"
+            raise OptionError("classes", self.classes, what, facts={"other": Setting("task", task)})
         if self.classes is not None and self.new_classes == "accept":
-            raise ValueError("--new-classes accept makes every label a class; leave out one of the two")
+            what = "does not fit {other}, which makes every label a class; leave out one of the two"
+            raise OptionError("classes", self.classes, what, facts={"other": Setting("new_classes", "accept")})
 
     def check_public(self) -> None:
-        """ValueError where other machines could use the service without a token."""
+        """OptionError if other machines could use the service without a token."""
         if is_loopback(self.host) or self.token_file is not None or self.without_token:
             return
-        raise ValueError(
-            f"{self.host} can be reached by other machines, which could read and change the model. Add --token-file "
-            "FILE, or listen on 127.0.0.1, or accept that with --without-token"
+        raise OptionError(
+            "host",
+            self.host,
+            "can be reached by other machines, which could read and change the model",
+            hint="listen on 127.0.0.1",
+            remedies=[Remedy("token_file", ..., "asks for a token"), Remedy("without_token", True, "accepts that")],
         )
 
     def token(self) -> bytes | None:
-        """The token of the file; ValueError where it is too short."""
+        """The token of the file; OptionError if it is too short."""
         if self.token_file is None:
             return None
         token = self.token_file.read_bytes().strip()
         if len(token) < SHORTEST_TOKEN or not all(33 <= byte <= 126 for byte in token):
-            raise ValueError(
-                f"{self.token_file} has no token of at least {SHORTEST_TOKEN} printable ASCII characters without "
-                "blanks; write one with: openssl rand -hex 32"
+            raise OptionError(
+                "token_file",
+                str(self.token_file),
+                f"has no token of at least {SHORTEST_TOKEN} printable ASCII characters without blanks",
+                hint="write one with: openssl rand -hex 32",
             )
         return token

@@ -1,24 +1,55 @@
-"""The answer to a request that is refused: a status of HTTP, and a sentence that says why and what to do."""
+"""The answer to a request that is refused: a status of HTTP, and an error that says why and what to do."""
+
+from typing import Any
+
+from nolana.errors import NolanaError, Place, Setting, Words
 
 __all__ = ["RETRY", "Refusal", "no_model"]
 
 RETRY = 1  # seconds
+SERVED = ("classes", "missing", "new_classes", "token_file")  # options that help if the service is started again
 
 
-class Refusal(Exception):  # noqa: N818  (an answer, not a failure of the service)
+class Refusal(NolanaError):  # noqa: N818  (an answer, not a failure of the service)
     """A request that is refused; it has changed nothing.
 
     Parameters
     ----------
     status : of HTTP.
-    message : what was expected, what came, and what to do.
+    problem, data : as for all errors.
     retry_after : seconds after which the client may try again; None: not at all.
     close : whether the connection is closed, because a part of the request was not read.
     """
 
-    def __init__(self, status: int, message: str, *, retry_after: int | None = None, close: bool = False) -> None:
-        super().__init__(message)
-        self.status, self.message, self.retry_after, self.close = status, message, retry_after, close
+    status = 400
+    retry_after: int | None = None
+    close = False
+
+    def __init__(
+        self, status: int, problem: str, *, retry_after: int | None = None, close: bool = False, **data: Any
+    ) -> None:
+        super().__init__(problem, **data)
+        self.status, self.retry_after, self.close = status, retry_after, close
+
+    def answer(self, write: Words) -> dict[str, Any]:
+        """The body of the answer: the message, and as fields row, column, value, expected and remedies.
+
+        write : how the program that started the service writes its options.
+        """
+
+        def words(setting: Setting) -> str | None:
+            return f"the option {write(setting)} of the service" if setting.option in SERVED else None
+
+        found: dict[str, Any] = {"error": self.message(words), "value": self.value, "expected": self.expected}
+        if isinstance(self.place, Place):
+            found |= {"row": self.place.line, "column": self.place.name}
+        found["remedies"] = [
+            {"option": remedy.option, "value": None if remedy.value is ... else remedy.value}
+            for remedy in self.remedies
+            if words(remedy) is not None
+        ]
+        plain = (str, int, float, bool, list)
+        return {name: value for name, value in found.items() if isinstance(value, plain) and value not in ([], "")}
 
 
 def no_model() -> Refusal:

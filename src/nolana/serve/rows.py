@@ -14,14 +14,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.backend import backend
+from nolana.backend import backend, text_parsers
+from nolana.errors import Place
 from nolana.serve.refusal import Refusal
-from nolana.sources.cells import ABSENT, NUMBER, TextCells, decode_json
+from nolana.sources.cells import ABSENT, NUMBER, Flaw, TextCells, decode_json
 from nolana.sources.encoder import Encoder
+from nolana.sources.jsonl import value_of_key
 from nolana.sources.labels import Labels
 from nolana.sources.new_columns import NewColumn
+from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan, PlannedColumn
-from nolana.sources.sources import LONGEST_VALUE
+from nolana.sources.rows import check_rows
 
 __all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
 
@@ -29,7 +32,7 @@ TARGET = "label"  # the key of the label where the model has no name for it
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
 MOST_UNKNOWN = 100  # keys that an answer names
 WIDE = 256  # columns from which rows of LIBSVM models are sparse
-REMEDIES = {"missing": "; start the service with --missing mean to fill it in"}
+NO_FEATURES = Encoder((), Encoding(), frozen=True)  # of labels alone
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class RowReader:
     def __init__(self, plan: Plan, task: str, largest: float, new_columns: str = "warn") -> None:
         self.plan, self.task, self._largest, self._new_columns = plan, task, largest, new_columns
         self.indexed = plan.columns is None
-        self.planned = _features(plan)
+        self.planned = plan.features
         self.names = [_name(column, self.indexed and plan.zero_based) for column in self.planned]
         self.target = _target(plan, self.names)
         known = [name for name in plan.known or () if name not in (*self.names, self.target)]
@@ -112,28 +115,29 @@ class RowReader:
                 413, f"a request may have at most {self.most_rows:,} rows of this model; send several requests"
             )
         numbers, places, count = self._labelled if labelled else self._unlabelled
-        parsed = backend().json_cells(
+        parsed = text_parsers().json_cells(
             text, 0, True, self.most_rows, self._keys, numbers, places, len(self._numbers), count
         )
         values, codes, spans, span_codes, rows, _, _, problem, new = parsed
         lines = np.arange(1, len(rows) + 1)
         if problem is not None:
             _, _, _, begin, end = problem
-            shown = _shown(text[begin:end].decode("utf-8", "replace"))
-            raise Refusal(400, f'row {len(rows) + 1} is not a JSON object such as {{"a": 1, "b": 2.5}} from {shown} on')
+            what = f'row {len(rows) + 1} is not a JSON object such as {{"a": 1, "b": 2.5}} from {{value}} on'
+            raise Refusal(400, what, value=_text(text[begin:end]))
         if not len(rows):
             raise Refusal(400, "there are no rows")
         cells = TextCells(values, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
         check(cells)
         if self.indexed:  # an index that a row of LIBSVM text does not have is 0
             cells = replace(cells, codes=np.where(codes == ABSENT, NUMBER, codes).astype(np.uint8))
-        for row, (f, reason, what) in sorted(self._checker.invalid(cells).items()):
-            raise Refusal(400, self._cell_message(cells, row, self.names[f], what) + REMEDIES.get(reason, ""))
+        y, flaws = check_rows(cells, self._checker, self._label_reader() if labelled else None)
+        for row, flaw in sorted(flaws.items()):
+            raise self._refusal(cells, row, flaw)
         self._check_values(cells)
         if new and self._new_columns == "error":
-            raise Refusal(400, f"row {new[0][2] + 1}: key {_text(new[0][0])!r} is not a column of the model")
-        y = self._labels(cells, len(self._texts)) if labelled else None
-        return Rows(text, cells, y, [NewColumn(_text(key), n, line + 1) for key, n, line in new])
+            place = Place(line=new[0][2] + 1, unit="row")
+            raise Refusal(400, "key {value} is not a column of the model", place=place, value=_text(new[0][0]))
+        return Rows(text, cells, self._as_targets(y), [NewColumn(_text(key), n, line + 1) for key, n, line in new])
 
     def _check_columns(self, cells: TextCells) -> None:
         """Refusal if a row has none of the columns; {} of a LIBSVM model is a row of zeros."""
@@ -142,7 +146,7 @@ class RowReader:
             begin, end = cells.rows[row].tolist()
             count = len(self._keys)
             places = np.arange(count)
-            parsed = backend().json_cells(
+            parsed = text_parsers().json_cells(
                 cells.data[begin:end], 0, True, 1, self._keys, places * 0 - 1, places, 0, count
             )
             spans, others = parsed[2][0, : len(self.names)], [_text(key) for key, *_ in parsed[-1]]
@@ -154,41 +158,46 @@ class RowReader:
         beyond = backend().first_beyond(cells.values, self._largest)
         if beyond >= 0:
             row, place = divmod(beyond, cells.values.shape[1])
-            name, value = self.names[self._numbers[place]], cells.values[row, place]
-            raise Refusal(400, f'row {row + 1}, "{name}": {value:g} is beyond {self._largest:g}; scale this column')
+            where = self._place(row, self.names[self._numbers[place]])
+            value, largest = f"{cells.values[row, place]:g}", f"{self._largest:g}"
+            what = f"{value} is beyond {{expected}}; scale this column"
+            raise Refusal(400, what, place=where, value=value, expected=largest)
 
     def labels(self, values: Sequence[bytes]) -> NDArray[Any]:
         """Labels alone, pieces of JSON, as the rows have them; Refusal if one is invalid."""
         key, only = self.target.encode("utf-8", "surrogatepass"), np.zeros(1, dtype=np.int64)
         text = b"\n".join(with_label(b"{}", self.target, value) for value in values)
-        numbers, codes, spans, span_codes, rows, *_ = backend().json_cells(
+        numbers, codes, spans, span_codes, rows, *_ = text_parsers().json_cells(
             text, 0, True, len(values), [key], only - 1, only, 0, 1
         )
         if len(rows) != len(values):
             raise Refusal(400, f"label {len(rows) + 1} is not JSON")
         lines = np.arange(1, len(rows) + 1)
-        return self._labels(TextCells(numbers, codes, spans, span_codes, rows[:, :2], lines, text, decode_json), 0)
+        cells = TextCells(numbers, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
+        y, flaws = check_rows(cells, NO_FEATURES, self._label_reader())
+        for row, flaw in sorted(flaws.items()):
+            raise self._refusal(cells, row, flaw)
+        found = self._as_targets(y)
+        assert found is not None
+        return found
 
-    def _labels(self, cells: TextCells, place: int) -> NDArray[Any]:
-        absent = np.flatnonzero(cells.text_codes[:, place] == ABSENT)
-        if len(absent):
-            raise Refusal(
-                400, f'row {absent[0] + 1} has no label; send "labels", or the label in the row as {self.target!r}'
-            )
-        labels = Labels(self.plan.labels, explicit=True, typed=True, classes=self.task == "classification")
-        y, invalid = labels.read(cells, place)
-        for row, what in sorted(invalid.items()):
-            raise Refusal(400, self._cell_message(cells, row, self.target, what))
-        return y.astype(np.float64) if self.task == "regression" and y.dtype.kind != "f" else y
+    def _label_reader(self) -> Labels:
+        classes = self.task == "classification"
+        return Labels(self.plan.labels, explicit=False, quoted=True, typed=True, classes=classes)
 
-    def _cell_message(self, cells: TextCells, row: int, name: str, what: str) -> str:
-        begin, end = cells.rows[row].tolist()
-        data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
-        key = name.encode("utf-8", "surrogatepass")
-        begin, end = backend().json_cells(data, 0, True, 1, [key], only - 1, only, 0, 1)[2][0, 0].tolist()
-        shown = data[begin:end].decode("utf-8", "replace").strip('"')
-        what = what.partition(";")[0].partition(' (labels="')[0].replace("the field is empty", "the value is missing")
-        return f'row {row + 1}, "{name}": {what.replace("{value}", _shown(shown))}'
+    def _as_targets(self, y: NDArray[Any] | None) -> NDArray[Any] | None:
+        return y if y is None or self.task == "classification" else y.astype(np.float64, copy=False)
+
+    def _refusal(self, cells: TextCells, row: int, flaw: Flaw) -> Refusal:
+        if flaw.feature is None and flaw.absent:
+            what = f'row {row + 1} has no label; send "labels", or the label in the row as {self.target!r}'
+            return Refusal(400, what)
+        name = self.target if flaw.feature is None else self.names[flaw.feature]
+        value = value_of_key(cells, row, name.encode("utf-8", "surrogatepass"))
+        return Refusal.of(flaw.error(self._place(row, name), value.strip('"')))
+
+    def _place(self, row: int, name: str) -> Place:
+        return Place(line=row + 1, name=name, unit="row", keyed=True)
 
     def matrix(self, x: NDArray[np.float64]) -> Any:
         """X as the learner takes it: many columns of a LIBSVM model are sparse."""
@@ -215,8 +224,8 @@ def as_object(raw: bytes, names: list[str] | None = None) -> bytes:
     if raw.startswith(b"{"):
         return raw
     if not raw.startswith(b"["):
-        shown = _shown(raw.decode("utf-8", "replace"))
-        raise Refusal(400, f'a row is an object such as {{"a": 1, "b": 2.5}} or an array such as [1, 2.5], not {shown}')
+        what = 'a row is an object such as {"a": 1, "b": 2.5} or an array such as [1, 2.5], not {value}'
+        raise Refusal(400, what, value=_text(raw))
     try:
         values = [bytes(value) for value in msgspec.json.decode(raw, type=list[msgspec.Raw])]
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -241,13 +250,6 @@ def with_label(line: bytes, target: str, label: bytes) -> bytes:
     return body + comma + msgspec.json.encode(target) + b":" + label.strip().replace(b"\n", b" ") + b"}"
 
 
-def _features(plan: Plan) -> tuple[PlannedColumn, ...]:
-    if plan.columns is not None:
-        return plan.columns
-    indices = range(plan.n_features) if plan.chosen is None else plan.chosen
-    return tuple(map(PlannedColumn, indices))
-
-
 def _name(column: PlannedColumn, zero_based: bool) -> str:
     """A column's name; one without a name has its number, from 1, or as LIBSVM text counts."""
     return column.column if isinstance(column.column, str) else str(column.column + (0 if zero_based else 1))
@@ -264,10 +266,6 @@ def _target(plan: Plan, names: list[str]) -> str:
 
 def _text(key: bytes) -> str:
     return key.decode("utf-8", "replace")
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…")
 
 
 def _listed(names: list[str], most: int = 20) -> str:

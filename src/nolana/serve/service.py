@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nolana.errors import LogError, NolanaError
+from nolana.errors import LogError, NolanaError, Place
 from nolana.runs.checkpoints import Interval
 from nolana.serve.group import Group
 from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
@@ -100,9 +100,9 @@ class Service:
                 self.model = self.new.create(records[0].text, self.log.id)
             rows = [self.model.reader.read_logged(record.text) for record in records]
         except Refusal as error:
-            place = f"{self.log.path}, records {records[0].position:,} to {records[-1].position:,}"
-            what = f"{place}: they do not fit the model: {error.message}"
-            raise LogError(f"{what}; start with the options with which the log was written") from error
+            place = Place(str(self.log.path), records[0].position, unit="record", last_line=records[-1].position)
+            hint = "start with the options with which the log was written"
+            raise LogError.of(error, str(place), before="they do not fit the model", hint=hint) from error
         self._learn(self.model, rows, records[-1].position)
 
     def release_known(self) -> None:
@@ -133,10 +133,10 @@ class Service:
         """Hand over a job; Refusal where too many wait."""
         if self.failure is not None or self.stopping:
             why = "has failed and ends" if self.failure else "ends"
-            raise Refusal(503, f"the service {why}; try again", retry_after=RETRY)
+            raise Refusal(503, f"the service {why}; retry later", retry_after=RETRY)
         if self.waiting >= self._most_jobs:
             self.counters.overloads += 1
-            raise Refusal(429, f"{self.waiting:,} requests wait already; try again", retry_after=RETRY)
+            raise Refusal(429, f"the queue is full: {self.waiting:,} requests wait; retry later", retry_after=RETRY)
         self._jobs.put(job)
 
     @property
@@ -166,7 +166,7 @@ class Service:
             while not self._jobs.empty():  # nobody may wait without end
                 job = self._jobs.get()
                 group += [] if job is None else [job]
-            refusal = Refusal(503, "the service has failed and ends; try again", retry_after=RETRY)
+            refusal = Refusal(503, "the service has failed and ends; retry later", retry_after=RETRY)
             self.deliver([(job, refusal) for job in group])
 
     def _next_group(self) -> tuple[list[Job], bool]:
@@ -194,8 +194,9 @@ class Service:
             except LogError as error:
                 self.log_failure = str(error)
                 self.counters.log_failures += 1
-                what = f"{error}. Nothing of this request was learned; try again with the same id"
-                results += [(job, Refusal(507, what, retry_after=RETRY)) for job in jobs]
+                note = "Nothing of this request was learned; retry with the same id"
+                refusal = Refusal.of(error, status=507, retry_after=RETRY, note=note)
+                results += [(job, refusal) for job in jobs]
         fetches = [job for job in group if isinstance(job, FetchModel)]
         if fetches:
             content = no_model() if self.model is None else self.model.packed()
@@ -230,7 +231,7 @@ class Service:
         for each, outcome in zip(group.written, outcomes, strict=True):
             if each.job is None:
                 if isinstance(outcome, Refusal):
-                    note(f"{len(each.rows):,} rows of the quarantine were not learned: {outcome.message}")
+                    note(f"{len(each.rows):,} rows of the quarantine were not learned: {outcome}")
             elif isinstance(outcome, Refusal):
                 answers[id(each.job)] = (each.job, outcome)
             else:
@@ -247,7 +248,8 @@ class Service:
 
     def _learn(self, model: ServedModel, rows: list[Rows], position: int) -> list[Outcome | Refusal]:
         outcomes = model.learn(rows)
-        model.position = position
+        assert self.log is not None
+        model.follow(self.log.id, position)
         count = sum(len(some) for some, outcome in zip(rows, outcomes, strict=True) if isinstance(outcome, Outcome))
         self._rows_since += count
         self.counters.rows += count
@@ -274,7 +276,7 @@ class Service:
             return
         self._checkpoint_time = time.monotonic()
         try:
-            model.save(self.path)
+            model.run.save(self.path)
             self.checkpoint_position, self._rows_since = model.position, 0
             self.checkpoint_failure = None
             self.counters.checkpoints += 1

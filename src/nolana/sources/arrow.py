@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.errors import OtherSourceError, StreamError
+from nolana.errors import OtherSourceError, Remedy, StreamError
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position
-from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
 from nolana.sources.columns import Columns
 from nolana.sources.options import SourceOptions
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Reader
-from nolana.sources.sources import Bytes, fail, stream_error
+from nolana.sources.sources import Bytes, fail
 from nolana.sources.tables import ArrowFile, ArrowStream, ParquetFile, Table, pyarrow
 
 __all__ = ["ArrowCells", "ArrowReader", "ParquetReader", "convert"]
@@ -208,11 +208,13 @@ class TableReader(Reader):
         for name in (*self._numbers, *self._texts):
             if names.count(name) > 1:
                 same = [j for j, other in enumerate(names) if other == name]
-                fail(self.path, f"several columns are named {name!r}; ignore={same} leaves them out, or rename them")
+                remedies = [Remedy("ignore", same, "leaves them out")]
+                fail(self.path, f"several columns are named {name!r}", hint="rename them", remedies=remedies)
             kind = self._table.schema.field(name).type
             types = self._pa.types
             if types.is_binary(kind) or types.is_large_binary(kind) or types.is_time(kind) or types.is_interval(kind):
-                fail(self.path, f"column {name!r} has type {kind}, which is not supported; ignore=[{name!r}] skips it")
+                remedies = [Remedy("ignore", [name], "leaves it out")]
+                fail(self.path, f"column {name!r} has type {kind}, which is not supported", remedies=remedies)
 
     def parse(self, limit: int) -> tuple[ArrowCells, BadRow | None]:
         if self._piece is None or (self._waiting and not len(self._piece.lines)):
@@ -238,18 +240,10 @@ class TableReader(Reader):
         elif batch.num_rows:
             self._waiting.append(batch)
 
-    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+    def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         assert isinstance(cells, ArrowCells)
         name = self._table.schema.names[column]
-        return stream_error(
-            self.path,
-            what.replace("the field is empty", "the value is null"),
-            line=int(cells.lines[row]),
-            column=column + 1,
-            name=self.columns.name(column),
-            value=cells.show(row, name),
-            unit=self.unit,
-        )
+        return flaw.error(self._place(int(cells.lines[row]), column), cells.show(row, name), "the value is null")
 
     def checksums(self) -> dict[str, Any]:
         """Checksums of the names and types of the columns, and of both ends of the file."""
@@ -265,10 +259,8 @@ class TableReader(Reader):
 
     def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
         if self.checksums() != {name: int(checksums[name]) for name in ("head", "tail")}:
-            raise OtherSourceError(
-                f"{self.path}: cannot resume at row {position.line:,}: the table has changed; is it another file?",
-                path=self.path,
-            )
+            what = f"cannot resume at row {position.line:,}: the table has changed"
+            raise OtherSourceError(what, path=self.path, hint="is it another file?")
         self._consumed = position.offset
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nolana.errors import StreamError
+from nolana.errors import OptionError, StreamError
 
 __all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
 
@@ -103,8 +103,9 @@ class Quarantine(BadRows):
         try:
             self._write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         except OSError as error:
-            what = f"cannot write the invalid row to {self.path}: {error.strerror or error}"
-            raise StreamError(f"{row.error}; {what}", path=row.error.path, line=row.error.line) from error
+            raise row.error.changed(
+                note=f"The row could not be written to {self.path}: {error.strerror or error}"
+            ) from error
 
     def _write(self, line: bytes) -> None:
         if self._file is None:
@@ -164,6 +165,4 @@ def policy(on_bad_row: "str | BadRows") -> BadRows:
     name, _, path = str(on_bad_row).partition("=")
     if name == "quarantine" and path:
         return Quarantine(path)
-    raise ValueError(
-        f'on_bad_row={on_bad_row!r} is not "error", "skip" or "quarantine=FILE", nor an object such as Quarantine(path)'
-    )
+    raise OptionError("on_bad_row", on_bad_row, "is not error, skip or quarantine=FILE, nor an object of class BadRows")

@@ -11,10 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.backend import backend
+from nolana.backend import text_parsers
+from nolana.errors import Place, Remedy, Setting, StreamError
 
 __all__ = [
-    "ABSENT", "NESTED", "NUMBER", "TEXT", "TIME", "TRUTH", "UNBOUNDED", "UNKNOWN", "Cells", "Codes", "TextCells",
+    "ABSENT", "NESTED", "NUMBER", "TEXT", "TIME", "TRUTH", "UNBOUNDED", "UNKNOWN", "Cells", "Codes", "Flaw",
+    "TextCells",
 ]  # fmt: skip
 
 Codes = NDArray[np.uint8]
@@ -22,6 +24,33 @@ Codes = NDArray[np.uint8]
 # What a field is by its letters alone (core/cells.hpp has the same numbers); TIME, a date or time in seconds, comes
 # from typed tables only.
 NUMBER, ABSENT, UNKNOWN, UNBOUNDED, TEXT, TRUTH, NESTED, TIME = range(8)
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Why a row is invalid: its first invalid cell.
+
+    Parameters
+    ----------
+    feature : of the cell; None: it is the label.
+    reason : in one word, for counts.
+    problem, remedies, facts : what an error says, as for `nolana.errors.Diagnostic`.
+    absent : whether nothing is there; each source has its own words for that.
+    numeric : whether a number was expected and something else came.
+    """
+
+    feature: int | None
+    reason: str
+    problem: str = ""
+    remedies: tuple[Remedy, ...] = ()
+    facts: dict[str, Setting] = field(default_factory=dict)
+    absent: bool = False
+    numeric: bool = False
+
+    def error(self, place: Place, value: str, absent: str = "the value is missing") -> StreamError:
+        """The error about the cell; ``absent`` is the problem if nothing is there."""
+        problem = absent if self.absent else self.problem
+        return StreamError(problem, place=place, remedies=self.remedies, value=value, facts=self.facts)
 
 
 class Cells(Protocol):
@@ -90,10 +119,10 @@ class TextCells:
         return texts
 
     def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return self._each(backend().number_fields, place, quoted)
+        return self._each(text_parsers().number_fields, place, quoted)
 
     def integers(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        values, valid = self._each(backend().integer_fields, place, quoted)
+        values, valid = self._each(text_parsers().integer_fields, place, quoted)
         return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
 
     def _each(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nolana.errors import OptionError, Remedy, Setting
 from nolana.sources.options import Column, ColumnNumber, Target, column_title
 from nolana.sources.sources import fail
 
@@ -22,8 +23,8 @@ class Columns:
     width: int
     where: str  # what has these columns: "line 1"
     line: int | None = None
-    hint: str = ""  # what to check where no column is left
-    name_hint: str = ""  # what to check where no column has a name
+    hint: str = ""  # what to check if there are too few columns
+    remedies: tuple[Remedy, ...] = ()  # for a missing column
 
     @functools.cached_property
     def _counts(self) -> Counter[str]:
@@ -40,27 +41,32 @@ class Columns:
         label = None if target is False else self.index(-1 if target is None else target, "target")
         ignored = {self.index(which, "ignore") for which in ignore or ()}
         if label in ignored and label is not None and target is None:
-            last = self.title(label)
-            raise ValueError(f"{last!r} is the last column and so the target, and cannot be ignored; set target=")
+            raise OptionError(
+                "ignore",
+                list(ignore or ()),
+                "has the last column, which is the target by default and cannot be ignored",
+                remedies=[Remedy("target", ..., "names another target")],
+            )
         if label in ignored:
-            raise ValueError(f"column {_shown(target)} is the target and cannot be ignored")
+            what = "has the target, {target}, which cannot be ignored"
+            raise OptionError("ignore", list(ignore or ()), what, facts={"target": Setting("target", target)})
         if features is None:
             chosen = [j for j in range(self.width) if j != label and j not in ignored]
         else:
             chosen = [self.index(which, "features") for which in features]
             if both := [which for which, j in zip(features, chosen, strict=True) if j in ignored]:
-                raise ValueError(f"column {_shown(both[0])} is among the features and in ignore")
+                raise OptionError("ignore", both, "is among the features too; leave it out of one of the two")
         if label in chosen:
-            raise ValueError(f"column {_shown(target)} is the target and cannot be among the features")
+            facts = {"target": Setting("target", -1 if target is None else target)}
+            raise OptionError("features", list(features or ()), "has the target, {target}; leave it out", facts=facts)
         if len(set(chosen)) < len(chosen):
-            raise ValueError(f"features names a column twice: {list(features or ())!r}")
+            raise OptionError("features", list(features or ()), "names a column twice")
         if not chosen:
             others = ", and ignore leaves out the others" if ignored else ""
-            fail(
-                self.path,
-                f"no column is left for the features: {self.where} has {self.width}, and the target takes one"
-                f"{others}{self.hint}",
+            what = (
+                f"no column is left for the features: {self.where} has {self.width}, and the target takes one{others}"
             )
+            fail(self.path, what, hint=self.hint, remedies=self.remedies)
         return chosen, label
 
     def index(self, which: Column, parameter: str) -> int:
@@ -70,17 +76,16 @@ class Columns:
                 return self._indices[which]
             names = self.names or []
             if parameter == "target" and "," in which and all(part.strip() in names for part in which.split(",")):
-                raise ValueError(
-                    f"target={which!r} names several columns; a model has one: learn a model for each of them"
-                )
+                raise OptionError("target", which, "names several columns; learn a model for each of them")
             what = f"{parameter}: " + ("no column is" if which not in names else "several columns are")
-            has = f"the columns are: {', '.join(map(repr, names))}{self.name_hint}"
-            fail(self.path, f"{what} named {which!r}; {has}", line=self.line)
+            hint = self.hint if self.width == 1 else ""
+            has = f"the columns are: {', '.join(map(repr, names))}"
+            fail(self.path, f"{what} named {which!r}; {has}", line=self.line, hint=hint, remedies=self.remedies)
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
             raise TypeError(f"{parameter}: a column is a name or an index, got {which!r}")
         number = which.number if isinstance(which, ColumnNumber) else int(which)
         if isinstance(which, ColumnNumber) and number == 0:
-            raise ValueError(f"{parameter}: there is no column 0; columns are numbered from 1")
+            raise OptionError(parameter, which, "is no column; columns are numbered from 1")
         if not -self.width <= which < self.width:
             fail(self.path, f"{parameter}: there is no column {number}; {self.where} has {self.width}")
         return int(which) % self.width
@@ -98,13 +103,8 @@ class Columns:
     def describe(self, column: int) -> str:
         """A column in a message: its number from 1, and its name."""
         name = self.name(column)
-        return f"column {column + 1}" + (f" ({name})" if name else "")
+        return f"column {column + 1}" + ("" if name is None else f' ("{name}")')
 
     def name(self, column: int) -> str | None:
-        """The name, quoted for messages."""
-        return f'"{self.names[column]}"' if self.names is not None and 0 <= column < self.width else None
-
-
-def _shown(which: Target) -> str:
-    """A column as the caller has named it."""
-    return str(which.number) if isinstance(which, ColumnNumber) else repr(which)
+        """The name in messages."""
+        return self.names[column] if self.names is not None and 0 <= column < self.width else None

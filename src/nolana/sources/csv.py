@@ -5,19 +5,20 @@ RFC 4180 (Y. Shafranovich, 2005); blanks around fields and blank lines are ignor
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nolana.backend import backend
-from nolana.errors import StreamError
-from nolana.sources.cells import Cells, TextCells, decode_csv
+from nolana.backend import text_parsers
+from nolana.errors import OptionError, Remedy, StreamError
+from nolana.sources.cells import Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
 from nolana.sources.normal import Lines, blank_comments, decimal_points
 from nolana.sources.options import SourceOptions
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader
-from nolana.sources.sources import Bytes, fail, stream_error
+from nolana.sources.sources import Bytes, fail
 from nolana.sources.times import seconds
 
 __all__ = ["CsvReader"]
@@ -72,7 +73,7 @@ class CsvReader(TextReader):
         first, self._first_line, end, lines = self._first_row()
         named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
         if named and header is False:
-            raise ValueError(f"column {named[0]!r} is a name, but header=False says that columns have none")
+            raise OptionError("header", False, f"says that columns have no names, but {named[0]!r} is one")
         names = [decode_csv(field, "replace") for field in first] if named or header is not False else None
         self.columns = self._columns(names, len(first))
         chosen, _ = self.columns.choose(target, features, ignore)
@@ -100,9 +101,10 @@ class CsvReader(TextReader):
     def _check_labels(self, cells: Cells, place: int, target: int) -> None:
         texts, other = cells.texts(place), DECIMAL_COMMA if self._decimal == "." else DECIMAL_POINT
         if texts and all(text is not None and other.fullmatch(text) for text in texts):
-            name, option = ("comma", ",") if self._decimal == "." else ("point", ".")
-            what = f'a number with a decimal {name}; decimal="{option}" reads it, labels="text" makes it a class'
-            raise self.cell_error(cells, 0, target, "label {value} is " + what)
+            name, mark = ("comma", ",") if self._decimal == "." else ("point", ".")
+            remedies = (Remedy("decimal", mark, "reads it"), Remedy("labels", "text", "makes it a class"))
+            what = f"label {{value}} is a number with a decimal {name}"
+            raise self.cell_error(cells, 0, target, Flaw(None, "label", what, remedies))
 
     def _infer_delimiter(self) -> str:
         """The one that makes most fields of the first row; not the comma of a decimal number where two do."""
@@ -114,45 +116,51 @@ class CsvReader(TextReader):
         return best[-1] if most > 1 else DELIMITERS[0]
 
     def _columns(self, names: list[str] | None, width: int) -> Columns:
-        line, comment = self._first_line, self._comment_hint(names[0]) if names else ""
-        hint = f"; is the delimiter {self.delimiter!r}?{comment}"
-        return Columns(self.path, names, width, f"line {line}", line, hint, hint if width == 1 else comment)
+        line, remedies = self._first_line, self._comment_remedies(names[0]) if names else ()
+        hint = f"is the delimiter {self.delimiter!r}?"
+        return Columns(self.path, names, width, f"line {line}", line, hint, remedies)
 
     def _parse(self, *arguments: Any) -> Any:
-        return backend().csv_cells(*arguments)
+        return text_parsers().csv_cells(*arguments)
 
-    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+    def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         assert isinstance(cells, TextCells)
         begin, end = cells.rows[row].tolist()
         data = cells.data[begin:end]
-        begin, end, lines = backend().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
+        begin, end, lines = text_parsers().csv_fields(data, 0, True, self.delimiter)[0][column].tolist()
         line = int(cells.lines[row]) + lines
         value = self.original(data[begin:end].decode("utf-8", "replace"))
-        if "not a number" in what and self._decimal == "," and DECIMAL_POINT.fullmatch(value):
-            what = '{value} is not a number with a decimal comma; decimal="." reads decimal points'
-        elif "not a number" in what and self._decimal == "." and DECIMAL_COMMA.fullmatch(value):
-            what = '{value} is not a number; decimal="," reads decimal commas'
-        elif column == 0 and (hint := self._comment_hint(value)):
-            what += hint
-        if self._inferred_no_header and line == self._first_line and "not a number" in what:
-            what += "; header=True if this line has the names of the columns"
-        return self._column_error(what, line, column, value)
+        remedies = flaw.remedies
+        if flaw.numeric and self._decimal == "," and DECIMAL_POINT.fullmatch(value):
+            flaw = replace(flaw, problem="{value} is not a number with a decimal comma")
+            remedies = (Remedy("decimal", ".", "reads decimal points"),)
+        elif flaw.numeric and self._decimal == "." and DECIMAL_COMMA.fullmatch(value):
+            flaw = replace(flaw, problem="{value} is not a number")
+            remedies = (Remedy("decimal", ",", "reads decimal commas"),)
+        elif column == 0:
+            remedies += self._comment_remedies(value)
+        if self._inferred_no_header and line == self._first_line and flaw.numeric:
+            remedies += (Remedy("header", True, "if this line has the names of the columns"),)
+        return replace(flaw, remedies=remedies).error(self._place(line, column), value, "the field is empty")
 
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
         value, what = self.original(self.text.show(begin, end)), MEANING.get(kind, "")
+        remedies: tuple[Remedy, ...] = ()
         width = self.columns.width
         if kind == "width":
             count, column = column, min(column, width) + 1
             what = f"the row has {count} field{'s' * (count != 1)}, line {self._first_line} has {width}"
-            what = ("missing: " if count < width else "too many: ") + what + self._comment_hint(value)
-        return self._column_error(what, self.text.line + lines, column - 1, value)
+            what = ("missing: " if count < width else "too many: ") + what
+            remedies = self._comment_remedies(value)
+        place = self._place(self.text.line + lines, column - 1)
+        return StreamError(what, place=place, value=value, remedies=remedies)
 
     def _fields(self, delimiter: str) -> tuple[Any, int, int, Any]:
         """Spans of the first row, its end, its line ends and its problem."""
         text = self.text
         while True:
-            spans, end, lines, problem = backend().csv_fields(text.data, text.start, text.final, delimiter)
+            spans, end, lines, problem = text_parsers().csv_fields(text.data, text.start, text.final, delimiter)
             if len(spans) or text.final:
                 return spans, end, lines, problem
             text.read_more()
@@ -164,10 +172,11 @@ class CsvReader(TextReader):
         if problem is not None:
             kind, line, column, begin, stop = problem
             value = text.show(begin, stop)
-            raise stream_error(self.path, MEANING[kind], line=text.line + line, column=column, value=value)
+            raise StreamError(MEANING[kind], path=self.path, line=text.line + line, column=column, value=value)
         if not len(spans):
             if text.unfinished_line is not None:
-                fail(self.path, 'its only line has no line end; last_line="take" reads it', line=text.unfinished_line)
+                remedies = [Remedy("last_line", "take", "reads it")]
+                fail(self.path, "its only line has no line end", line=text.unfinished_line, remedies=remedies)
             fail(self.path, "the source is empty: it has neither a header nor rows")
         fields = [text.data[begin:stop] for begin, stop, _ in spans.tolist()]
         return fields, text.line + int(spans[0, 2]), end, lines
@@ -176,4 +185,4 @@ class CsvReader(TextReader):
 def _is_value(field: bytes) -> bool:
     """Whether a field is a number, a date or a time, and so hardly the name of a column."""
     whole = np.array([[0, len(field), 0]], dtype=np.int64)
-    return bool(backend().number_fields(field, whole)[1] < 0) or seconds(decode_csv(field, "replace")) is not None
+    return bool(text_parsers().number_fields(field, whole)[1] < 0) or seconds(decode_csv(field, "replace")) is not None

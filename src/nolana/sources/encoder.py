@@ -10,21 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.errors import Remedy
 from nolana.sources import times
 from nolana.sources.categories import Category, Hashed, OneHot
-from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes
+from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
+from nolana.sources.labels import LATIN
 from nolana.sources.means import RunningMeans
 from nolana.sources.options import Encoding, column_title
 from nolana.sources.plan import PlannedColumn
 from nolana.sources.times import parts
 
-__all__ = ["FILL", "Encoder"]
+__all__ = ["Encoder"]
 
-InvalidCell = tuple[int, str, str]  # feature, reason in one word, message
 ACCEPTED = {"number": NUMBER, "bool": TRUTH}
 TIMES = ("time", "date")
-ENCODING = '; encoding="latin-1" reads text of one byte a letter'
-FILL = '; missing="mean" fills it in'
+A_TIME = "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
+NOUNS = {"number": "a number", "bool": "true or false", "text": "text", "time": A_TIME, "date": A_TIME}
+FILL = Remedy("missing", "mean", "fills it in")
 
 
 class Encoder:
@@ -81,9 +83,9 @@ class Encoder:
 
     # Invalid rows
 
-    def invalid(self, cells: Cells) -> dict[int, InvalidCell]:
+    def invalid(self, cells: Cells) -> dict[int, Flaw]:
         """The first invalid cell of each row that has one."""
-        first: dict[int, InvalidCell] = {}
+        first: dict[int, Flaw] = {}
         # Cells without codes are numbers all of them.
         invalid = cells.codes != (self._wanted if cells.codes.shape[1] else self._wanted[:0])
         if self._tolerant and invalid.any():
@@ -92,14 +94,14 @@ class Encoder:
             for row in np.flatnonzero(invalid.any(axis=1)).tolist():
                 place = int(invalid[row].argmax())
                 f = self.numbers[place]
-                first[row] = (f, *_meaning(int(cells.codes[row, place]), self._columns[f]))
+                first[row] = _flaw(f, self._columns[f], int(cells.codes[row, place]))
         for place, f in enumerate(self.texts):
-            for row, cell in self._invalid_texts(cells, place, f).items():
-                if row not in first or first[row][0] > f:
-                    first[row] = cell
+            for row, flaw in self._invalid_texts(cells, place, f).items():
+                if row not in first or (first[row].feature or 0) > f:
+                    first[row] = flaw
         return first
 
-    def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, InvalidCell]:
+    def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, Flaw]:
         codes, texts = cells.text_codes[:, place], cells.texts(place)
         missing = _is_missing(codes)
         if self._columns[f].kind in TIMES:
@@ -113,7 +115,7 @@ class Encoder:
         if not self._tolerant:
             invalid |= missing
         return {
-            row: (f, *_meaning(int(codes[row]), self._columns[f], readable=texts[row] is not None))
+            row: _flaw(f, self._columns[f], int(codes[row]), readable=texts[row] is not None)
             for row in np.flatnonzero(invalid).tolist()
         }
 
@@ -184,25 +186,18 @@ def _is_missing(codes: Codes) -> NDArray[np.bool_]:
     return np.asarray((codes == ABSENT) | (codes == UNKNOWN))
 
 
-def _meaning(code: int, column: PlannedColumn, readable: bool = True) -> tuple[str, str]:
-    """Why a cell is invalid, in one word and in a sentence."""
+def _flaw(f: int, column: PlannedColumn, code: int, readable: bool = True) -> Flaw:
+    """Why a cell of a feature is invalid."""
     if not readable:
-        return "encoding", "{value} is not UTF-8" + ENCODING
+        return Flaw(f, "encoding", "{value} is not UTF-8", (LATIN,))
     if code == ABSENT:
-        return "missing", "the field is empty" + FILL
+        return Flaw(f, "missing", remedies=(FILL,), absent=True)
     if code == NESTED:
-        return (
-            "nested",
-            f"{{value}} is an array or object, not a flat value; ignore=[{column.column!r}] leaves it out",
-        )
-    noun = {"number": "a number", "bool": "true or false", "text": "text"}.get(
-        column.kind, "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
-    )
+        remedy = Remedy("ignore", [column.column], "leaves it out")
+        return Flaw(f, "nested", "{value} is an array or object, not a flat value", (remedy,))
+    noun = NOUNS[column.kind]
     if code == UNKNOWN:
-        finite = "finite " if column.kind == "number" else ""
-        return "missing", f"{{value}} is not {noun.replace('a number', f'a {finite}number')}" + FILL
+        return Flaw(f, "missing", f"{{value}} is not {'a finite number' if column.kind == 'number' else noun}", (FILL,))
     if code == UNBOUNDED and column.kind == "number":
-        return "number", "{value} is not a finite number"
-    if code in (TEXT, TRUTH, NUMBER, UNBOUNDED, TIME):
-        return column.kind, f"{{value}} is not {noun}"
-    raise AssertionError(code)
+        return Flaw(f, "number", "{value} is not a finite number")
+    return Flaw(f, column.kind, f"{{value}} is not {noun}", numeric=column.kind == "number")

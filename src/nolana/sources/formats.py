@@ -2,6 +2,7 @@
 
 import re
 
+from nolana.errors import OptionError, Remedy
 from nolana.sources.arrow import ArrowReader, ParquetReader
 from nolana.sources.compression import COMPRESSIONS
 from nolana.sources.csv import CsvReader
@@ -39,8 +40,8 @@ def detect(source: Bytes, plan: Plan | None = None) -> type[Reader]:
     for format in FORMATS.values():
         if format.recognises(line):
             return format
-    names = ", ".join(FORMATS)
-    fail(source.path, f"the format cannot be detected from the name or the first line; set format= to one of: {names}")
+    remedies = [Remedy("format", ..., f"sets it to one of: {', '.join(FORMATS)}")]
+    fail(source.path, "the format cannot be detected from the name or the first line", remedies=remedies)
 
 
 def open_reader(source: Bytes, options: SourceOptions, plan: Plan | None) -> Reader:
@@ -50,9 +51,7 @@ def open_reader(source: Bytes, options: SourceOptions, plan: Plan | None) -> Rea
     for name, value in options.specified.items():
         owners = [other.format for other in FORMATS.values() if name in other.own_options]
         if owners and format.format not in owners and value != getattr(defaults, name):
-            raise ValueError(
-                f"{name}={value!r} is for format {owners[0]!r}; {source.path} is read as {format.format!r}"
-            )
+            raise OptionError(name, value, f"is for format {owners[0]!r}; {source.path} is read as {format.format!r}")
     if plan is not None and (plan.columns is None) != format.indexed:
         expected = "index:value" if plan.columns is None else "columns"
         fail(source.path, f"expected {expected} as in the {plan.format} source of the plan, got {format.format}")

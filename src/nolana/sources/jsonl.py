@@ -3,20 +3,21 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nolana.backend import backend
-from nolana.errors import StreamError
-from nolana.sources.cells import Cells, TextCells, decode_json
+from nolana.backend import text_parsers
+from nolana.errors import Place, StreamError
+from nolana.sources.cells import Cells, Flaw, TextCells, decode_json
 from nolana.sources.columns import Columns
 from nolana.sources.new_columns import NewColumn
 from nolana.sources.normal import Lines, Objects, blank_comments
 from nolana.sources.options import Column, SourceOptions, Target
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader
-from nolana.sources.sources import Bytes, fail, stream_error
+from nolana.sources.sources import Bytes, fail
 
 __all__ = ["JsonReader"]
 
@@ -108,7 +109,7 @@ class JsonReader(TextReader):
         return [key for key in keys if key.startswith(f"{name}.")] or [name]
 
     def _parse(self, *arguments: Any) -> Any:
-        *cells, self._new = backend().json_cells(*arguments)
+        *cells, self._new = text_parsers().json_cells(*arguments)
         self._line = self.text.line
         return cells
 
@@ -118,28 +119,29 @@ class JsonReader(TextReader):
             return []
         return [NewColumn(key.decode("utf-8", "replace"), n, self._line + line) for key, n, line in self._new]
 
-    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+    def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         assert isinstance(cells, TextCells)
-        begin, end = cells.rows[row].tolist()
-        data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
-        spans = backend().json_cells(data, 0, True, 1, [self._key[column]], only - 1, only, 0, 1)[2]
-        begin, end = spans[0, 0].tolist()
-        if begin == end:
-            what = what.replace("the field is empty", "there is no such key")
-        return self._column_error(what, int(cells.lines[row]), column, data[begin:end].decode("utf-8", "replace"))
+        value = value_of_key(cells, row, self._key[column])
+        absent = "the value is null" if value else "there is no such key"
+        return flaw.error(self._place(int(cells.lines[row]), column), value, absent)
 
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, _, begin, end = problem
         value = self.text.show(begin, end)
-        what = MEANING[kind] + self._comment_hint(value)
-        return stream_error(self.path, what, line=self.text.line + lines, value=value)
+        place, remedies = Place(self.path, self.text.line + lines), self._comment_remedies(value)
+        return StreamError(MEANING[kind], place=place, value=value, remedies=remedies)
 
-    def _column_error(self, what: str, line: int, column: int, value: str) -> StreamError:
+    def _place(self, line: int, column: int) -> Place:
         """Keys have no order: the message names the key and no column number."""
-        name = json.dumps((self.columns.names or [])[column], ensure_ascii=False)
-        error = stream_error(self.path, f"key {name}: {what}", line=line, value=value)
-        error.column = column + 1
-        return error
+        return replace(super()._place(line, column), keyed=True)
+
+
+def value_of_key(cells: TextCells, row: int, key: bytes) -> str:
+    """The value of a key in a row as it is written there; empty if there is no such key."""
+    begin, end = cells.rows[row].tolist()
+    data, only = cells.data[begin:end], np.zeros(1, dtype=np.int64)
+    begin, end = text_parsers().json_cells(data, 0, True, 1, [key], only - 1, only, 0, 1)[2][0, 0].tolist()
+    return data[begin:end].decode("utf-8", "replace")
 
 
 def _is_open(line: bytes) -> bool:

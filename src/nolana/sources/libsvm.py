@@ -9,20 +9,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nolana.backend import backend
-from nolana.errors import StreamError
+from nolana.backend import text_parsers
+from nolana.errors import OptionError, Place, Remedy, Setting, StreamError
 from nolana.learner.rows import WIDE
-from nolana.sources.cells import NUMBER, Cells, TextCells, decode_csv
+from nolana.options import declared
+from nolana.sources.cells import NUMBER, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
 from nolana.sources.options import Column, ColumnNumber, Encoding, SourceOptions, Target
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader
-from nolana.sources.sources import Bytes, fail, stream_error
+from nolana.sources.sources import Bytes, fail
 from nolana.sources.text import Text
 
 __all__ = ["LibsvmReader"]
 
 LARGEST_BLOCK = 1 << 31  # bytes; an inferred number of features must not need more
+MEANING: dict[str, tuple[str, tuple[Remedy, ...]]] = {
+    "number": ("index {index}: {value} is not a number", ()),
+    "finite": ("index {index}: {value} is not a finite number", ()),
+    "empty": ("index {index}: the value is empty", ()),
+    "label": (
+        "{value} is not a label; a line begins with its label",
+        (Remedy("target", False, "reads lines that have none"),),
+    ),
+    "pair": ("{value} is not index:value", ()),
+    "base": ("{value}: indices count from 1", (Remedy("zero_based", True, "if they count from 0"),)),
+    "order": ("{value}: indices must ascend", ()),
+    "beyond": ("{value}: the index is beyond {width}", (Remedy("n_features", ..., "sets their number"),)),
+}
+OF_VALUES = ("number", "finite", "empty")
 LINE = re.compile(rb"\s*(\S+\s+)?(qid:\S+\s+)?[0-9]+:[^\s:,;]+([ \t]+[0-9]+:[^\s:,;]+)*\s*(#.*)?")
 
 
@@ -56,7 +71,7 @@ class LibsvmReader(TextReader):
             target, features, ignore = False if plan.target is None else target, plan.chosen, None
             self._explicit_width, self.zero_based = plan.width, plan.zero_based
         if target is not None and target is not False:
-            raise ValueError(f"target={target!r}: in LIBSVM text the label comes first; leave target out")
+            raise OptionError("target", target, "does not fit LIBSVM text, whose label comes first; leave it out")
         self._base = 0 if self.zero_based else 1
         self.has_target = target is None
         self._labelled = self.has_target or self._begins_with_label()
@@ -65,7 +80,7 @@ class LibsvmReader(TextReader):
         named = range(self.width) if features is None else [self._index(j, "features") for j in features]
         chosen = [j for j in named if j not in ignored]
         if len(set(chosen)) < len(chosen) or not chosen:
-            raise ValueError(f"features={list(features or ())!r} must name at least one index, and each only once")
+            raise OptionError("features", list(features or ()), "must name at least one index, and each only once")
         self.chosen = None if len(chosen) == self.width and features is None else [j + self._base for j in chosen]
         self.columns = Columns(self.path, None, len(chosen), "the text")
         self._index_places = np.full(self.width, -1, dtype=np.int64)
@@ -87,7 +102,10 @@ class LibsvmReader(TextReader):
     def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
         """The plan, for which no row is needed: all features are numbers."""
         if options.columns_as_numbers != Encoding():
-            raise ValueError("categories and missing are for formats with columns; LIBSVM text has numbers only")
+            name = next(name for name in options.specified if name in declared(Encoding))
+            raise OptionError(
+                name, options.specified[name], "is for formats with columns; LIBSVM text has numbers only"
+            )
         return Plan(
             self.format,
             None,
@@ -103,7 +121,7 @@ class LibsvmReader(TextReader):
     def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
         text, d = self.text, self.columns.width
         sparse = d > WIDE
-        x, labels, end, lines, problem = backend().libsvm_rows(
+        x, labels, end, lines, problem = text_parsers().libsvm_rows(
             text.data, start, text.final, limit, self._index_places, d, self._base, self._labelled, sparse
         )
         n, t = len(labels), int(self.has_target)
@@ -141,18 +159,18 @@ class LibsvmReader(TextReader):
         bound = self._extent_of_block(block_rows) if other is None else self._extent_of_all(other)
         width = bound - self._base
         if width < 1:
-            fail(self.path, "there is no index:value to infer the number of features from; set n_features=")
+            what = "there is no index:value to infer the number of features from"
+            fail(self.path, what, remedies=[Remedy("n_features", ..., "sets it")])
         size = 8 * max(width, block_rows * (width if features is None else len(features)))
         if size > LARGEST_BLOCK:
-            remedy = "set features=, or n_features= if that is right"
+            remedies = [Remedy("features", ..., "selects some"), Remedy("n_features", ..., "if that is right")]
             if 8 * width > LARGEST_BLOCK:
-                remedy = (
-                    'set n_features= to a smaller number, and on_bad_row="skip" to leave out rows with larger indices'
-                )
+                both = Setting("on_bad_row", "skip")
+                remedies = [Remedy("n_features", ..., f"with {both} leaves out rows with larger indices")]
             what = (
                 f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} bytes"
             )
-            fail(self.path, f"{what}; {remedy}")
+            fail(self.path, what, remedies=remedies)
         return width
 
     @staticmethod
@@ -160,7 +178,7 @@ class LibsvmReader(TextReader):
         bound = 0
         try:
             while True:
-                here, _, end = backend().libsvm_extent(text.data, text.start, text.final, sys.maxsize)
+                here, _, end = text_parsers().libsvm_extent(text.data, text.start, text.final, sys.maxsize)
                 bound = max(bound, int(here))
                 text.consume(end, 0)
                 if text.final:
@@ -173,7 +191,7 @@ class LibsvmReader(TextReader):
         text, ends = self.text, 1 if self.live else block_rows
         while True:
             text.read_lines(ends)
-            bound, rows, end = backend().libsvm_extent(text.data, text.start, text.final, block_rows)
+            bound, rows, end = text_parsers().libsvm_extent(text.data, text.start, text.final, block_rows)
             if rows == block_rows or text.final or (text.live and rows) or len(text.data) - end > text.longest:
                 if end > text.start or not text.is_too_long:
                     return int(bound)
@@ -185,39 +203,28 @@ class LibsvmReader(TextReader):
             raise TypeError(f"{parameter}: LIBSVM text has columns by index only, got {which!r}")
         index = which.number if isinstance(which, ColumnNumber) else int(which)
         if not 0 <= index - self._base < self.width:
-            raise ValueError(f"{parameter}: index {index} is not in {self._base}..{self.width - 1 + self._base}")
+            raise OptionError(parameter, which, f"is not an index in {self._base}..{self.width - 1 + self._base}")
         return index - self._base
 
-    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+    def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         """The error about a label: invalid features make the row malformed."""
         assert isinstance(cells, TextCells)
         begin, end = cells.spans[row, 0].tolist()
         value = cells.data[begin:end].decode("utf-8", "replace")
-        return stream_error(self.path, what, line=int(cells.lines[row]), column=1, value=value)
+        return flaw.error(Place(self.path, int(cells.lines[row]), 1), value)
 
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
         line, token = self.text.line + lines, self.text.show(begin, end)
         index, _, value = token.partition(":")
-        width = self.width
-        name = None
-        if kind in ("number", "finite", "empty"):
-            name = f"index {index}"
-            what = {"empty": "the value is empty"}.get(
-                kind, f"{{value}} is not a {'finite ' * (kind == 'finite')}number"
-            )
-        else:
-            value = token
-            what = {
-                "label": "{value} is not a label; a line begins with its label (target=False where there is none)",
-                "pair": "{value} is not index:value",
-                "base": "{value}: indices count from 1; zero_based=True if they count from 0",
-                "order": "{value}: indices must ascend",
-                "beyond": "{value}: the index is beyond "
-                + (
-                    f"n_features={width}"
-                    if self._explicit_width
-                    else f"the {width} features of the first block; set n_features="
-                ),
-            }[kind]
-        return stream_error(self.path, what, line=line, column=column, name=name, value=value)
+        what, remedies = MEANING[kind]
+        width: Setting | str = f"the {self.width} features of the first block"
+        if self._explicit_width:
+            width, remedies = Setting("n_features", self.width), () if kind == "beyond" else remedies
+        return StreamError(
+            what,
+            place=Place(self.path, line, column),
+            value=value if kind in OF_VALUES else token,
+            remedies=remedies,
+            facts={"index": index, "width": width},
+        )

@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nolana.errors import Place, Remedy, StreamError, StreamWarning
 from nolana.sources.options import NewColumns
-from nolana.sources.sources import stream_error, warn
+from nolana.sources.sources import warn
 
-__all__ = ["NewColumn", "NewColumnCounts"]
+__all__ = ["NewCategory", "NewColumn", "NewColumnCounts"]
 
 MOST_NAMES = 100  # that are counted one by one; a bound on memory
 REST = "..."  # all others together
+NEW_COLUMN = "column {column} is not in the first block. It is left out: a model cannot add a column"
+NEW_CATEGORY = "{value} in column {column} has no column of its own: {why}. Such strings share one column"
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,15 @@ class NewColumn:
     name: str
     rows: int
     line: int
+
+
+@dataclass(frozen=True)
+class NewCategory:
+    """Strings of a column without a column of their own, the first one, and how many may have one; None: no new one."""
+
+    column: NewColumn
+    first: str
+    largest: int | None
 
 
 class NewColumnCounts:
@@ -40,25 +52,23 @@ class NewColumnCounts:
 
     def add_column(self, column: NewColumn) -> None:
         """Some rows have a column that the first block did not have."""
-        what = (
-            f"column {column.name!r} is not in the first block. It is left out: a model cannot add a column. "
-            f"A new model can learn it"
-        )
-        self._add(self.columns, column, what)
+        self._add(self.columns, column, NEW_COLUMN, "")
 
-    def add_category(self, column: NewColumn, text: str, largest: int | None) -> None:
-        """Some rows have a text in this column that has no column of its own, the first one being ``text``."""
+    def add_category(self, new: NewCategory) -> None:
+        """Some rows have strings in a column that have no column of their own."""
+        largest = new.largest
         why = "the model does not know it" if largest is None else f"all {largest} categories are in use"
-        what = f"{text!r} in column {column.name!r} has no column of its own: {why}. Such texts share one column"
-        self._add(self.categories, column, what)
+        self._add(self.categories, new.column, NEW_CATEGORY, new.first, why)
 
-    def _add(self, counts: Counter[str], column: NewColumn, what: str) -> None:
+    def _add(self, counts: Counter[str], column: NewColumn, problem: str, value: str, why: str = "") -> None:
+        facts = {"column": repr(column.name), "why": why}
+        place = Place(self._path, column.line, unit=self._unit)
         name = column.name if column.name in counts or len(counts) < MOST_NAMES else REST
         if self._policy == "error":
-            what += '; new_columns="ignore" accepts that'
-            raise stream_error(self._path, what, line=column.line, unit=self._unit)
+            remedies = [Remedy("new_columns", "ignore", "accepts that")]
+            raise StreamError(problem, place=place, remedies=remedies, value=value, facts=facts)
         if self._policy == "warn" and name not in counts:
-            warn(str(stream_error(self._path, what, line=column.line, unit=self._unit)))
+            warn(StreamWarning(problem, place=place, value=value, facts=facts))
         counts[name] += column.rows
 
     def state(self) -> dict[str, Any]:

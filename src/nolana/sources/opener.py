@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 from nolana.sources.bad_rows import policy
-from nolana.sources.encoder import Encoder
 from nolana.sources.formats import MAGIC, open_reader
 from nolana.sources.labels import Labels, infer_label_kind
 from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import Arguments, Encoding
-from nolana.sources.plan import Plan, PlannedColumn
+from nolana.sources.plan import Plan
+from nolana.sources.rows import PlannedRows
 from nolana.sources.sources import Bytes, Source
 from nolana.sources.stream import Stream
 
@@ -28,17 +28,16 @@ def open_stream(source: Source, options: Arguments) -> Stream:
         if plan is None:
             plan = reader.infer_plan(options, *reader.choose(options))
         columns, target = reader.match(plan, options.target)
-        features = tuple(map(PlannedColumn, range(len(columns)))) if plan.columns is None else plan.columns
-        encoder = Encoder(features, plan.options, frozen=options.encoder is not None, means=plan.columns is not None)
+        kind = options.labels or plan.labels
+        labels = Labels(kind, explicit=options.labels is not None, typed=reader.typed)
+        counts = NewColumnCounts(reader.path, reader.unit, options.new_columns)
+        rows = PlannedRows(plan, labels if target is not None else None, counts, frozen=options.encoder is not None)
+        encoder = rows.encoder
         numbers, texts = [columns[f] for f in encoder.numbers], [columns[f] for f in encoder.texts]
         if target is not None:
             texts = [*texts, target]
         reader.select(numbers, texts)
-        kind = options.labels or plan.labels
-        labels = Labels(kind, explicit=options.labels is not None, typed=reader.typed)
-        bad_rows = policy(options.on_bad_row)
-        new = NewColumnCounts(reader.path, reader.unit, options.new_columns)
-        stream = Stream(reader, plan, encoder, labels, bad_rows, options.block_rows, columns, target, new)
+        stream = Stream(reader, rows, policy(options.on_bad_row), options.block_rows, columns, target)
         if options.encoder is not None:
             encoder.restore(options.encoder)
         if resume is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from nolana.errors import OptionError
 from nolana.options import Options, at_least, option
 from nolana.sources.bad_rows import BadRows, policy
 
@@ -62,19 +63,19 @@ def columns_of_text(text: str) -> tuple[Column, ...]:
 
 def _columns(name: str, value: Any) -> tuple[Column, ...]:
     if isinstance(value, str):
-        raise TypeError(f"{name}={value!r} is one text; pass a list of columns, [{value!r}]")
+        raise TypeError(f"{name}={value!r} is a string; pass a list of columns, [{value!r}]")
     return tuple(value)
 
 
 def _delimiter(name: str, value: Any) -> str:
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n+-.':
-        raise ValueError(f"{name}={value!r} cannot separate fields; use one character such as ',' or '\\t'")
+        raise OptionError(name, value, "cannot separate fields; use one character such as ',' or '\\t'")
     return value
 
 
 def _decimal(name: str, value: Any) -> str:
     if value not in (".", ","):
-        raise ValueError(f"{name}={value!r} is not a decimal character; use '.' or ','")
+        raise OptionError(name, value, "is not a decimal character; use '.' or ','")
     return str(value)
 
 
@@ -82,7 +83,7 @@ def _encoding(name: str, value: Any) -> str:
     try:
         return codecs.lookup(value).name
     except (LookupError, TypeError):
-        raise ValueError(f"{name}={value!r} is not known; use a name such as 'utf-8', 'latin-1' or 'utf-16'") from None
+        raise OptionError(name, value, "is unknown; use a name such as utf-8, latin-1 or utf-16") from None
 
 
 def _comment(name: str, value: Any) -> str:
@@ -93,7 +94,7 @@ def _comment(name: str, value: Any) -> str:
         or value[0].isalnum()
         or value[0] in '"{['
     ):
-        raise ValueError(f"{name}={value!r} cannot begin a comment; use for example '#' or '//'")
+        raise OptionError(name, value, "cannot begin a comment; use for example '#' or '//'")
     return value
 
 
@@ -186,7 +187,6 @@ class SourceOptions(Encoding, Selection):
         help="CSV: the first line has the names of the columns. Default: detected.",
         details="It has names where none of its features is a number, a date or a time.",
         kind=bool,
-        flag="--header/--no-header",
         saved=False,
     )
     delimiter: str | None = option(
@@ -235,7 +235,7 @@ class SourceOptions(Encoding, Selection):
         choices=("warn", "ignore", "error"),
         saved=False,
     )
-    zero_based: bool = option(False, help="LIBSVM: indices count from 0 instead of 1.", kind=bool, flag="--zero-based")
+    zero_based: bool = option(False, help="LIBSVM: indices count from 0 instead of 1.", kind=bool)
     on_bad_row: str | BadRows = option(
         "error",
         help="Invalid rows: error ends the run, skip leaves them out and counts them, quarantine=FILE also appends "

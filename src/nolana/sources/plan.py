@@ -68,6 +68,13 @@ class Plan:
         return self.columns is not None and any(isinstance(c.column, str) for c in self.columns)
 
     @property
+    def features(self) -> tuple[PlannedColumn, ...]:
+        """The columns of features; those of LIBSVM text by their indices."""
+        if self.columns is not None:
+            return self.columns
+        return tuple(map(PlannedColumn, range(self.n_features) if self.chosen is None else self.chosen))
+
+    @property
     def n_features(self) -> int:
         """Columns of X."""
         if self.columns is None:

@@ -7,18 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nolana.errors import StreamError
+from nolana.backend import text_parsers
+from nolana.errors import Place, Remedy, StreamError, StreamWarning
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position, joined
 from nolana.sources.categories import infer_slots
-from nolana.sources.cells import ABSENT, Cells, TextCells
+from nolana.sources.cells import ABSENT, Cells, Flaw, TextCells
 from nolana.sources.columns import Columns
 from nolana.sources.growing import infer_growth
 from nolana.sources.labels import infer_label_kind
 from nolana.sources.new_columns import NewColumn
 from nolana.sources.options import Column, SourceOptions, Target
 from nolana.sources.plan import Plan, PlannedColumn, infer_column
-from nolana.sources.sources import Bytes, fail, stream_error, warn
+from nolana.sources.sources import Bytes, fail, warn
 from nolana.sources.text import Text
 
 __all__ = ["Problem", "Reader", "TextReader"]
@@ -74,8 +75,9 @@ class Reader(ABC):
             absent = [key for key in [*keys, label] if isinstance(key, str) and key not in present]
             if absent:
                 has = "has no column names" if names is None else f"has: {', '.join(map(repr, names))}"
-                remedy = "; target=False reads without labels" if absent == [label] else ""
-                fail(self.path, f"no column is named {', '.join(map(repr, absent))}; the source {has}{remedy}")
+                remedies = [Remedy("target", False, "reads without labels")] if absent == [label] else []
+                what = f"no column is named {', '.join(map(repr, absent))}; the source {has}"
+                fail(self.path, what, remedies=remedies)
         elif width != plan.width:
             removed = plan.target if target is False and isinstance(plan.target, int) else None
             if removed is None or width != (plan.width or 0) - 1:
@@ -97,13 +99,7 @@ class Reader(ABC):
             key = self.columns.key(column)
             inferred, text = infer_column(key, cells, place, options.categories, growing, self.quoted_numbers)
             if text >= 0:
-                raise self.cell_error(
-                    cells,
-                    text,
-                    column,
-                    "{value} is not a number, nor is any value of this column in the first block; "
-                    f'categories="hash" or "onehot" turns text into numbers, ignore=[{key!r}] leaves the column out',
-                )
+                raise self.cell_error(cells, text, column, _column_of_strings(place, key))
             sized = options.categories == "onehot" and "max_categories" not in options.specified and not self.live
             if inferred.kind == "text" and sized:  # the first rows of a pipe are as many as have come: no sample
                 inferred = replace(inferred, slots=infer_slots(cells.texts(place), options.max_categories))
@@ -119,11 +115,9 @@ class Reader(ABC):
             left_out = {}
         for place, growth in left_out.items():
             column = columns[place]
-            what = (
-                f"{self.columns.describe(column)} is a {growth}: it grows in all of the first {len(cells.lines):,} rows"
-            )
-            remedy = f"keep_column=[{self.columns.key(column)!r}] learns from it"
-            warn(f"{self.path}: {what}. It is left out; {remedy}")
+            what = f"is a {growth}: it grows in all of the first {len(cells.lines):,} rows. It is left out"
+            remedies = [Remedy("keep_column", [self.columns.key(column)], "learns from it")]
+            warn(StreamWarning(f"{self.columns.describe(column)} {what}", place=self.path, remedies=remedies))
         names = self.columns.names
         return Plan(
             self.format,
@@ -152,6 +146,10 @@ class Reader(ABC):
         return [NewColumn(name, len(lines), int(lines[0])) for name in self._new_names if len(lines)]
 
     # Rows
+
+    def _place(self, line: int, column: int) -> Place:
+        """A cell, by the index of its column."""
+        return Place(self.path, line, column + 1, self.columns.name(column), self.unit)
 
     def original(self, text: str) -> str:
         """A row or field, from the text that was parsed, as the source has it."""
@@ -189,7 +187,7 @@ class Reader(ABC):
         """Reads on."""
 
     @abstractmethod
-    def cell_error(self, cells: Cells, row: int, column: int, what: str) -> StreamError:
+    def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         """The error about a cell."""
 
     @abstractmethod
@@ -225,6 +223,7 @@ class TextReader(Reader):
     _key: Any  # what the engine needs to know about the columns
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        text_parsers()  # an error before anything is read
         self._normalise(source, options, plan)
         self.text = Text(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
         self.path, self.live, self.encoding = source.path, source.live, source.encoding
@@ -236,10 +235,10 @@ class TextReader(Reader):
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         """Changes the text to what the engine reads."""
 
-    def _comment_hint(self, row: str) -> str:
-        """What to do where a row looks like a comment."""
-        mark = next((mark for mark in COMMENTS if row.lstrip().startswith(mark)), None)
-        return "" if mark is None else f'; comment="{mark}" if lines that begin with {mark} are comments'
+    def _comment_remedies(self, row: str) -> tuple[Remedy, ...]:
+        """What to do if a row looks like a comment."""
+        marks = [mark for mark in COMMENTS if row.lstrip().startswith(mark)]
+        return tuple(Remedy("comment", mark, f"if lines that begin with {mark} are comments") for mark in marks[:1])
 
     @property
     def final(self) -> bool:
@@ -348,9 +347,6 @@ class TextReader(Reader):
     def _row_error(self, problem: Problem) -> StreamError:
         """The error about a malformed row."""
 
-    def _column_error(self, what: str, line: int, column: int, value: str) -> StreamError:
-        return stream_error(self.path, what, line=line, column=column + 1, name=self.columns.name(column), value=value)
-
 
 def _join(parts: list[TextCells]) -> TextCells:
     """Rows of one window as one; their spans point into the same data."""
@@ -362,3 +358,14 @@ def _join(parts: list[TextCells]) -> TextCells:
         for name in ("values", "codes", "spans", "text_codes", "rows", "lines")
     }
     return TextCells(**arrays, data=first.data, decode=first.decode)
+
+
+def _column_of_strings(feature: int, key: Column) -> Flaw:
+    """Why a column without a number cannot be learned."""
+    remedies = (
+        Remedy("categories", "hash"),
+        Remedy("categories", "onehot", "turns strings into numbers"),
+        Remedy("ignore", [key], "leaves the column out"),
+    )
+    what = "{value} is not a number, nor is any value of this column in the first block"
+    return Flaw(feature, "number", what, remedies, numeric=True)

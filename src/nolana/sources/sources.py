@@ -10,15 +10,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, NoReturn
 
-from nolana.errors import StreamError, StreamWarning
+from nolana.errors import Remedy, StreamError, StreamWarning
 from nolana.sources.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
 from nolana.sources.normal import MARKS, Transcoded, detect_encoding
 
-__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "stream_error", "warn"]
+__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "warn"]
 
 Source = str | os.PathLike[str] | BinaryIO
 
-LONGEST_VALUE = 40  # characters of a value in a message
 LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed must not fill the memory
 HEAD = 1 << 16  # bytes read at first, as many as a pipe holds
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -69,16 +68,16 @@ class Bytes:
                     count += len(more)
                 data = b"".join(parts)
         except UnicodeDecodeError as error:
-            what = f"the text is not {self.encoding}{after} ({error.reason}); set encoding= to another one"
-            raise StreamError(f"{self.path}: {what}", path=self.path) from error
+            remedies = [Remedy("encoding", ..., "names another one")]
+            what = f"the text is not {self.encoding}{after} ({error.reason})"
+            raise StreamError(what, path=self.path, remedies=remedies) from error
         except Exception as error:
             if self.compression is None and isinstance(error, OSError):
-                what = f"it cannot be read{after}: {error.strerror or error}"
-                raise StreamError(f"{self.path}: {what}", path=self.path) from error
+                raise StreamError(f"it cannot be read{after}: {error.strerror or error}", path=self.path) from error
             if self.compression is None or not is_damage(error):
                 raise
             what = f"the {self.compression.name} data is damaged or cut off{after}: {error}"
-            raise StreamError(f"{self.path}: {what}", path=self.path) from error
+            raise StreamError(what, path=self.path) from error
         if self._ends_with_return is None:
             self._ends_with_return = self._detect_return(data)
         return data.replace(b"\r", b"\n") if self._ends_with_return else data
@@ -126,11 +125,12 @@ class Bytes:
         encoding = codecs.lookup(encoding).name
         head = self._first_bytes() if encoding in ("utf-16", "utf-32") else b""
         if head and not head.startswith(tuple(MARKS)):
-            raise StreamError(
-                f"{self.path}: {encoding} needs a byte order mark, and this text begins without one; "
-                f'encoding="{encoding}-le" reads it as Windows writes it, encoding="{encoding}-be" the other way round',
-                path=self.path,
-            )
+            remedies = [
+                Remedy("encoding", f"{encoding}-le", "reads it as Windows writes it"),
+                Remedy("encoding", f"{encoding}-be", "the other way round"),
+            ]
+            what = f"{encoding} needs a byte order mark, and this text begins without one"
+            raise StreamError(what, path=self.path, remedies=remedies)
         if encoding != "utf-8":
             self.filter(lambda file: Transcoded(file, encoding))
         return encoding
@@ -208,7 +208,7 @@ class Bytes:
         for kind, magic in UNSUPPORTED.items():
             if self.head.startswith(magic):
                 what = f"this is {kind}, which is not supported; convert it to UTF-8 text, plain or compressed"
-                raise StreamError(f"{self.path}: {what}", path=self.path)
+                raise StreamError(what, path=self.path)
         self.compression = detect_compression(self.head)
         if self.compression is None:
             return file
@@ -256,32 +256,11 @@ def _name(source: Any) -> str:
     return os.fspath(name) if isinstance(name, str | os.PathLike) else "<stream>"
 
 
-def stream_error(
-    path: str,
-    what: str,
-    *,
-    line: int | None = None,
-    column: int | None = None,
-    name: str | None = None,
-    value: str | None = None,
-    unit: str = "line",
-) -> StreamError:
-    """``path, line 3, column 2 ("b"): what`` as an error; ``{value}`` in what becomes the value, shortened."""
-    place = path
-    if line is not None:
-        place += f", {unit} {line}"
-    if column is not None:
-        place += f", column {column}" + (f" ({name})" if name else "")
-    if value is not None:
-        what = what.replace("{value}", repr(value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"))
-    return StreamError(f"{place}: {what}", path=path, line=line, column=column, value=value)
+def fail(path: str, problem: str, *, line: int | None = None, **data: Any) -> NoReturn:
+    """Raise a `StreamError`."""
+    raise StreamError(problem, path=path, line=line, **data)
 
 
-def fail(path: str, what: str, **place: Any) -> NoReturn:
-    """Raises ``stream_error``."""
-    raise stream_error(path, what, **place)
-
-
-def warn(what: str) -> None:
-    """A `StreamWarning`; it names no line of code, for it is about the data."""
-    warnings.warn(what, StreamWarning, stacklevel=1)
+def warn(warning: StreamWarning) -> None:
+    """Warn; it names no line of code, for it is about the data."""
+    warnings.warn(warning, stacklevel=1)

@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from nolana.sources.bad_rows import BadRow, BadRows
 from nolana.sources.blocks import Block, Position, dense_rows, joined
-from nolana.sources.cells import ABSENT, Cells
-from nolana.sources.encoder import Encoder
-from nolana.sources.labels import Labels
-from nolana.sources.new_columns import NewColumn, NewColumnCounts
-from nolana.sources.plan import Plan
+from nolana.sources.cells import Cells
 from nolana.sources.reader import Reader
+from nolana.sources.rows import PlannedRows
 
 __all__ = ["Stream"]
 
@@ -32,22 +29,18 @@ class Stream:
     def __init__(
         self,
         reader: Reader,
-        plan: Plan,
-        encoder: Encoder,
-        labels: Labels,
+        rows: PlannedRows,
         bad: BadRows,
         block_rows: int,
         columns: list[int],
         target: int | None,
-        new: NewColumnCounts,
     ) -> None:
-        self._reader, self._plan, self._encoder, self._labels, self._bad = reader, plan, encoder, labels, bad
+        self._reader, self.rows, self._bad = reader, rows, bad
         self.block_rows, self._columns = block_rows, columns
-        self._new = new
         self._target = target  # index of the label's column, or None
         self._ended = self._closed = False
-        self.n_features = encoder.width
-        self.feature_names = encoder.names if plan.named else None
+        self.n_features = rows.encoder.width
+        self.feature_names = rows.encoder.names if rows.plan.named else None
         self.position = Position(0, *reader.place)
 
     # Blocks
@@ -85,7 +78,7 @@ class Stream:
         while count < self.block_rows:
             cells, malformed = self._reader.parse(self.block_rows - count)
             for column in self._reader.new_columns(cells):
-                self._new.add_column(column)
+                self.rows.counts.add_column(column)
             if len(cells.lines):
                 parts.append(self._read(cells))
                 count += len(parts[-1][2])
@@ -105,33 +98,20 @@ class Stream:
 
     def _read(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
         """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
-        invalid = {
-            row: (self._columns[f], reason, what) for row, (f, reason, what) in self._encoder.invalid(cells).items()
-        }
-        y = None
-        if self._target is not None:
-            place = len(self._encoder.texts)
-            for row in np.flatnonzero(cells.text_codes[:, place] == ABSENT).tolist():
-                if row not in invalid or invalid[row][0] > self._target:
-                    invalid[row] = (self._target, "label", "the field is empty")
-            y, invalid_labels = self._labels.read(cells, place)
-            for row, what in invalid_labels.items():
-                invalid.setdefault(row, (self._target, "label", what))
-        if invalid:
+        y, flaws = self.rows.check(cells)
+        if flaws:
             valid = np.ones(len(cells.lines), dtype=bool)
-            for row in sorted(invalid):
-                column, reason, what = invalid[row]
-                error = self._reader.cell_error(cells, row, column, what)
-                self._bad.add(BadRow(error, reason, self._reader.original(cells.raw(row))))
+            for row, flaw in sorted(flaws.items()):
+                column = self._target if flaw.feature is None else self._columns[flaw.feature]
+                assert column is not None
+                error = self._reader.cell_error(cells, row, column, flaw)
+                self._bad.add(BadRow(error, flaw.reason, self._reader.original(cells.raw(row))))
                 valid[row] = False
             cells = cells.where(valid)
             y = None if y is None else _narrow(y[valid])
-        x = self._encoder.encode(cells)
-        for f, rows in self._encoder.without_slot.items():
-            name, lines = self._encoder.title(f), cells.lines
-            text = cells.texts(self._encoder.texts.index(f))[rows[0]]
-            new = NewColumn(name, len(rows), int(lines[rows[0]]))
-            self._new.add_category(new, str(text), self._encoder.largest(f))
+        x, new = self.rows.encode(cells)
+        for category in new:
+            self.rows.counts.add_category(category)
         return x, y, cells.lines
 
     def close(self) -> None:
@@ -144,7 +124,7 @@ class Stream:
         """All remaining rows as one X (n, d) and y (n,)."""
         blocks = list(self)
         if not blocks:
-            return np.zeros((0, self.n_features)), None if self._target is None else self._labels.none()
+            return np.zeros((0, self.n_features)), None if self.rows.labels is None else self.rows.labels.none()
         x = np.concatenate([dense_rows(block.X) for block in blocks])
         return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
 
@@ -178,14 +158,15 @@ class Stream:
 
     def read_labels_for(self, task: str) -> None:
         """From the next block on labels are floats, also in the plan, or classes, among which a fraction is invalid."""
-        self._labels = self._labels.of_task(task)
+        if self.rows.labels is not None:
+            self.rows.labels = self.rows.labels.of_task(task)
 
     # Plan and state
 
     @property
     def plan(self) -> dict[str, Any]:
         """How the columns are read, in JSON's types; ``open(other, plan=...)`` reads another source in the same way."""
-        return self._plan.with_labels(self._labels.kind).as_dict()
+        return self.rows.plan.as_dict()
 
     @property
     def bad_rows(self) -> int:
@@ -200,24 +181,23 @@ class Stream:
     @property
     def left_out(self) -> dict[str, str]:
         """The columns that are left out because they grow without bound, and what each is."""
-        return dict(self._plan.left_out)
+        return dict(self.rows.plan.left_out)
 
     @property
     def new_columns(self) -> dict[str, int]:
         """In how many rows there was a column that the first block did not have, by name."""
-        return dict(self._new.columns)
+        return dict(self.rows.counts.columns)
 
     @property
     def new_categories(self) -> dict[str, int]:
         """How many rows had a text without a column of its own, by column."""
-        return dict(self._new.categories)
+        return dict(self.rows.counts.categories)
 
     def state(self) -> dict[str, Any]:
         """All that ``open(source, resume=...)`` needs to continue after the last block: JSON's types and arrays."""
         return {
             "version": VERSION,
-            "plan": self.plan,
-            "encoder": self._encoder.state(),
+            **self.rows.state(),
             "position": {
                 "rows": self.position.rows,
                 "offset": self.position.offset,
@@ -227,21 +207,19 @@ class Stream:
                 **self._reader.checksums(),
             },
             "bad_rows": self._bad.state(),
-            "new_columns": self._new.state(),
         }
 
     def _resume(self, state: Mapping[str, Any]) -> None:
         """Continues from a state; with position None the source is another one, read from its beginning."""
-        self._encoder.restore(state["encoder"])
         position = state["position"]
         if position is None:
+            self.rows.encoder.restore(state["encoder"])
             return
+        self.rows.restore(state)
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
         self._reader.resume(self.position, position)
         if state["bad_rows"] is not None:
             self._bad.resume(state["bad_rows"], self._reader.path)
-        if "new_columns" in state:
-            self._new.restore(state["new_columns"])
 
 
 def _narrow(y: NDArray[Any]) -> NDArray[Any]:

@@ -59,7 +59,11 @@ class Table(ABC):
         except self._errors as error:
             fail(self._source.path, f"the data is damaged or cut off: {error}")
         if skip:
-            fail(self._source.path, f"it ends {skip:,} rows before the position to resume from; is it another file?")
+            fail(
+                self._source.path,
+                f"it ends {skip:,} rows before the position to resume from",
+                hint="is it another file?",
+            )
 
     def ends(self) -> bytes:
         """The bytes that identify the table."""

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from nolana.errors import OtherSourceError, StreamError
 from nolana.sources.blocks import Position
-from nolana.sources.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes, stream_error
+from nolana.sources.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes
 
 __all__ = ["Text"]
 
@@ -61,7 +61,7 @@ class Text:
     def too_long(self) -> StreamError:
         """The error about a row that has no end."""
         what = f"no row ends within {self.longest:,} bytes: a quote may not be closed"
-        return stream_error(self.path, what, line=self.line)
+        return StreamError(what, path=self.path, line=self.line)
 
     def read_more(self) -> None:
         """Drops what is consumed and reads on; StreamError where a row is longer than ``longest``."""
@@ -197,6 +197,4 @@ class Text:
 
     def _refuse(self, why: str, position: Position) -> NoReturn:
         place = f"byte {position.offset:,} (line {position.line:,})"
-        raise OtherSourceError(
-            f"{self.path}: cannot resume at {place}: {why}; is it another file?", path=self.path, line=position.line
-        )
+        raise OtherSourceError(f"cannot resume at {place}: {why}", path=self.path, hint="is it another file?")

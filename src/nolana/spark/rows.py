@@ -1,34 +1,35 @@
 """Rows of Arrow batches as X and y; an invalid row is found as in the readers of files, and named by its place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.errors import StreamError
+from nolana.errors import OptionError, Place, Remedy, StreamError
 from nolana.sources.arrow import ArrowCells, convert
 from nolana.sources.bad_rows import BadRow
-from nolana.sources.cells import ABSENT
-from nolana.sources.encoder import FILL, Encoder
+from nolana.sources.cells import ABSENT, Flaw
+from nolana.sources.encoder import Encoder
 from nolana.sources.labels import Labels
 from nolana.sources.options import Encoding
 from nolana.sources.plan import PlannedColumn
-from nolana.sources.sources import stream_error
+from nolana.sources.rows import check_rows
 from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns
 
 __all__ = ["RowReader", "Rows", "check_policy"]
 
-REMEDY = '; on_bad_row="skip" leaves the row out, df.na.fill(...) fills it in'
+SKIP, FILL = Remedy("on_bad_row", "skip", "leaves the row out"), "df.na.fill(...) fills it in"
+LENGTH = "format"  # reason of a row of another length
 POLICIES = ("error", "skip")
 LONGEST_ROW = 200  # letters of a row in a message
 
 
 def check_policy(on_bad_row: str) -> None:
-    """ValueError where it is not one of those that a cluster can follow."""
+    """OptionError if it is not one of those that a cluster can follow."""
     if on_bad_row not in POLICIES:
-        raise ValueError(f'on_bad_row={on_bad_row!r} is not "error" or "skip"')
+        raise OptionError("on_bad_row", on_bad_row, "is not one of: {expected}", expected=", ".join(POLICIES))
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,9 @@ class RowReader:
         """The next rows of the partition."""
         pa, columns = pyarrow(), self._columns
         texts = [] if columns.label is None else [columns.label]
-        invalid: dict[int, tuple[int, str, str]] = {}
+        flaws: dict[int, Flaw] = {}
         if columns.vector:
-            values, codes, invalid = self._arrays(batch.column(self._array))
+            values, codes, flaws = self._arrays(batch.column(self._array))
             lines = np.arange(batch.num_rows, dtype=np.int64) + self._before + 1
             converted = [convert(pa, batch.column(name)) for name in texts]
             cells = ArrowCells(pa, batch, texts, values, codes, converted, lines)
@@ -86,21 +87,11 @@ class RowReader:
             cells = ArrowCells.read(pa, batch, list(columns.features), texts, self._before)
         self._before += batch.num_rows
         if self._encoder is None:  # no row has a vector yet
-            invalid = dict.fromkeys(range(batch.num_rows), (0, "missing", "the field is empty" + FILL))
-            return self._split(cells, None, invalid)
-        for row, cell in self._encoder.invalid(cells).items():
-            invalid.setdefault(row, cell)
-        y = None
-        if self._labels is not None:
-            y, wrong = self._labels.read(cells, 0)
-            target = len(self._names)
-            for row in np.flatnonzero(cells.text_codes[:, 0] == ABSENT).tolist():
-                invalid.setdefault(row, (target, "label", "the field is empty"))
-            for row, what in wrong.items():
-                invalid.setdefault(row, (target, "label", what))
-        return self._split(cells, y, invalid)
+            return self._split(cells, None, dict.fromkeys(range(batch.num_rows), Flaw(0, "missing", absent=True)))
+        y, found = check_rows(cells, self._encoder, self._labels)
+        return self._split(cells, y, found | flaws)
 
-    def _arrays(self, column: Any) -> tuple[NDArray[np.float64], NDArray[np.uint8], dict[int, tuple[int, str, str]]]:
+    def _arrays(self, column: Any) -> tuple[NDArray[np.float64], NDArray[np.uint8], dict[int, Flaw]]:
         """A column of arrays as numbers (n, d), their codes (n, d), and the rows of another length."""
         pa = pyarrow()
         compute = pyarrow("pyarrow.compute")
@@ -112,35 +103,34 @@ class RowReader:
         values, codes = np.zeros((len(lengths), width)), np.full((len(lengths), width), ABSENT, dtype=np.uint8)
         flat, flat_codes = convert(pa, column.filter(pa.array(fits)).flatten())
         values[fits], codes[fits] = flat.reshape(-1, width), flat_codes.reshape(-1, width)
-        invalid = {
-            row: (0, "format", f"the row has {lengths[row]} numbers, expected {width}")
+        flaws = {
+            row: Flaw(0, LENGTH, f"the row has {lengths[row]} numbers, expected {width}")
             for row in np.flatnonzero((lengths >= 0) & ~fits).tolist()
         }
-        return values, codes, invalid
+        return values, codes, flaws
 
-    def _split(self, cells: ArrowCells, y: Any, invalid: dict[int, tuple[int, str, str]]) -> Rows:
+    def _split(self, cells: ArrowCells, y: Any, flaws: dict[int, Flaw]) -> Rows:
         valid = np.ones(len(cells.lines), dtype=bool)
-        valid[list(invalid)] = False
-        bad = [BadRow(self._error(cells, row, *cell), cell[1], "") for row, cell in sorted(invalid.items())]
-        x = cells.values if not invalid else cells.values[valid]
-        return Rows(x, y if y is None or not invalid else y[valid], valid, bad)
+        valid[list(flaws)] = False
+        bad = [BadRow(self._error(cells, row, flaw), flaw.reason, "") for row, flaw in sorted(flaws.items())]
+        x = cells.values if not flaws else cells.values[valid]
+        return Rows(x, y if y is None or not flaws else y[valid], valid, bad)
 
-    def _error(self, cells: ArrowCells, row: int, column: int, reason: str, what: str) -> StreamError:
-        columns = self._columns
-        is_label = column == len(self._names) and reason == "label"
-        source = columns.label if is_label else self._array if columns.vector else self._names[column]
-        name = columns.label if is_label else self._names[column] if self._names else columns.features[0]
+    def _error(self, cells: ArrowCells, row: int, flaw: Flaw) -> StreamError:
+        """The error about a row in the words of Spark, which has no option to fill in values."""
+        columns, f = self._columns, flaw.feature
+        if f is None:
+            source = name = columns.label
+            f = len(self._names)
+        else:
+            name = self._names[f] if self._names else columns.features[0]
+            source = self._array if columns.vector else name
         value = cells.batch.column(source)[row].as_py()
-        if columns.vector and not is_label and value is not None and reason != "format":
-            value = value[column]
+        if columns.vector and flaw.feature is not None and value is not None and flaw.reason != LENGTH:
+            value = value[f]
         raw = cells.raw(row)
         raw = raw if len(raw) <= LONGEST_ROW else raw[:LONGEST_ROW] + "…"
-        return stream_error(
-            self._place,
-            f"{what.replace(FILL, REMEDY).replace('the field is empty', 'the value is null')}. The row is {raw}",
-            line=int(cells.lines[row]),
-            column=column + 1,
-            name=f'"{name}"',
-            value="" if value is None else str(value),
-            unit="row",
-        )
+        place = Place(self._place, int(cells.lines[row]), f + 1, name, "row")
+        error = replace(flaw, remedies=()).error(place, "" if value is None else str(value), "the value is null")
+        remedies, hint = ([SKIP], FILL) if flaw.reason == "missing" else ([], "")
+        return error.changed(remedies=remedies, hint=hint, note=f"The row is {raw}")

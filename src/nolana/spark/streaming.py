@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.errors import ConflictError, ModelFileError, StreamError
+from nolana.errors import ConflictError, ModelFileError, Remedy, StreamError
 from nolana.estimators._sklearn import is_classifier
 from nolana.estimators.loading import load_with_extra
 from nolana.modelfile import Node
@@ -180,12 +180,13 @@ class StreamingLearner:
             yield x + 0.0, y  # Spark sorts -0.0 and 0.0 as equals, so they must be
 
     def _other_query(self, batch: int, last: int) -> ConflictError:
-        what = (
-            f"batch {batch} comes after batch {last}" if batch < last else f"batch {batch} has other rows than before"
-        )
+        what = "comes after batch {expected}" if batch < last else "has other rows than before"
         return ConflictError(
-            f"{self.path}: {what}: it is of another query, or its checkpoint is of an earlier time. To learn its rows, "
-            'name the query: StreamingLearner(path, query="...")'
+            f"batch {batch} {what}: it is of another query, or its checkpoint is of an earlier time",
+            place=str(self.path),
+            value=batch,
+            expected=last,
+            remedies=[Remedy("query", ..., "names the query, so that its rows are learned")],
         )
 
     # The model file
@@ -201,14 +202,17 @@ class StreamingLearner:
         self.model, extra = load_with_extra(self.path)
         if RUN in extra:
             raise ConflictError(
-                f"{self.path} belongs to `nolana learn`, which resumes it; save its model in another file for Spark: "
-                "nolana.load(path).save(other)"
+                "it belongs to `nolana learn`, which resumes it",
+                place=str(self.path),
+                hint="save its model in another file for Spark: nolana.load(path).save(other)",
             )
         if SECTION in extra:
             try:
                 self._restore(Node(extra[SECTION], SECTION))
-            except (ModelFileError, ValueError) as error:
-                raise type(error)(f"{self.path}: {error}") from error
+            except ConflictError as error:
+                raise error.changed(place=str(self.path)) from error
+            except ValueError as error:
+                raise ModelFileError.of(error, str(self.path)) from error
         self._written = found
 
     def _restore(self, node: Node) -> None:
@@ -223,7 +227,7 @@ class StreamingLearner:
             ("order", self._order or None, order),
         ):
             if own is not None and own != saved:
-                raise ConflictError(f"{name}={own!r} differs from the model, which was made with {name}={saved!r}")
+                raise ConflictError.differs(name, own, saved)
         self._features, self._label, self._order = features, fields["label"].text(), order
         self.bad_rows = Counter({reason: count.integer() for reason, count in fields["bad_rows"].entries().items()})
         for query, batch in fields["batches"].entries().items():
