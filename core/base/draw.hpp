@@ -21,9 +21,10 @@ constexpr std::uint64_t draw(std::uint64_t seed, std::uint64_t row) {
     return mixed(mixed(seed + golden) + row * golden);
 }
 
-// Uniform in [0, n), n < 2^32.
-constexpr std::size_t draw_below(std::uint64_t seed, std::uint64_t row, std::size_t n) {
-    return static_cast<std::size_t>(((draw(seed, row) >> 32) * static_cast<std::uint64_t>(n)) >> 32);
+// Uniform in [0, n), n < 2^32, from the upper half of 64 bits.
+constexpr std::size_t below(std::uint64_t word, std::size_t n) {
+    return static_cast<std::size_t>(((word >> 32) * static_cast<std::uint64_t>(n)) >> 32);
 }
+constexpr std::size_t draw_below(std::uint64_t seed, std::uint64_t row, std::size_t n) { return below(draw(seed, row), n); }
 
 }  // namespace nolana

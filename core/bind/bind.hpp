@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -38,6 +39,11 @@ struct Fresh {
 };
 // A new array for Python.
 Fresh fresh(const std::vector<std::size_t>& shape);
+inline NumPyArray as_array(const std::vector<double>& values) {
+    const Fresh made = fresh({values.size()});
+    std::copy(values.begin(), values.end(), made.data);
+    return made.array;
+}
 
 inline void expect(bool holds, const char* what) {
     if (!holds) throw nb::value_error(what);

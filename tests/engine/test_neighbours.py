@@ -131,8 +131,41 @@ def test_rows_of_many_features_are_sketched(engine):
     made.learn(rng.normal(size=(4, features)), np.ones((4, 1)))
     stored = made.state()["map0/recent"]
     assert stored.shape == (4, 64)
-    places, factors = reference.experts.neighbours.neighbour_map.sketch(features, 0)
+    drawn = engine.draw_sketch(features, 0)
+    places, factors = np.abs(drawn) - 1, np.sign(drawn) / np.sqrt(features / 64)
     x, z = rng.normal(size=(2, 500, features))
     sketches = [np.array([np.bincount(places.astype(int), row * factors, 64) for row in rows]) for rows in (x, z)]
     ratio = ((sketches[0] - sketches[1]) ** 2).sum(axis=1) / ((x - z) ** 2).sum(axis=1) * features / 64
     assert ratio.mean() == pytest.approx(1.0, abs=0.03)
+
+
+@builds
+@pytest.mark.parametrize("features", [65, 128, 200, 1000])
+def test_sketch_of_the_core_is_that_of_the_reference_and_balanced(build, features):
+    for seed in (0, 1, 2**53):
+        drawn = build.draw_sketch(features, seed)
+        assert np.array_equal(drawn, reference.draw_sketch(features, seed))
+        counts = np.bincount(np.abs(drawn).astype(int), minlength=65)
+        assert counts[0] == 0
+        assert np.ptp(counts[1:]) <= 1
+        assert abs(np.sign(drawn).sum()) < 5 * np.sqrt(features)
+
+
+@engines
+def test_sketch_that_is_given_is_used_and_checked(engine):
+    """A map of a sketch that is given stores the rows of the map that drew it."""
+    x, windows, drawn = np.random.default_rng(0).normal(size=(4, 100)), np.array([4.0]), engine.draw_sketch(100, 7)
+    stored = []
+    for arguments in ({"seed": 7}, {"seed": 0, "drawn": drawn}, {"seed": 0, "drawn": -drawn}):
+        map = engine.NeighbourMap(100, windows, 2, **arguments)
+        made = engine.Learner([map], [engine.Expert(0, engine.Vote(engine.Logistic(), 0))], engine.Mean())
+        made.clear(1)
+        made.learn(x, np.ones((4, 1)))
+        stored.append(made.state()["map0/recent"])
+    assert np.array_equal(stored[0], stored[1])
+    assert np.array_equal(stored[0], -stored[2])
+    for wrong in (drawn[:-1], 0 * drawn, drawn + 0.5, 65 * np.sign(drawn), np.full(100, np.nan), np.full(100, np.inf)):
+        with pytest.raises(ValueError, match="drawn is not the sketch"):
+            engine.NeighbourMap(100, windows, 2, drawn=wrong)
+    with pytest.raises(ValueError, match="drawn is not the sketch"):
+        engine.NeighbourMap(3, windows, 2, drawn=np.ones(3))

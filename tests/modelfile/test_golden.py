@@ -4,16 +4,22 @@ import json
 import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import nolana
+from nolana import modelfile
+from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
+from nolana.experts import draw_0_2
 from nolana.modelfile.container import VERSION
 
 sys.path.insert(0, str(Path(__file__).parent / "golden"))
-from make_streams import rows, wide
+from make_streams import rows
+from make_streams_0_3 import ROWS
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -85,21 +91,106 @@ def test_a_file_of_version_1_is_written_back_as_the_newest_version(tmp_path):
     assert np.array_equal(old.predict(x), new.predict(x))
 
 
-@pytest.mark.parametrize(
-    "name", ["stream_regressor", "stream_classifier", "stream_three", "stream_sparse", "stream_merged"]
-)
-def test_stream_model_of_0_2_0_scores_as_it_did_and_continues(name, tmp_path):
-    expected = json.loads((GOLDEN / "expected.0.2.0.json").read_text())[name]
-    model, x = nolana.load(GOLDEN / f"{name}.0.2.0.safetensors"), rows()
-    rows_of = wide if name == "stream_sparse" else np.asarray
-    number = name == "stream_regressor"
-    values = (model.predict if number else model.decision_function)(rows_of(x[980:]))
+STREAMS = [
+    (version, name)
+    for version in ("0.2.0", "0.3.0")
+    for name in json.loads((GOLDEN / f"expected.{version}.json").read_text())
+]
+
+
+def continued(model, name: str) -> np.ndarray:
+    """Scores of the rows after those of a golden file, past the next time that grids are drawn."""
+    x = rows(2200)[700:]
+    y = 30 + x[:, 0] if name == "stream_regressor" else model.classes_[(x[:, 0] > 0).astype(int)]
+    return model.learn(ROWS.get(name, np.asarray)(x), y)
+
+
+@pytest.mark.parametrize(("version", "name"), STREAMS)
+def test_stream_model_scores_as_it_did_and_continues(version, name, tmp_path):
+    expected = json.loads((GOLDEN / f"expected.{version}.json").read_text())[name]
+    model, x = nolana.load(GOLDEN / f"{name}.{version}.safetensors"), rows()
+    read = model.predict if name == "stream_regressor" else model.decision_function
     assert model.n_rows_ == expected["rows"] == 700
-    assert np.allclose(values, expected["values"], rtol=1e-9, atol=1e-9)
-    y = 30 + x[:, 0] if number else model.classes_[(x[:, 0] > 0).astype(int)]
+    assert np.allclose(read(ROWS.get(name, np.asarray)(x[980:])), expected["values"], rtol=1e-9, atol=1e-9)
     model.save(tmp_path / "m")
-    again = nolana.load(tmp_path / "m")
-    assert np.array_equal(model.learn(rows_of(x[700:]), y[700:]), again.learn(rows_of(x[700:]), y[700:]))
+    scores = continued(model, name)
+    assert np.array_equal(scores, continued(nolana.load(tmp_path / "m"), name))
+    if "continued" in expected:  # of the last 20 rows, when NumPy's generator still drew the grids
+        assert np.allclose(scores[-20:], expected["continued"], rtol=1e-9, atol=1e-9)
+
+
+def drawn(path: Path) -> list:
+    """What the maps of a model file have in place of a seed."""
+    maps = modelfile.read(path)["estimator"]["learner"]["spec"]["maps"]
+    return [map["drawn"] for map in maps if map["class"] in ("BinMap", "NeighbourMap")]
+
+
+@pytest.mark.parametrize(("version", "name"), STREAMS)
+def test_grids_of_0_2_0_are_in_the_file_after_a_save(version, name, tmp_path):
+    """So that it no longer depends on NumPy's generator; later files hold the seed of nolana's own draw."""
+    model = nolana.load(GOLDEN / f"{name}.{version}.safetensors")
+    model.save(tmp_path / "m")
+    if version == "0.3.0":
+        assert drawn(tmp_path / "m") == drawn(GOLDEN / f"{name}.{version}.safetensors") == [None, None]
+        return
+    grids, sketch = drawn(tmp_path / "m")
+    own = {map.kind: map.arguments for map in model._learner.spec.arguments["maps"]}
+    wanted = draw_0_2.grids(*(own[BinMap][each] for each in ("features", "grids", "seed", "relevance")))
+    assert np.array_equal(grids, wanted)
+    if name == "stream_wide":
+        assert np.array_equal(sketch, draw_0_2.sketch(80, own[NeighbourMap]["seed"]))
+    else:
+        assert sketch is None
+
+
+UNDER_NUMPY = """
+import hashlib, json, pathlib, sys
+import numpy as np
+import nolana, nolana.engine, test_golden as golden
+from nolana.experts import draw_0_2
+folder, found = pathlib.Path(sys.argv[1]), {}
+for version, name in golden.STREAMS:
+    model = nolana.load(golden.GOLDEN / f"{name}.{version}.safetensors")
+    model.save(folder / "m")
+    scores = golden.continued(model, name)
+    lists = [each.tobytes() for each in golden.drawn(folder / "m") if each is not None]
+    found[f"{name} {version}"] = [hashlib.sha256(b"".join(lists)).hexdigest(), np.nan_to_num(scores).tolist()]
+for of in (nolana.engine.draw_grids, draw_0_2.grids):
+    lists = [of(d, 48, 3, r) for d in (5, 90) for r in (None, np.arange(1.0, d + 1))]
+    found[of.__module__] = [hashlib.sha256(b"".join(each.tobytes() for each in lists)).hexdigest(), []]
+print(json.dumps([np.__version__, nolana.backend_name(), found]))
+"""
+
+
+@pytest.mark.soak
+def test_oldest_and_newest_numpy_read_the_same_models(tmp_path):
+    """Grids are equal; scores to 1e-9, because the linear algebra of the two is not the same."""
+    results = {}
+    for numpy in ("numpy==1.26.*", "numpy"):
+        environment = tmp_path / numpy[5:].strip("=*") / "venv"
+        venv.create(environment, with_pip=True)
+        python = environment / "bin" / "python"
+        packages = [numpy, "scipy", "scikit-learn", "safetensors", "threadpoolctl", "pytest"]
+        commands = [[python, "-m", "pip", "install", "-q", *packages], [python, "-c", UNDER_NUMPY, tmp_path]]
+        for command in commands:
+            done = subprocess.run(
+                command,
+                env=os.environ | {"PYTHONPATH": str(Path(nolana.__file__).parents[1])},
+                cwd=Path(__file__).parent,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=600,
+            )
+            assert done.returncode == 0, done.stderr
+        version, backend, results[numpy] = json.loads(done.stdout)
+        assert backend == "core"
+        assert version.startswith("1.26.") == ("1.26" in numpy)
+    old, new = results.values()
+    assert old.keys() == new.keys()
+    for name, (digest, scores) in old.items():
+        assert digest == new[name][0], name
+        assert np.allclose(scores, new[name][1], rtol=0, atol=1e-9), name
 
 
 def test_stream_regressor_of_0_2_0_continues_and_follows_a_jump(tmp_path):

@@ -110,6 +110,16 @@ def test_maps_of_a_stream_learner_are_refused_before_they_are_made(map, name, va
         load(tree, tmp_path)
 
 
+@pytest.mark.parametrize("map", ["BinMap", "NeighbourMap"])
+@pytest.mark.parametrize("value", [np.ones(3), np.full(352, -1.0), np.ones((3, 2)), 1.0, "0.2", [1.0]], ids=str)
+def test_drawn_numbers_that_do_not_fit_are_refused(map, value, tmp_path):
+    tree = sections(StreamClassifier(memory="64KB"), tmp_path)
+    (own,) = (each for each in tree["estimator"]["learner"]["spec"]["maps"] if each["class"] == map)
+    own["drawn"] = value
+    with pytest.raises(ModelFileError, match="drawn"):
+        load(tree, tmp_path)
+
+
 def altered(value):
     """What a field of a learned state must not be."""
     if isinstance(value, np.ndarray):

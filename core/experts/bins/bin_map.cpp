@@ -3,70 +3,62 @@
 //     bin_j = floor(z_j/pitch_gj + offset_gj),   key = (sum_j bin_j r_j, sum_j bin_j s_j) mod 2^16 each, as 32 bits
 //     slot = mixed(key + salt_g) N >> 32
 // All in whole numbers: z in steps of 1/2048. Grids come in bundles of 16 lanes with the same number of features
-// (nolana/engine/experts/bins/grids.py); a bundle takes one instruction for each step of the sums.
+// (grids.hpp); a bundle takes one instruction for each step of the sums.
 #include "experts/bins/bin_map.hpp"
 
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "bind/bind.hpp"
 #include "base/vec.hpp"
+#include "experts/bins/grids.hpp"
 
 namespace nolana {
 
+static void check_relevance(const Vector& relevance, std::size_t features) {
+    const auto positive = [](double v) { return v > 0; };
+    expect(relevance.shape(0) == features && std::all_of(relevance.data(), relevance.data() + features, positive),
+           "relevance has one positive number for each feature");
+}
+
 class BinMap final : public SparseMap {
   public:
-    BinMap(std::size_t features, std::size_t table, std::size_t grids, std::uint64_t seed, const nb::object& relevance)
+    BinMap(std::size_t features, std::size_t table, std::size_t grids, std::uint64_t seed, const std::optional<Vector>& relevance,
+           const std::optional<Vector>& given)
         : SparseMap(features, grids, table), keys_(group * grids), steps_(group * features) {
         expect(table > 0 && table <= 0x80000000u, "the table needs 1 to 2^31 slots");
-        expect(grids > 0 && grids <= most_rows, "a cell map needs at least one grid");
-        if (!relevance.is_none()) {
-            const Vector shares = nb::cast<Vector>(relevance);
-            const auto positive = [](double v) { return v > 0; };
-            expect(shares.shape(0) == features && std::all_of(shares.data(), shares.data() + features, positive),
-                   "relevance has one positive number for each feature");
-        }
-        const nb::object drawn =
-            nb::module_::import_("nolana.engine.experts.bins.grids").attr("draw")(features, grids, seed, relevance);
-        using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-        const auto size = nb::cast<Vector>(drawn.attr("size")), used = nb::cast<Vector>(drawn.attr("used")),
-                   indexed = nb::cast<Vector>(drawn.attr("indexed"));
-        const auto salt = nb::cast<Matrix>(drawn.attr("salt")), multipliers = nb::cast<Matrix>(drawn.attr("multipliers"));
-        const auto index = nb::cast<Cube>(drawn.attr("index")), pitch = nb::cast<Cube>(drawn.attr("inverse_pitch")),
-                   offset = nb::cast<Cube>(drawn.attr("offset"));
+        expect(features > 0 && grids > 0 && grids <= most_rows, "a cell map needs features and grids");
+        if (relevance) check_relevance(*relevance, features);
+        bundles_ = grids::bundles_of(features, grids);
+        std::vector<double> own;
+        if (given)
+            expect(grids::is_list(bundles_, features, given->data(), given->shape(0)), "drawn is not the list of such grids");
+        else
+            own = grids::draw(features, grids, seed, relevance ? relevance->data() : nullptr);
+        const double* drawn = given ? given->data() : own.data();
         for (std::size_t h = 0; h < 2; ++h)
             for (std::size_t j = 0; j < widest; ++j)
-                multipliers_[h][j] = static_cast<std::int16_t>(static_cast<std::uint16_t>(multipliers(h, j)));
-        std::size_t entries = 0, named = 0, slots = 0;
-        for (std::size_t b = 0; b < size.shape(0); ++b) {
-            const bool names = indexed(b) != 0;
-            bundles_.push_back({static_cast<std::size_t>(size(b)), static_cast<std::size_t>(used(b)), entries, named, slots, names});
-            entries += bundles_.back().size * lanes_;
-            if (names) named += bundles_.back().size * lanes_;
-            slots += bundles_.back().used;
-        }
-        expect(slots == grids, "the grids do not fit each other");
+                multipliers_[h][j] = static_cast<std::int16_t>(static_cast<std::uint16_t>(*drawn++));
         salt_ = BufferOf<std::uint32_t>(bundles_.size() * lanes_);
+        for (std::size_t i = 0; i < salt_.size(); ++i) salt_[i] = static_cast<std::uint32_t>(static_cast<std::uint64_t>(*drawn++));
+        const Bundle& last = bundles_.back();
+        const std::size_t entries = last.entry + last.size * lanes_, named = last.named + (last.names ? last.size * lanes_ : 0);
         inverse_pitch_ = BufferOf<std::int16_t>(entries);
         offset_ = BufferOf<std::uint8_t>(entries);
         if (features > widest) index_ = BufferOf<std::uint32_t>(named);
         chosen_ = BufferOf<std::int16_t>(features > widest ? named : padded(named, 32));
         if (features <= widest) bytes_ = BufferOf<std::uint8_t>(padded(named, 32));
-        for (std::size_t b = 0; b < bundles_.size(); ++b)
-            for (std::size_t l = 0; l < lanes_; ++l) {
-                const Bundle& bundle = bundles_[b];
-                salt_[b * lanes_ + l] = static_cast<std::uint32_t>(static_cast<std::uint64_t>(salt(b, l)));
-                for (std::size_t j = 0; j < bundle.size; ++j) {
-                    const std::size_t at = bundle.entry + j * lanes_ + l;
-                    inverse_pitch_[at] = static_cast<std::int16_t>(pitch(b, j, l));
-                    offset_[at] = static_cast<std::uint8_t>(offset(b, j, l));
-                    if (!bundle.names) continue;
-                    const std::size_t name = bundle.named + j * lanes_ + l;
-                    if (bytes_.size())
-                        bytes_[name] = static_cast<std::uint8_t>(index(b, j, l));
-                    else
-                        index_[name] = static_cast<std::uint32_t>(index(b, j, l));
-                }
+        for (const Bundle& bundle : bundles_)
+            for (std::size_t i = 0; i < bundle.size * lanes_; ++i) {
+                const auto entry = static_cast<std::uint64_t>(*drawn++), feature = entry >> 21;
+                inverse_pitch_[bundle.entry + i] = static_cast<std::int16_t>(entry >> 6 & 0x7FFF);
+                offset_[bundle.entry + i] = static_cast<std::uint8_t>(entry & 0x3F);
+                if (!bundle.names) continue;
+                if (bytes_.size())
+                    bytes_[bundle.named + i] = static_cast<std::uint8_t>(feature);
+                else
+                    index_[bundle.named + i] = static_cast<std::uint32_t>(feature);
             }
     }
 
@@ -131,14 +123,9 @@ class BinMap final : public SparseMap {
     void resize(const Sizes&, const std::string&) override {}
 
   private:
-    static constexpr std::size_t lanes_ = 16, widest = 64;
-    static constexpr double scale = 2048, largest = 32767;
-
-    // Where a bundle's entries, its named features and its slots begin.
-    struct Bundle {
-        std::size_t size, used, entry, named, slot;
-        bool names;
-    };
+    using Bundle = grids::Bundle;
+    static constexpr std::size_t lanes_ = grids::lanes, widest = grids::widest;
+    static constexpr double scale = grids::scale, largest = grids::largest;
 
     static std::int16_t in_steps(double z) {
         return static_cast<std::int16_t>(std::min(largest, std::max(-largest, std::nearbyint(z * scale))));
@@ -323,8 +310,13 @@ class BinMap final : public SparseMap {
 
 NOLANA_BINDING(cell_map) {
     nb::class_<BinMap, Map>(m, "BinMap")
-        .def(nb::init<std::size_t, std::size_t, std::size_t, std::uint64_t, const nb::object&>(), "features"_a, "table"_a,
-             "grids"_a, "seed"_a, "relevance"_a.none() = nb::none());
+        .def(nb::init<std::size_t, std::size_t, std::size_t, std::uint64_t, const std::optional<Vector>&, const std::optional<Vector>&>(),
+             "features"_a, "table"_a, "grids"_a, "seed"_a, "relevance"_a.none() = nb::none(), "drawn"_a.none() = nb::none());
+    m.def("draw_grids", [](std::size_t features, std::size_t grids, std::uint64_t seed, const std::optional<Vector>& relevance) {
+        expect(features > 0 && grids > 0 && grids <= most_rows, "a cell map needs features and grids");
+        if (relevance) check_relevance(*relevance, features);
+        return as_array(grids::draw(features, grids, seed, relevance ? relevance->data() : nullptr));
+    }, "features"_a, "grids"_a, "seed"_a, "relevance"_a.none() = nb::none());
 }
 
 }  // namespace nolana

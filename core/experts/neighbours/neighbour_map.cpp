@@ -2,7 +2,7 @@
 // differences) are whole numbers and exact. One pass of distances serves nested windows; of two equal distances the more
 // recent row comes first.
 //
-// More than 64 features are sketched to 64 (nolana/engine/experts/neighbours/neighbour_map.py).
+// More than 64 features are sketched to 64 (draw_sketch).
 //
 // Rows lie in panels of 32, eight features at a time: one instruction adds up 32 differences.
 #include "experts/neighbours/neighbour_map.hpp"
@@ -10,14 +10,18 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <optional>
 
+#include "base/draw.hpp"
 #include "bind/bind.hpp"
 
 namespace nolana {
 
 class NeighbourMap final : public RecentRows {
   public:
-    NeighbourMap(std::size_t features, const Vector& windows, std::size_t neighbours, std::uint64_t seed)
+    NeighbourMap(std::size_t features, const Vector& windows, std::size_t neighbours, std::uint64_t seed,
+                 const std::optional<Vector>& given)
         : RecentRows(features), width_(std::min(features, widest)), stride_(padded(width_, lump)), neighbours_(neighbours) {
         double before = static_cast<double>(neighbours) - 1;
         for (std::size_t i = 0; i < windows.shape(0); ++i) {
@@ -33,16 +37,31 @@ class NeighbourMap final : public RecentRows {
         found_ = BufferOf<Neighbour>(windows_.size() * neighbours);
         counts_.resize(windows_.size());
         steps_ = BufferOf<std::uint8_t>(group * stride_);
+        if (given) expect(is_sketch(*given, features), "drawn is not the sketch of so many features");
         if (features <= widest) return;
         places_ = BufferOf<std::uint8_t>(features);
         factors_ = Buffer(features);
         sums_ = Buffer(width_);
-        const nb::object drawn = nb::module_::import_("nolana.engine.experts.neighbours.neighbour_map").attr("sketch")(features, seed);
-        const Vector places = nb::cast<Vector>(drawn[0]), factors = nb::cast<Vector>(drawn[1]);
+        const std::vector<double> own = given ? std::vector<double>{} : draw_sketch(features, seed);
+        const double *drawn = given ? given->data() : own.data(), root = std::sqrt(static_cast<double>(features) / widest);
         for (std::size_t j = 0; j < features; ++j) {
-            places_[j] = static_cast<std::uint8_t>(places.data()[j]);
-            factors_[j] = factors.data()[j];
+            places_[j] = static_cast<std::uint8_t>(std::abs(drawn[j]) - 1);
+            factors_[j] = (drawn[j] > 0 ? 1.0 : -1.0) / root;
         }
+    }
+
+    // For each of more than 64 features +-(1 + the place of its sum): a permutation modulo 64, by Fisher and Yates.
+    static std::vector<double> draw_sketch(std::size_t features, std::uint64_t seed) {
+        std::vector<double> drawn(features);
+        std::vector<std::size_t> order(features);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        for (std::size_t j = 0; j < features; ++j) {
+            const std::uint64_t word = draw(seed, j);
+            std::swap(order[j], order[j + below(word, features - j)]);
+            const auto place = static_cast<double>(order[j] % widest + 1);
+            drawn[j] = word & 1 ? place : -place;
+        }
+        return drawn;
     }
 
     std::size_t window_count() const override { return windows_.size(); }
@@ -104,6 +123,10 @@ class NeighbourMap final : public RecentRows {
     static constexpr std::size_t stretch = 4;  // lumps between two looks at the limit
     static constexpr std::int32_t most_distance = std::numeric_limits<std::int32_t>::max();
 
+    static bool is_sketch(const Vector& drawn, std::size_t features) {
+        const auto is_place = [](double v) { return v == std::floor(v) && std::abs(v) >= 1 && std::abs(v) <= widest; };
+        return features > widest && drawn.shape(0) == features && std::all_of(drawn.data(), drawn.data() + features, is_place);
+    }
     const double* sketched(const double* x) {
         if (features() <= widest) return x;
         sums_.clear();
@@ -219,8 +242,10 @@ class NeighbourMap final : public RecentRows {
 
 NOLANA_BINDING(neighbour_map) {
     nb::class_<NeighbourMap, Map>(m, "NeighbourMap")
-        .def(nb::init<std::size_t, const Vector&, std::size_t, std::uint64_t>(), "features"_a, "windows"_a, "neighbours"_a,
-             "seed"_a = 0);
+        .def(nb::init<std::size_t, const Vector&, std::size_t, std::uint64_t, const std::optional<Vector>&>(), "features"_a,
+             "windows"_a, "neighbours"_a, "seed"_a = 0, "drawn"_a.none() = nb::none());
+    m.def("draw_sketch", [](std::size_t features, std::uint64_t seed) { return as_array(NeighbourMap::draw_sketch(features, seed)); },
+          "features"_a, "seed"_a);
 }
 
 }  // namespace nolana

@@ -8,6 +8,7 @@ r rank, c outputs.
 from nolana.engine.base.checks import add_moments, first_beyond
 from nolana.engine.base.state import Stateful
 from nolana.engine.experts.bins.bin_map import BinMap
+from nolana.engine.experts.bins.grids import draw_grids
 from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
 from nolana.engine.experts.fourier_map import FourierMap
 from nolana.engine.experts.head import Head
@@ -20,7 +21,7 @@ from nolana.engine.experts.landmarks.policies import *  # noqa: F403
 from nolana.engine.experts.linear.full_linear import FullLinear
 from nolana.engine.experts.linear.identity_map import IdentityMap
 from nolana.engine.experts.map import Map
-from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
+from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap, draw_sketch
 from nolana.engine.experts.neighbours.vote import Vote
 from nolana.engine.experts.sgd import SGD
 from nolana.engine.experts.sparse_linear.diagonal_linear import DiagonalLinear
@@ -78,6 +79,8 @@ __all__ = [
     "Stateful",
     "Vote",
     "add_moments",
+    "draw_grids",
+    "draw_sketch",
     "first_beyond",
     "sketch_rows",
 ]

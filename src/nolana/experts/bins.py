@@ -29,6 +29,7 @@ from nolana.experts.base import (
     losses,
 )
 from nolana.experts.diagonal import floored, mean_variance, merge_diagonal
+from nolana.experts.draw_0_2 import drawn_again
 from nolana.experts.parts import Parts
 from nolana.modelfile.specs import Spec
 
@@ -78,7 +79,7 @@ class Bins(Expert):
 
     def map_spec(self, sizes: Sizes, features: int, task: str, seed: int) -> Spec:
         own = {"features": features, "table": sizes["table"], "grids": sizes["grids"]}
-        return Spec(BinMap, own | {"seed": seed, "relevance": None})
+        return Spec(BinMap, own | {"seed": seed, "relevance": None, "drawn": None})
 
     def heads(self, map: Spec, task: str, first: int) -> list[HeadEntry]:
         loss, grids = losses(task)[1], map.arguments["grids"]
@@ -92,6 +93,7 @@ class Bins(Expert):
         grids = own.map.arguments["grids"]
         usual = [self.usual_grids(memory, outputs) for outputs in (after, before)]
         own.resize(grids=max(min(grids, FEWEST_GRIDS), grids * usual[0] // usual[1]))
+        own.map = drawn_again(own.map)
         own.heads = [entry.head for entry in self.heads(own.map, "classification", first)]
 
     def with_table(self, map: Spec, slots: int) -> Spec:
@@ -178,7 +180,7 @@ class Bins(Expert):
 
     def redrawn(self, map: Spec, relevance: Array) -> Spec:
         grids_by = np.maximum(LEAST_RELEVANCE, np.sqrt(relevance))
-        return replace(map, arguments={**map.arguments, "relevance": grids_by})
+        return drawn_again(replace(map, arguments={**map.arguments, "relevance": grids_by}))
 
     def freeze(self, own: ExpertState) -> None:
         still = {"floor": 0.0, "probes": False}

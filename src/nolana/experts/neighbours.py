@@ -49,8 +49,8 @@ class Neighbours(Expert):
         return {"windows": windows(max(4 * self.neighbours, min(self.most, fits)))}
 
     def map_spec(self, sizes: Sizes, features: int, task: str, seed: int) -> Spec:
-        own = {"features": features, "windows": sizes["windows"], "neighbours": self.neighbours, "seed": seed}
-        return Spec(NeighbourMap, own)
+        own = {"features": features, "windows": sizes["windows"], "neighbours": self.neighbours}
+        return Spec(NeighbourMap, own | {"seed": seed, "drawn": None})
 
     def heads(self, map: Spec, task: str, first: int) -> list[HeadEntry]:
         votes = [Spec(Vote, {"loss": losses(task)[1], "window": i}) for i in range(len(map.arguments["windows"]))]

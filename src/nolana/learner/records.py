@@ -11,6 +11,7 @@ import numpy as np
 from nolana.engine.base.state import State
 from nolana.engine.learner.online import Online
 from nolana.errors import ModelFileError
+from nolana.experts import draw_0_2
 from nolana.learner import version1
 from nolana.learner.driver import INSTEAD, Driver, Origin
 from nolana.learner.landmark import LandmarkLearner
@@ -88,7 +89,7 @@ def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLe
     check_room(fields["spec"].place, bytes_needed(spec, width, outputs), bytes_of(node.value))
     learned = _learned(fields["learned"], outputs, kind is StreamLearner)
     try:
-        inner = kind(spec, options, features, outputs)
+        inner = kind(draw_0_2.upgraded(spec), options, features, outputs)
         if "scaled" in fields and fields["scaled"].flag():
             inner = ScaledLearner(inner)
         learner = SketchedLearner(inner, all_features) if sketched else inner

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.bounds import Count, Numbers, Seed
-from nolana.engine.experts.bins.grids import FRACTION, LARGEST, SCALE, draw
+from nolana.engine.experts.bins.grids import FRACTION, LARGEST, SCALE, Grids, draw_grids
 from nolana.engine.experts.map import Array, Map
 
 MOST_SLOTS = 2**31
@@ -38,10 +38,16 @@ class SparseMap(Map):
 
 
 class BinMap(SparseMap):
-    """`grids` random grids, drawn from a seed; `table` slots."""
+    """`grids` random grids, drawn from a seed unless `drawn` has what was drawn; `table` slots."""
 
     def __init__(
-        self, features: Count, table: Count, grids: Count, seed: Seed, relevance: Numbers | None = None
+        self,
+        features: Count,
+        table: Count,
+        grids: Count,
+        seed: Seed,
+        relevance: Numbers | None = None,
+        drawn: Numbers | None = None,
     ) -> None:
         super().__init__(features)
         if features < 1 or grids < 1:
@@ -50,9 +56,9 @@ class BinMap(SparseMap):
             raise ValueError("the table needs 1 to 2^31 slots")
         if relevance is not None and (len(relevance) != features or not (relevance > 0).all()):
             raise ValueError("relevance has one positive number for each feature")
-        drawn = draw(features, grids, seed, relevance)
-        self.drawn = drawn
-        self.used = [(b, lane) for b, n in enumerate(drawn.used) for lane in range(int(n))]  # in the order of the slots
+        self.drawn = Grids.of(features, grids, draw_grids(features, grids, seed, relevance) if drawn is None else drawn)
+        # In the order of the slots.
+        self.used = [(b, lane) for b, bundle in enumerate(self.drawn.bundles) for lane in range(bundle.used)]
         self.grids, self.table = grids, table
         self.self_value = 1.0
 
@@ -66,18 +72,17 @@ class BinMap(SparseMap):
 
     def slots_of(self, z: Array) -> NDArray[np.intp]:
         steps = np.clip(np.rint(z.astype(np.float32).astype(np.float64) * SCALE), -LARGEST, LARGEST).astype(np.int64)
-        keys = [self.keys(b, steps) for b in range(len(self.drawn.size))]
+        keys = [self.keys(b, steps) for b in range(len(self.drawn.bundles))]
         return np.array(
             [self.slot(int(keys[b][lane]), int(self.drawn.salt[b, lane])) for b, lane in self.used], np.intp
         )
 
     def keys(self, b: int, steps: NDArray[np.int64]) -> NDArray[np.int64]:  # (d,) -> (16,)
         """The keys of a bundle."""
-        n = int(self.drawn.size[b])
-        pitch, offset = (a[b, :n].astype(np.int64) for a in (self.drawn.inverse_pitch, self.drawn.offset))
-        row = steps[self.drawn.index[b, :n].astype(np.intp)] if self.drawn.indexed[b] else steps[:n, None]
-        bins = ((row * pitch >> 16) + offset) // FRACTION
-        low, high = ((bins * r[:n, None].astype(np.int64)).sum(axis=0) & 0xFFFF for r in self.drawn.multipliers)
+        drawn, n = self.drawn, self.drawn.bundles[b].size
+        row = steps[drawn.index[b]] if drawn.bundles[b].names else steps[:n, None]
+        bins = ((row * drawn.inverse_pitch[b] >> 16) + drawn.offset[b]) // FRACTION
+        low, high = ((bins * r[:n, None]).sum(axis=0) & 0xFFFF for r in drawn.multipliers)
         return np.asarray(low | high << 16)
 
     def slot(self, key: int, salt: int) -> int:

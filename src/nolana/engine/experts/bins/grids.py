@@ -1,4 +1,4 @@
-"""Random grids over the features, drawn from a seed.
+"""Random grids over the features, drawn from a seed; the same as core/experts/bins/grids.hpp, bit for bit.
 
 Half of the grids take all features, or 64 random ones where there are more; the others take 2, 4, 8, ... features at
 random. The pitch of a grid in feature j is
@@ -10,13 +10,20 @@ the features in the smaller grids come up in proportion to it.
 
 All is in fixed point: inverse pitches in steps of 1/2048 (at most 16), offsets in steps of 1/64. Grids come in bundles
 of at most 16 with the same number of features, so that one instruction works on a whole bundle.
+
+What is drawn is one list of integers: 2 x 64 multipliers, 16 salts for each bundle, and for each bundle an entry for
+each place j and lane, (feature 2^15 + inverse pitch) 2^6 + offset; 0 in lanes without a grid. Number p of the list is
+made of the words draw(seed, 4p + k), k = 0, 1, 2. A file must be read alike everywhere and for ever, so there are only
+integers and operations that IEEE 754 rounds exactly (+, -, *, /, sqrt): no logarithm or power of a library.
 """
 
-import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nolana.engine.base.draw import draws, shuffle
 
 Array = NDArray[np.float64]
 
@@ -28,64 +35,146 @@ RELEVANT = 0.9  # share of the features in smaller grids drawn by their relevanc
 SCALE = 2048.0  # steps in a unit of z, and of an inverse pitch
 FRACTION = 64  # steps of an offset
 LARGEST = 32767.0
+MULTIPLIERS = 2 * WIDEST
+LN2 = 0.6931471805599453
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Grids with the same number of features.
+
+    Lane l has grid first + l stride of the `count` grids of its half, if there is one. `entry` is where its entries
+    begin; `names`: whether its grids name their features, else place j is feature j.
+    """
+
+    size: int  # features of a grid
+    first: int
+    stride: int
+    count: int
+    entry: int
+    half: int  # 0: all features
+    names: bool
+
+    @property
+    def used(self) -> int:  # lanes
+        return -(-(self.count - self.first) // self.stride)
+
+
+def bundles_of(features: int, grids: int) -> list[Bundle]:
+    """How the grids are bundled."""
+    width = min(features, WIDEST)
+    sizes = [2**i for i in range(1, 7) if 2**i < width] or [width]
+    bundles: list[Bundle] = []
+    entry = 0
+    for half, count in enumerate((-(-grids // 2), grids // 2)):
+        stride = -(-count // LANES)
+        for b in range(stride):
+            size = sizes[round(b * (len(sizes) - 1) / max(1, stride - 1))] if half else width
+            bundles.append(Bundle(size, b, stride, count, entry, half, half == 1 or features > WIDEST))
+            entry += size * LANES
+    return bundles
+
+
+def length_of(bundles: list[Bundle]) -> int:
+    """How many integers are drawn."""
+    return MULTIPLIERS + LANES * len(bundles) + sum(bundle.size * LANES for bundle in bundles)
+
+
+def entry_of(feature: Array, inverse_pitch: Array, offset: Array) -> Array:
+    """The entries of the list; all are below 2^53."""
+    return np.asarray((feature * (LARGEST + 1) + inverse_pitch) * FRACTION + offset)
+
+
+def draw_grids(features: int, grids: int, seed: int, relevance: Array | None = None) -> Array:
+    """The list of integers, in float64."""
+    bundles = bundles_of(features, grids)
+    words = draws(seed, np.arange(4 * length_of(bundles), dtype=np.uint64)).reshape(-1, 4)
+    drawn = np.zeros(len(words))
+    drawn[:MULTIPLIERS] = (words[:MULTIPLIERS, 0] >> np.uint64(48)) | np.uint64(1)
+    start = MULTIPLIERS + LANES * len(bundles)
+    drawn[MULTIPLIERS:start] = words[MULTIPLIERS:start, 0] >> np.uint64(32)
+    chances = cumulative_chances(features, relevance)
+    order = np.arange(features)
+    for bundle in bundles:
+        n, used = bundle.size, bundle.used
+        own = slice(start + bundle.entry, start + bundle.entry + n * LANES)
+        one, two, three = (words[own, k].reshape(n, LANES)[:, :used] for k in range(3))
+        if bundle.half:
+            u = (three >> np.uint64(11)) * UNIT
+            feature = np.minimum(features - 1, np.searchsorted(chances, u * chances[-1], side="right"))
+        elif bundle.names:
+            feature = np.array([shuffle(order, three[:, lane]).copy() for lane in range(used)]).T
+        else:
+            feature = np.arange(n)[:, None]
+        levels = [level(bundle.first + lane * bundle.stride, bundle.count) for lane in range(used)]
+        pitch = minus_log(above_zero(one) * above_zero(two)) / 2
+        pitch = np.maximum(SMALLEST_PITCH, pitch) * np.array(levels) * math.sqrt(n)
+        inverse = np.minimum(LARGEST, np.rint(SCALE / pitch))
+        offset = (one & np.uint64(FRACTION - 1)).astype(np.float64)
+        drawn[own].reshape(n, LANES)[:, :used] = entry_of(feature.astype(np.float64), inverse, offset)
+    return drawn
+
+
+def cumulative_chances(features: int, relevance: Array | None) -> Array:
+    """Running sums of the chances of the features in the smaller grids; their total is only about 1."""
+    if relevance is None:
+        return np.arange(1.0, features + 1)
+    return np.cumsum(relevance * (RELEVANT / np.cumsum(relevance)[-1]) + (1 - RELEVANT) / features)
+
+
+def above_zero(words: NDArray[np.uint64]) -> Array:
+    """Uniform in (0, 1], from the upper 53 bits."""
+    return np.asarray(((words >> np.uint64(11)) + np.uint64(1)) * UNIT)
+
+
+def minus_log(u: Array) -> Array:
+    """-ln u to 1e-8, for u in (0, 1]: u = m 2^e, ln m = 2 atanh s by its series, s = (m - 1)/(m + 1)."""
+    m, e = np.frexp(u)
+    s = (m - 1) / (m + 1)
+    series = np.zeros_like(s)
+    for k in (13, 11, 9, 7, 5, 3):
+        series = (series + 1 / k) * (s * s)
+    return np.asarray(-(2 * s * (series + 1) + e * LN2))
+
+
+def level(i: int, count: int) -> float:
+    """COARSEST RATIO^(i/(count - 1)), the exponent in steps of 2^-16, each bit of it by a repeated square root."""
+    exponent, factor, result = (i << 16) // max(1, count - 1), RATIO, COARSEST
+    for bit in range(16, -1, -1):
+        if exponent >> bit & 1:
+            result *= factor
+        factor = math.sqrt(factor)
+    return result
 
 
 @dataclass(frozen=True)
 class Grids:
-    """B bundles; entry (b, j, lane) is the j-th feature of a grid, for j below the bundle's size.
+    """The list taken apart; entry (b, j, lane) is the j-th feature of a grid, for j below the bundle's size."""
 
-    Whole numbers, but in float64: size (B,), used (B,) lanes, indexed (B,) whether the grids name their features in
-    `index`, else j is the feature; salt (B, 16); multipliers (2, 64) of the places j; index, inverse_pitch and offset
-    (B, 64, 16).
-    """
+    bundles: list[Bundle]
+    multipliers: NDArray[np.int64]  # (2, 64)
+    salt: NDArray[np.int64]  # (B, 16)
+    index: list[NDArray[np.int64]]  # of each bundle (size, 16), and so
+    inverse_pitch: list[NDArray[np.int64]]
+    offset: list[NDArray[np.int64]]
 
-    size: Array
-    used: Array
-    indexed: Array
-    salt: Array
-    multipliers: Array
-    index: Array
-    inverse_pitch: Array
-    offset: Array
-
-
-def draw(features: int, grids: int, seed: int, relevance: Array | None) -> Grids:
-    """The same grids for the same arguments, always; nobody may write into them."""
-    return _draw(features, grids, seed, None if relevance is None else tuple(relevance.tolist()))
-
-
-@functools.lru_cache(maxsize=4)  # a learner is made several times while it is fitted to its memory
-def _draw(features: int, grids: int, seed: int, relevance: tuple[float, ...] | None) -> Grids:
-    rng = np.random.Generator(np.random.PCG64(seed))
-    width = min(features, WIDEST)
-    whole, small = -(-grids // 2), grids // 2
-    bundles, small_bundles = -(-whole // LANES), -(-small // LANES)
-    total = bundles + small_bundles
-    sizes = [2**i for i in range(1, 7) if 2**i < width] or [width]
-    spread = [sizes[round(b * (len(sizes) - 1) / max(1, small_bundles - 1))] for b in range(small_bundles)]
-    size = np.array([width] * bundles + spread, dtype=np.float64)
-    shares = None if relevance is None else np.array(relevance) / np.array(relevance).sum()
-    used, indexed = np.zeros(total), np.ones(total)
-    if features <= WIDEST:
-        indexed[:bundles] = 0
-    index, inverse_pitch, offset = (np.zeros((total, WIDEST, LANES)) for _ in range(3))
-    for first, count, some in ((0, whole, bundles), (bundles, small, small_bundles)):
-        for i in range(count):
-            b, lane = first + i % some, i // some
-            n = int(size[b])
-            used[b] += 1
-            chosen = rng.permutation(features)[:n] if first == 0 else rng.integers(0, features, n)
-            if first and shares is not None:
-                chosen = np.where(rng.random(n) < RELEVANT, rng.choice(features, n, p=shares), chosen)
-            level = COARSEST * RATIO ** (i / max(1, count - 1))
-            pitch = -np.log((1 - rng.random(n)) * (1 - rng.random(n))) / 2
-            pitch = np.maximum(SMALLEST_PITCH, pitch) * level * np.sqrt(n)
-            index[b, :n, lane] = chosen
-            inverse_pitch[b, :n, lane] = np.minimum(LARGEST, np.rint(SCALE / pitch))
-            offset[b, :n, lane] = rng.integers(0, FRACTION, n)
-    salt = rng.integers(0, 2**32, (total, LANES)).astype(np.float64)
-    multipliers = (rng.integers(0, 2**15, (2, WIDEST)) * 2 + 1).astype(np.float64)
-    parts = (size, used, indexed, salt, multipliers, index, inverse_pitch, offset)
-    for part in parts:
-        part.setflags(write=False)
-    return Grids(*parts)
+    @classmethod
+    def of(cls, features: int, grids: int, drawn: Array) -> "Grids":
+        """ValueError if the list is not one of such grids."""
+        bundles = bundles_of(features, grids)
+        start = MULTIPLIERS + LANES * len(bundles)
+        largest = (np.arange(length_of(bundles)) >= start) * entry_of(*np.array([features, 0.0, 0.0]))
+        largest[:start], largest[:MULTIPLIERS] = 2.0**32, 2.0**16
+        if len(drawn) != len(largest) or not ((drawn >= 0) & (drawn < largest) & (drawn == np.floor(drawn))).all():
+            raise ValueError(f"drawn is not the list of {grids} grids over {features} features")
+        numbers = drawn.astype(np.int64)
+        entries = [numbers[start + b.entry : start + b.entry + b.size * LANES].reshape(b.size, LANES) for b in bundles]
+        return cls(
+            bundles,
+            numbers[:MULTIPLIERS].reshape(2, WIDEST),
+            numbers[MULTIPLIERS:start].reshape(-1, LANES),
+            [each >> 21 for each in entries],
+            [each >> 6 & 0x7FFF for each in entries],
+            [each & 0x3F for each in entries],
+        )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.bounds import Count, Numbers, Seed
+from nolana.engine.base.draw import draws, shuffle
 from nolana.engine.base.state import Field, Size
 from nolana.engine.experts.map import Array, Map
 
@@ -21,22 +22,44 @@ WIDEST = 64  # numbers of a stored row
 LARGEST = 127.0
 
 
-def sketch(features: int, seed: int) -> tuple[Array, Array]:
-    """The place (d,) of each feature in a stored row, and its factor (d,)."""
-    if features <= WIDEST:
-        return np.arange(features, dtype=np.float64), np.ones(features)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    places = rng.permutation(features) % WIDEST
-    return places.astype(np.float64), rng.choice([-1.0, 1.0], features) / np.sqrt(features / WIDEST)
+def draw_sketch(features: int, seed: int) -> Array:
+    """For each of more than 64 features +-(1 + the place of its sum) (d,); the same as the core, bit for bit.
+
+    Places are a permutation modulo 64, so that sums have equally many features.
+    """
+    words = draws(seed, np.arange(features, dtype=np.uint64))
+    places = shuffle(np.arange(features), words) % WIDEST + 1
+    return np.where(words & np.uint64(1), places, -places).astype(np.float64)
+
+
+def is_sketch(drawn: Array, features: int) -> bool:
+    """Whether these numbers could have been drawn."""
+    return features > WIDEST and len(drawn) == features and bool(np.isin(np.abs(drawn), np.arange(1, WIDEST + 1)).all())
 
 
 class NeighbourMap(Map):
-    """windows (w,) ascending; recent (rows, width) in steps, the oldest first."""
+    """windows (w,) ascending; recent (rows, width) in steps, the oldest first.
 
-    def __init__(self, features: Count, windows: Numbers, neighbours: Count, seed: Seed = 0) -> None:
+    The sketch is drawn from the seed unless `drawn` (d,) has it.
+    """
+
+    def __init__(
+        self,
+        features: Count,
+        windows: Numbers,
+        neighbours: Count,
+        seed: Seed = 0,
+        drawn: Numbers | None = None,
+    ) -> None:
         super().__init__(features)
-        places, self.factors = sketch(features, seed)
-        self.places, self.width = places.astype(np.intp), min(features, WIDEST)
+        self.width = min(features, WIDEST)
+        self.places, self.factors = np.arange(features), np.ones(features)
+        if drawn is not None and not is_sketch(drawn, features):
+            raise ValueError("drawn is not the sketch of so many features")
+        if features > WIDEST:
+            drawn = draw_sketch(features, seed) if drawn is None else drawn
+            self.places = np.abs(drawn).astype(np.intp) - 1
+            self.factors = np.sign(drawn) / np.sqrt(features / WIDEST)
         sizes = [int(n) for n in windows]
         if sizes != sorted(set(sizes)) or sizes[0] < neighbours or (np.array(sizes) != windows).any():
             raise ValueError(
