@@ -164,7 +164,8 @@ class Bins(Expert):
 
     def rescale_targets(self, own: ExpertState, g: float, shift: float) -> None:
         for state in own.head_states:
-            state["cells"] *= np.float32(g)
+            if "cells" in state:
+                state["cells"] *= np.float32(g)
         slow = own.head_states[0]
         slow["linear"] *= g
         slow["linear"][:, -1] += shift

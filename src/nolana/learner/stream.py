@@ -439,7 +439,8 @@ class StreamLearner(Driver):
         new_center, new_factor = self._target_unit()
         g = new_factor / factor if factor > 0 else 0.0
         shift = (center - new_center) * new_factor if g > 0 else 0.0
-        state = self._engine.state(units=False)
+        tables = self.rows > LAST_CLEARING  # before, an anchor of the features has just cleared them
+        state = self._engine.state(tables=tables, units=False)
         states = self._split(state)
         stack.move_range(state, g, shift)
         if self.rows > LAST_ANCHOR:
@@ -450,7 +451,7 @@ class StreamLearner(Driver):
             stack.rescale(state, kept, shift)
         if kept > 0:
             self._interval.rescale(kept)
-        self._engine.restore(state | joined_state(self.spec, states), units=False)
+        self._engine.restore(state | joined_state(self.spec, states), tables, units=False)
 
     def _rescale_experts(self, states: list[ExpertState], g: float, shift: float) -> None:
         for expert, own in zip(self._experts, states, strict=True):
