@@ -20,8 +20,8 @@ from nolana.cli.learner import LONG_NAMES, METHODS, METRICS, LearnerOptions
 from nolana.cli.summary import drift
 from nolana.estimators.methods import methods
 from nolana.metrics import NAMES, OF_NUMBERS
-from nolana.options import declared
 from nolana.sources import SourceOptions
+from nolana.sources.declaration import declared
 
 SMALL = ("--method", "nolana", "--landmarks", "5")
 MAIN = [sys.executable, "-c", "from nolana.cli import main; main()"]

@@ -191,7 +191,7 @@ def test_memory_is_never_exceeded(memory):
     model = StreamClassifier(memory=memory, random_state=0)
     for i in range(0, 600, 30):
         model.learn(x[i : i + 30], y[i : i + 30])
-        assert model.memory_bytes_ <= nolana.estimators.stream.memory_of(memory)
+        assert model.memory_bytes_ <= nolana.estimators.stream.memory_bytes(memory)
     assert model.sizes_["features with a slot"] >= 8
 
 

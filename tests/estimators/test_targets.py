@@ -68,7 +68,7 @@ def test_split_copy_and_file_continue_bit_for_bit(name, tmp_path):
     assert np.array_equal(whole.predict(x), parts.predict(x))
 
 
-def test_intervals_and_memory_of_the_default_learner():
+def test_intervals_and_memory_bytes_the_default_learner():
     x, y = data(3000)
     y = y + np.random.default_rng(2).normal(size=y.shape) * [0.3, 0.2, 0.1]
     model = StreamRegressor(memory="192KB", random_state=0).partial_fit(x[:2000], y[:2000])

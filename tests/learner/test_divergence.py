@@ -10,6 +10,7 @@ import pytest
 
 from nolana import NolanaClassifier, NolanaRegressor, StreamClassifier, StreamRegressor, rivals
 from nolana.errors import DivergenceWarning
+from nolana.learner.driver import INSTEAD
 
 METHODS = [
     (name, task)
@@ -101,10 +102,15 @@ ESTIMATORS = [
 ]
 
 
+def remedies(estimator):
+    """As Python writes them."""
+    return [text.format(**INSTEAD) for text in estimator._make_learner(3, 1).remedies()]
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_no_remedy_is_in_use_or_unknown_to_the_estimator(estimator):
     parameters = estimator.get_params()
-    for text in estimator._make_learner(3, 1).remedies():
+    for text in remedies(estimator):
         for name, value in re.findall(r"(\w+)=(\S+?)\)?$", text):
             assert str(parameters[name]) != value.strip("'"), text
         for name in re.findall(r"(?:smaller|larger) (\w+)", text):
@@ -142,7 +148,7 @@ def test_rrf_names_both_rates():
     ids=["sgd", "decay", "scaled", "newton", "paper", "nogd"],
 )
 def test_a_remedy_is_not_already_in_use(estimator, present, absent):
-    text = "; ".join(estimator._make_learner(3, 1).remedies())
+    text = "; ".join(remedies(estimator))
     assert "remove outliers" in text
     assert [part for part in present if part not in text] == []
     assert [part for part in absent if part in text] == []

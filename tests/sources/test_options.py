@@ -6,7 +6,7 @@ import io
 import pytest
 
 from nolana import streams
-from nolana.options import declared
+from nolana.sources.declaration import declared
 from nolana.sources.formats import FORMATS
 from nolana.sources.options import Arguments, SourceOptions
 from nolana.sources.plan import Plan

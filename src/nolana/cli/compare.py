@@ -23,8 +23,8 @@ from nolana.cli.summary import inferred_task
 from nolana.engine.base.threads import one_blas_thread
 from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen
+from nolana.learner.memory import memory_bytes
 from nolana.metrics import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS
-from nolana.options import memory_of
 from nolana.research import baselines, peers
 from nolana.research.comparison import SIGNS, PassResult, by_progress, one_pass, standardised
 from nolana.research.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
@@ -109,7 +109,7 @@ def execute(
     """Compare the methods, print the table and write the picture to `out`."""
     with blame_option("--out"):
         plot.check(out)
-    limit = None if memory is None else memory_of(memory)
+    limit = None if memory is None else memory_bytes(memory)
     source = _digits(task) if data is None else _read(data, options, task)
     title = "scikit-learn's digits" if data is None else data.name
     because = "in the order of the file"

@@ -14,7 +14,6 @@ from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
 from nolana.errors import ConflictError, Remedy, StreamError
-from nolana.options import declared
 from nolana.runs import (
     Checkpoints,
     Interval,
@@ -27,6 +26,7 @@ from nolana.runs import (
 )
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.source import CHANGEABLE, is_file
+from nolana.sources.declaration import declared
 
 if TYPE_CHECKING:
     from nolana.runs import Recipe, Run, ScoredBlock, Scoring

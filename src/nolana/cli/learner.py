@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nolana.errors import OptionError
-from nolana.options import Options, at_least, memory_of, option
+from nolana.sources.declaration import Options, at_least, option
 
 if TYPE_CHECKING:
     from nolana.runs import Recipe
@@ -59,7 +59,9 @@ def settings(pairs: list[str]) -> dict[str, Any]:
 
 def check_memory(_: str, memory: str) -> str:
     """A size such as 2MB; OptionError if it is none, or out of range."""
-    memory_of(memory)
+    from nolana.learner.memory import memory_bytes  # loads the engine
+
+    memory_bytes(memory)
     return memory
 
 

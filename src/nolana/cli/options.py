@@ -16,9 +16,9 @@ import typer
 from nolana.cli.learner import LearnerOptions
 from nolana.cli.process import discard_output
 from nolana.errors import Diagnostic, NolanaError, Setting
-from nolana.options import Option, Options, declared
 from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
+from nolana.sources.declaration import Option, Options, declared
 from nolana.sources.options import column_of_text, columns_of_text
 
 __all__ = [

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from nolana.cli.output import bad_rows, new_categories, new_columns
 from nolana.metrics import IN_PER_CENT
-from nolana.options import memory_of
 from nolana.runs import Stop, resident_bytes
 from nolana.sources.task import InferredTask
 
@@ -92,6 +91,7 @@ def memory(nbytes: int, limit: int | None) -> str:
 def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
     """The results of a run, in JSON's types."""
     from nolana.estimators.stream import StreamModel
+    from nolana.learner.memory import memory_bytes
 
     model = run.estimator
     classes = getattr(model, "classes_", None)
@@ -114,7 +114,7 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
         "landmarks": len(model.landmarks_) if hasattr(model, "landmarks_") else None,
         "moves": getattr(model, "n_moves_", None),
         "bytes": model.memory_bytes_,
-        "memory": memory_of(model.memory) if stream else None,
+        "memory": memory_bytes(model.memory) if stream else None,
         "experts": model.experts_ if stream else None,
         "drift": model.drift_ if stream else None,
         "left_out": run.stream.left_out,

@@ -15,10 +15,10 @@ from nolana.estimators.parameters import number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.experts import Expert
 from nolana.learner.driver import Driver
+from nolana.learner.memory import memory_bytes
 from nolana.learner.rows import Matrix, MatrixLike
 from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
 from nolana.learner.targets import TargetsLearner, targets_learner
-from nolana.options import memory_of
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class StreamModel(OnlineEstimator):
     _number: ClassVar[bool]
 
     def _options(self, seed: int, n_features: int, sparse: bool = False, targets: int = 1) -> StreamOptions:
-        memory = memory_of(self.memory)
+        memory = memory_bytes(self.memory)
         sets = sets_for(self.experts, memory // targets, n_features, sparse)
         return StreamOptions(memory, sets, self._number, seed)  # type: ignore[arg-type]
 

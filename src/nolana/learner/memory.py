@@ -3,8 +3,10 @@
 `measure` says how many bytes a learner of a spec takes.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from nolana.engine.learner.learner import Expert as EngineExpert
 from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.losses import Logistic, Squared
 from nolana.engine.learner.stack import Stack
+from nolana.errors import OptionError
 from nolana.experts.base import Budget, Expert, ExpertState, HeadEntry, Sizes, joined_spec, split
 from nolana.experts.bins import SLOTS, SMALLEST_TABLE
 from nolana.experts.landmarks import SMALL, Landmarks
@@ -26,6 +29,9 @@ FEW_OUTPUTS = 32  # up to so many a new class is rare enough to rebuild the lear
 SLOW, FAST, VOTE = 0.9, 0.1, 0.1  # first weights in the stack: shared by the slow and by the fast heads, of each vote
 STACK_FORGETTING = 0.999
 STACK_PRIOR = {"classification": 1.0, "regression": 70.0}
+
+UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+SMALLEST_MEMORY, LARGEST_MEMORY = 32 << 10, 1 << 30
 
 Measure = Callable[[Spec], int]
 
@@ -160,6 +166,35 @@ def size_for(needed: int) -> int:
     """
     kilobytes = -(-needed // 1024)
     return 1024 << (kilobytes - 1).bit_length() if kilobytes <= 512 else -(-needed // 2**20) << 20
+
+
+def parse_size(option: str, text: str) -> int:
+    """Bytes of a size with a unit of 1,024; OptionError if it is none.
+
+    >>> parse_size("memory", "2MB"), parse_size("memory", "0.5KB")
+    (2097152, 512)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)?\s*", text, re.IGNORECASE)
+    if match is None or float(match[1]) == 0:
+        raise OptionError(option, text, "is not a size; write bytes, or for example 512KB, 2MB or 1GB")
+    return int(float(match[1]) * UNITS[(match[2] or "").upper()])
+
+
+def memory_bytes(memory: Any) -> int:
+    """Bytes of a learner: an integer, or a string with a unit of 1,024.
+
+    >>> memory_bytes("2MB"), memory_bytes(65536)
+    (2097152, 65536)
+    """
+    if isinstance(memory, str):
+        size = parse_size("memory", memory)
+    elif isinstance(memory, bool) or not isinstance(memory, Integral) or memory < 1:
+        raise OptionError("memory", memory, "is not an integer of at least {expected}", expected=1)
+    else:
+        size = int(memory)
+    if not SMALLEST_MEMORY <= size <= LARGEST_MEMORY:
+        raise OptionError("memory", memory, "is out of range: at least 32KB and at most 1GB")
+    return size
 
 
 def size_text(memory: int) -> str:

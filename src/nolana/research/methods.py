@@ -9,7 +9,7 @@ from nolana.estimators import methods
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.estimators.regressor import NolanaRegressor
 from nolana.estimators.stream import StreamClassifier, StreamRegressor
-from nolana.options import LARGEST_MEMORY, SMALLEST_MEMORY
+from nolana.learner.memory import LARGEST_MEMORY, SMALLEST_MEMORY
 from nolana.research import rivals
 from nolana.research.rivals import Budget, Method
 from nolana.research.rivals.method import RATE, WIDTH

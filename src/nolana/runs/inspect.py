@@ -7,7 +7,7 @@ from nolana.errors import ModelFileError
 from nolana.estimators.methods import method_of
 from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation, Point
-from nolana.options import memory_of
+from nolana.learner.memory import memory_bytes
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.score import Scoring
@@ -56,7 +56,7 @@ class Inspection:
             "gamma": getattr(model, "gamma_", None),
             "threshold": getattr(model, "threshold_", None),
             "bytes": model.memory_bytes_,
-            "memory": memory_of(model.memory) if stream else None,
+            "memory": memory_bytes(model.memory) if stream else None,
             "sizes": model.sizes_ if stream else None,
             "experts": model.experts_ if stream else None,
             "drift": model.drift_ if stream else None,

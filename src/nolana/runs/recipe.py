@@ -1,7 +1,7 @@
 """The learner of a new run."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from nolana.errors import ConflictError, OptionError, Remedy, Setting
 from nolana.estimators._sklearn import is_classifier
 from nolana.metrics import MAIN_METRICS
-from nolana.options import memory_of
 from nolana.sources.task import InferredTask, infer_task
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["Recipe", "task_of"]
 
 DEFAULTS: dict[str, Any] = {"scale": True, "random_state": 0}  # where a run differs from the estimators
-EQUAL_VALUES: Mapping[str, Callable[[Any], Any]] = {"memory": memory_of}  # "1MB" and "1024KB" are the same
 MOST_REMEDIES = 3
 
 
@@ -139,5 +137,8 @@ def parameter_names(method: "Method", task: str | None = None) -> set[str]:
 
 
 def _same(name: str, a: Any, b: Any) -> bool:
-    value = EQUAL_VALUES.get(name, lambda value: value)
-    return bool(np.array_equal(np.asarray(value(a), dtype=object), np.asarray(value(b), dtype=object)))
+    if name == "memory":  # "1MB" and "1024KB" are the same
+        from nolana.learner.memory import memory_bytes  # loads the engine
+
+        return memory_bytes(a) == memory_bytes(b)
+    return bool(np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object)))

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 
 from nolana import sources as streams
 from nolana.errors import ConflictError, Remedy
-from nolana.options import declared
 from nolana.runs.checkpoints import SavedRun
 from nolana.sources import SourceOptions, Stream
+from nolana.sources.declaration import declared
 from nolana.sources.options import Growing
 from nolana.sources.plan import Plan
 

@@ -1,26 +1,23 @@
 """The options of the service, declared once."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nolana.errors import OptionError, Remedy, Setting
-from nolana.options import Options, at_least, option
+from nolana.sources.declaration import Options, at_least, option
 
 __all__ = ["ServeOptions", "is_loopback"]
 
 SHORTEST_TOKEN = 16  # characters
-UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 def size(name: str, text: str) -> int:
     """The bytes of a size such as 8MB; OptionError if it is none."""
-    match = re.fullmatch(r"\s*(\d+)\s*([KMG]?B)?\s*", text, re.IGNORECASE)
-    if match is None or int(match[1]) == 0:
-        raise OptionError(name, text, "is not a size; write bytes, or for example 512KB, 8MB, 1GB")
-    return int(match[1]) * UNITS[(match[2] or "").upper()]
+    from nolana.learner.memory import parse_size  # expensive, and options are declared before anything is done
+
+    return parse_size(name, text)
 
 
 def interval(name: str, text: str) -> Any:

@@ -10,9 +10,9 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.options import declared, document, signature
 from nolana.sources.bad_rows import BadRow, BadRows, Quarantine, Skip
 from nolana.sources.blocks import Block, Position
+from nolana.sources.declaration import declared, document, signature
 from nolana.sources.opener import open_stream
 from nolana.sources.options import Arguments, SourceOptions
 from nolana.sources.sources import Source

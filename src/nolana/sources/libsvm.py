@@ -12,9 +12,9 @@ import numpy as np
 from nolana.backend import text_parsers
 from nolana.errors import OptionError, Place, Remedy, Setting, StreamError
 from nolana.learner.rows import WIDE
-from nolana.options import declared
 from nolana.sources.cells import NUMBER, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
+from nolana.sources.declaration import declared
 from nolana.sources.options import Column, ColumnNumber, Encoding, SourceOptions, Target
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from nolana.errors import OptionError
-from nolana.options import Options, at_least, option
 from nolana.sources.bad_rows import BadRows, policy
+from nolana.sources.declaration import Options, at_least, option
 
 __all__ = [
     "Arguments", "Categories", "Column", "ColumnKind", "ColumnNumber", "Encoding", "Growing", "LabelKind", "Missing",

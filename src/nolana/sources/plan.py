@@ -10,8 +10,8 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.options import at_least
 from nolana.sources.cells import ABSENT, NUMBER, TEXT, TIME, TRUTH, UNKNOWN, Cells
+from nolana.sources.declaration import at_least
 from nolana.sources.options import Categories, Column, ColumnKind, Encoding, Growing, LabelKind
 from nolana.sources.times import PARTS, infer_parts, seconds
 

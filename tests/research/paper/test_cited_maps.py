@@ -135,7 +135,7 @@ def test_fastnys_takes_one_transform_for_each_seed(rows, monkeypatch):
 
 @pytest.mark.parametrize("features", [1, 5, 12, 64])
 @pytest.mark.parametrize("m", [20, 50])
-def test_maps_use_the_memory_of_the_landmarks_and_no_more(features, m):
+def test_maps_use_the_memory_bytes_the_landmarks_and_no_more(features, m):
     """At least nine tenths of m d + m r numbers, but for the few landmarks of MEKA at the smallest budget."""
     X = np.random.default_rng(features).normal(size=(500, features))
     rank = int(0.8 * m)

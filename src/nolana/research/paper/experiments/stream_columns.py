@@ -1,11 +1,11 @@
 """The default learner in Table 1: cut to the bytes of the paper's budget, and with its default memory."""
 
-from nolana.options import SMALLEST_MEMORY
+from nolana.learner.memory import SMALLEST_MEMORY
 from nolana.research import datasets
 from nolana.research.paper.harness.experiment import Cell, Scale
 from nolana.research.paper.harness.passes import limit_of, paper_settings, pass_key, passed
 
-__all__ = ["AT_BUDGET", "AT_DEFAULT", "DEFAULT_MEMORY", "STREAMS", "budget_bytes", "cells", "memory_of"]
+__all__ = ["AT_BUDGET", "AT_DEFAULT", "DEFAULT_MEMORY", "STREAMS", "budget_bytes", "cells", "memory_bytes"]
 
 DEFAULT_MEMORY = 512 << 10
 RANK = 0.8  # of m, in the paper's budget
@@ -19,7 +19,7 @@ def budget_bytes(data: str) -> int:
     return 8 * (m * features + m * int(RANK * m + 1e-9))
 
 
-def memory_of(method: str, data: str) -> int:
+def memory_bytes(method: str, data: str) -> int:
     """The memory of the stream learner; never less than the least it can run with."""
     return max(SMALLEST_MEMORY, budget_bytes(data)) if method == AT_BUDGET else DEFAULT_MEMORY
 
@@ -28,7 +28,7 @@ def cells(data: str, method: str, scale: Scale) -> list[Cell]:
     """A pass for every shuffle; nothing is tuned."""
     limit = limit_of(data, scale)
     arguments = {"data": data, "method": "stream", "limit": limit, "rows": min(scale.tuning_rows, limit)}
-    arguments |= {"beyond": {"memory": memory_of(method, data)}}
+    arguments |= {"beyond": {"memory": memory_bytes(method, data)}}
     return [
         Cell(pass_key(data, method, shuffle), passed, arguments | {"shuffle": shuffle}, cost=2e-5 * limit)
         for shuffle in range(scale.shuffles)

@@ -1,27 +1,19 @@
 """Options declared once: a dataclass field with its default, its check, its help text and its command-line flag.
 
-Keyword arguments of functions, options of commands and the texts about both follow from the declaration.
+Keyword arguments of functions, options of commands and what is written about both follow from the declaration.
 """
 
 import inspect
-import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from nolana.errors import OptionError
 
-__all__ = [
-    "LARGEST_MEMORY", "SMALLEST_MEMORY", "Option", "Options", "at_least", "declared", "document", "memory_of", "option",
-    "signature",
-]  # fmt: skip
-
-UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
-SMALLEST_MEMORY, LARGEST_MEMORY = 32 << 10, 1 << 30
+__all__ = ["Option", "Options", "at_least", "declared", "document", "option", "signature"]
 
 
 def _unchanged(value: Any) -> Any:
@@ -38,7 +30,7 @@ class Option:
 
     Parameters
     ----------
-    default : its value where none is specified.
+    default : its value if none is specified.
     help : one sentence for the command line and the documentation.
     details : what only a Python caller needs to know.
     choices : the legal values, or a function that returns them; None: ``check`` decides.
@@ -138,26 +130,6 @@ def at_least(minimum: int) -> Callable[[str, Any], int]:
         return int(value)
 
     return check
-
-
-def memory_of(memory: Any) -> int:
-    """Bytes of a learner: an integer, or a string with a unit of 1,024.
-
-    >>> memory_of("2MB"), memory_of(65536)
-    (2097152, 65536)
-    """
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)?\s*", memory, re.IGNORECASE)
-        if match is None:
-            raise OptionError("memory", memory, "is not a size; write bytes, or for example 512KB, 2MB or 1GB")
-        size = int(float(match[1]) * UNITS[(match[2] or "").upper()])
-    elif isinstance(memory, bool) or not isinstance(memory, Integral) or memory < 1:
-        raise OptionError("memory", memory, "is not an integer of at least {expected}", expected=1)
-    else:
-        size = int(memory)
-    if not SMALLEST_MEMORY <= size <= LARGEST_MEMORY:
-        raise OptionError("memory", memory, "is out of range: at least 32KB and at most 1GB")
-    return size
 
 
 def signature(function: Callable[..., Any], cls: type[Options]) -> inspect.Signature:
