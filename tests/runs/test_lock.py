@@ -56,9 +56,7 @@ def test_a_second_writer_is_refused_and_the_first_goes_on(tmp_path):
             done = learn(tmp_path, name)
             assert done.code == 1
             (line,) = done.err.splitlines()
-            assert (
-                f"{name} is in use: process {child.pid} on host {socket.gethostname()} learns into it since 20" in line
-            )
+            assert f"{name}: locked by process {child.pid} on host {socket.gethostname()} since 20" in line
             assert f"stop it (kill {child.pid})" in line
         send(ROWS)
     # the pipe is closed: it ends
@@ -153,7 +151,7 @@ def test_a_lock_of_another_host_is_refused_with_the_remedy_that_works(tmp_path):
     written(tmp_path).write_text(json.dumps({"pid": DEAD, "host": "elsewhere", "since": "2020-01-01"}))
     done = learn(tmp_path)
     assert done.code == 1
-    assert f"process {DEAD} on host elsewhere learns into it since 2020-01-01, as {written(tmp_path)} says" in done.err
+    assert f"locked by process {DEAD} on host elsewhere since 2020-01-01, as {written(tmp_path)} says" in done.err
     assert "if that process no longer runs, remove that file" in done.err
     written(tmp_path).unlink()
     assert learn(tmp_path).code == 0

@@ -254,7 +254,7 @@ def test_model_and_log_must_belong_together(tmp_path):
         code, message = refused(tmp_path, *OPTIONS, model=other)
         assert (code, "is in use by another process" in message) == (1, True)
         code, message = refused(tmp_path, *OPTIONS, log="another")
-        assert (code, "is in use: process" in message) == (1, True)
+        assert (code, "locked by process" in message) == (1, True)
         served.stop()
 
 

@@ -183,7 +183,7 @@ def test_other_commands_and_the_service_use_one_file(model, tmp_path):
         served.learn(X[:10], y[:10])
         done = commands.call("learn", source, "--model", model, folder=tmp_path)
         assert done.code == 1
-        assert "is in use: process" in done.err
+        assert "locked by process" in done.err
         served.stop()
     assert commands.call("learn", source, "--model", model, folder=tmp_path).code == 0
     with Served(tmp_path, "--keep-log") as served:

@@ -136,7 +136,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="Names separated by commas, such as stream,NOLANA,FOGD, or all. Of other libraries, where they are "
+            help="Names separated by commas, such as stream,NOLANA,FOGD, or all. Of other libraries, if they are "
             "installed: river:linear, ARF, AMF, SRP or HAT, moa:ARF, SRP or SAMkNN, or a class after the colon.",
         ),
     ] = None,

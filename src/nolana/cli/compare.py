@@ -18,8 +18,7 @@ from nolana import plot
 from nolana import sources as streams
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source
-from nolana.cli.progress import progress_bar
-from nolana.cli.summary import inferred_task
+from nolana.cli.summary import inferred_task, progress_bar
 from nolana.engine.base.threads import one_blas_thread
 from nolana.evaluate import Point
 from nolana.evaluate import Progress as Seen

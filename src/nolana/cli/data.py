@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
-from nolana.cli.progress import progress_bar
+from nolana.cli.summary import progress_bar
 from nolana.errors import DataError
 from nolana.research import datasets
 from nolana.research.datasets import DataSet

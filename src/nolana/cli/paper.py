@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from nolana.cli.options import blame_option
-from nolana.cli.progress import progress_bar
+from nolana.cli.summary import progress_bar
 from nolana.research.paper.catalogue import EXPERIMENTS, experiments
 from nolana.research.paper.harness.data import Directory
 from nolana.research.paper.harness.experiment import FULL, QUICK, Experiment, Results, Source

@@ -27,7 +27,7 @@ def execute(source: str, model: Path, options: SourceOptions, *, out: Path | Non
     with blame_source(source):
         predictor = Predictor(model, source, options, probabilities=proba)
     with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _file(out) as file:
-        # Where rows may be left out, line numbers identify the others.
+        # If rows may be left out, line numbers identify the others.
         rows = JsonRows(file) if as_json else CsvRows(file, lines=options.on_bad_row != "error")
         written = False
         for block in predictor:

@@ -23,7 +23,7 @@ def prepare_process() -> None:
 
 
 def output_error() -> OSError | None:
-    """Why standard output cannot be written, None where it can; what is still in its buffer is then lost."""
+    """Why standard output cannot be written, None if it can; what is still in its buffer is then lost."""
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -13,8 +13,8 @@ from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import ConflictError, MissingExtraError
 from nolana.runs import ModelLock, Recipe, Scoring, SourceOptions, Stop, exit_on_signals
 from nolana.runs.checkpoints import check_writable
-from nolana.serve.notes import note
 from nolana.serve.options import ServeOptions
+from nolana.serve.status import note
 
 EXTRA = ("httptools", "msgspec", "starlette", "uvicorn")
 

@@ -1,4 +1,4 @@
-"""Summaries of runs as lines of text, and the live view."""
+"""Summaries of runs as lines of text, the live view, and progress bars on standard error."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.progress import Progress, ProgressColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bad_rows", "columns", "drift", "experts", "inferred_task", "labels", "lines", "live_view", "memory",
-    "new_categories", "new_columns", "print_lines", "scores", "summary",
+    "new_categories", "new_columns", "print_lines", "progress_bar", "scores", "summary",
 ]  # fmt: skip
 
 REFRESH = 0.1  # seconds between two pictures of the live view
@@ -39,7 +40,7 @@ def score(name: str, value: float) -> str:
 
 
 def scores(metrics: Mapping[str, float], recent: Mapping[str, float], recent_rows: int, rows: int) -> str:
-    """Metrics over all rows, and over the last ones where they are not all."""
+    """Metrics over all rows, and over the last ones if they are not all."""
     overall = ", ".join(score(name, value) for name, value in metrics.items())
     last = ", ".join(score(name, value).removeprefix(name + " ") for name, value in recent.items())
     return overall + (f" (last {recent_rows:,} rows: {last})" if last and recent_rows < rows else "")
@@ -222,3 +223,9 @@ def _picture(run: "Run", seconds: float) -> Group:
         bar.add_row(ProgressBar(total=1.0, completed=share, width=40), Text(f"{100 * share:.0f} %"))
         parts.insert(0, bar)
     return Group(*parts)
+
+
+def progress_bar(*columns: ProgressColumn, transient: bool = False) -> Progress:
+    """A progress bar of these columns; standard output stays free for results."""
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=transient, disable=not console.is_terminal)

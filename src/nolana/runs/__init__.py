@@ -9,20 +9,16 @@ The modules are loaded when they are first used, so that a prediction does not l
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# The functions hide the modules of the same name, so they cannot wait.
-from nolana.runs.resume import resume
-from nolana.runs.start import start
-
 if TYPE_CHECKING:
     from nolana.runs.checkpoints import Checkpoints, Interval, SavedRun
     from nolana.runs.inspect import Inspection
     from nolana.runs.lock import ModelLock
+    from nolana.runs.opening import resume, start
     from nolana.runs.predict import PredictedBlock, Predictor
+    from nolana.runs.process import Stop, exit_on_signals, resident_bytes
     from nolana.runs.recipe import Recipe
-    from nolana.runs.resident import resident_bytes
     from nolana.runs.run import Run, ScoredBlock
     from nolana.runs.score import Scoring
-    from nolana.runs.signals import Stop, exit_on_signals
     from nolana.sources import SourceOptions
 
 __all__ = [
@@ -49,12 +45,12 @@ _MODULES = {
     "checkpoints": ("Checkpoints", "Interval", "SavedRun"),
     "inspect": ("Inspection",),
     "lock": ("ModelLock",),
+    "opening": ("resume", "start"),
     "predict": ("PredictedBlock", "Predictor"),
+    "process": ("Stop", "exit_on_signals", "resident_bytes"),
     "recipe": ("Recipe",),
-    "resident": ("resident_bytes",),
     "run": ("Run", "ScoredBlock"),
     "score": ("Scoring",),
-    "signals": ("Stop", "exit_on_signals"),
     "source": ("SourceOptions",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -172,7 +172,7 @@ class SavedRun:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
-    """The estimator of a model file, and its run where it has one; ModelFileError where the file is invalid."""
+    """The estimator of a model file, and its run if it has one; ModelFileError if the file is invalid."""
     from nolana.estimators.loading import load_with_extra  # loads the estimators
 
     estimator, extra = load_with_extra(path)
@@ -242,7 +242,7 @@ def _name_columns(evaluation: dict[str, Any], estimator: Any) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raises, before any work is done, where a file cannot be written."""
+    """Raises, before any work is done, if a file cannot be written."""
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a directory, not a file to write")

@@ -18,7 +18,7 @@ __all__ = ["Inspection"]
 
 
 class Inspection:
-    """The model of a file, its run and its score; ModelFileError where the file is invalid."""
+    """The model of a file, its run and its score; ModelFileError if the file is invalid."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
@@ -32,7 +32,7 @@ class Inspection:
 
     @property
     def history(self) -> list[Point]:
-        """The score over time; empty where the model was saved without a run."""
+        """The score over time; empty if the model was saved without a run."""
         return [] if self.evaluation is None else self.evaluation.history
 
     def facts(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One writer for a model file: a lock file beside it names the process that learns into it.
+"""One writer for a model file: a lock file beside it names the process that has locked it.
 
 Two mechanisms, because each covers what the other cannot:
 
@@ -22,7 +22,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from nolana.errors import LockedError
-from nolana.runs.signals import ENDS
+from nolana.runs.process import ENDS
 
 fcntl: ModuleType | None
 try:
@@ -39,12 +39,12 @@ SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # neither a 
 
 
 class ModelLock:
-    """Within this context no other process learns into the model file; LockedError where another one does.
+    """Within this context the model file is locked; LockedError if another process has locked it.
 
     Parameters
     ----------
     model : the model file; links to one file have one lock.
-    report : called with a sentence where a lock that was left behind is taken over.
+    report : called with a sentence if a lock that was left behind is taken over.
     """
 
     def __init__(self, model: str | os.PathLike[str], report: Callable[[str], None] = lambda _: None) -> None:
@@ -63,7 +63,8 @@ class ModelLock:
         except BaseException:
             self._release()
             raise
-        raise LockedError(f"{self._model}: the lock {self.path} is created and removed again and again; try later")
+        what = f"the lock {self.path} is created and removed again and again"
+        raise LockedError(what, place=self._model, hint="retry later")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -71,7 +72,7 @@ class ModelLock:
         self._release()
 
     def _acquire(self) -> bool:
-        """Whether the lock is ours now; False: it has changed in the meantime, try again."""
+        """Whether the lock is ours now; False: it has changed in the meantime, retry."""
         try:
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         except FileExistsError:
@@ -83,7 +84,7 @@ class ModelLock:
         return False
 
     def _remove_if_left(self) -> bool:
-        """Remove a lock whose holder has ended; LockedError where it may still run. False: try again."""
+        """Remove a lock whose holder has ended; LockedError if it may still run. False: retry."""
         try:
             handle = os.open(self.path, os.O_RDONLY | SAFE)
         except FileNotFoundError:
@@ -118,13 +119,12 @@ class ModelLock:
 
     def _refusal(self, holder: dict[str, Any]) -> LockedError:
         pid, host, since = (holder.get(name, "unknown") for name in ("pid", "host", "since"))
-        who = f"{self._model} is in use: process {pid} on host {host} learns into it since {since}"
+        who = f"locked by process {pid} on host {host} since {since}"
         if host == socket.gethostname():
-            return LockedError(f"{who}. Wait until it ends, or stop it (kill {pid}), or choose another model file")
-        return LockedError(
-            f"{who}, as {self.path} says. Wait until it ends; if that process no longer runs, remove that file and run "
-            "the command again"
-        )
+            hint = f"wait until it ends, or stop it (kill {pid}), or choose another model file"
+            return LockedError(who, place=self._model, hint=hint)
+        hint = "wait until it ends; if that process no longer runs, remove that file and retry"
+        return LockedError(f"{who}, as {self.path} says", place=self._model, hint=hint)
 
 
 @contextlib.contextmanager
@@ -140,7 +140,7 @@ def _no_signals() -> Iterator[None]:
 
 
 def _flock(handle: int) -> bool | None:
-    """Whether an flock was granted; None where the file system has none."""
+    """Whether an flock was granted; None if the file system has none."""
     if fcntl is None:
         return None
     try:
@@ -160,7 +160,7 @@ def _this_process() -> dict[str, Any]:
 
 
 def _read(handle: int) -> dict[str, Any]:
-    """What a lock file says; nothing where its writer was killed before it wrote."""
+    """What a lock file says; nothing if its writer was killed before it wrote."""
     try:
         record = json.loads(os.pread(handle, LARGEST, 0))
     except (ValueError, OSError):
@@ -186,7 +186,7 @@ def _may_be_alive(holder: dict[str, Any], *, certain: bool) -> bool:
 
 
 def _start_of(pid: int) -> str | None:
-    """When a process started, as Linux counts it; None where the system does not report it."""
+    """When a process started, as Linux counts it; None if the system does not report it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"

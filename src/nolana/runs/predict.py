@@ -36,7 +36,7 @@ class Predictor:
     source : a path, or "-".
     options : those that the file does not decide: the format, what happens to invalid rows. They also select the
         columns for a model that was saved without a run.
-    probabilities : whether to predict them too; ConflictError where the model has none.
+    probabilities : whether to predict them too; ConflictError if the model has none.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Predictor:
 
 
 def _check_missing(path: str | os.PathLike[str], options: SourceOptions, saved: SavedRun) -> None:
-    """ConflictError where missing values cannot be filled in another way than the model has learned."""
+    """ConflictError if missing values cannot be filled in another way than the model has learned."""
     plan = Plan.from_dict(saved.stream["plan"])
     if options.missing != plan.options.missing and "missing" not in changes(options, plan):
         raise ConflictError.differs("missing", options.missing, plan.options.missing).changed(place=os.fspath(path))

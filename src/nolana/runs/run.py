@@ -18,8 +18,8 @@ from nolana.evaluate import Evaluation, Progress
 from nolana.metrics import Predictions
 from nolana.modelfile.tree import Tree
 from nolana.runs.checkpoints import SECTION, Checkpoints, SavedRun
+from nolana.runs.process import Stop, Stopped
 from nolana.runs.recipe import task_of
-from nolana.runs.signals import Stop, Stopped
 from nolana.runs.source import BLOCK_ROWS
 from nolana.runs.workers import Workers, parts_for
 from nolana.sources import Block, Stream
@@ -197,7 +197,7 @@ class Run:
             return None
 
     def _next_round(self, stop: Stop) -> Block | None:
-        """The rows of a round as one block; None where a stop is requested before it is complete."""
+        """The rows of a round as one block; None if a stop is requested before it is complete."""
         assert self._round_rows is not None
         before, blocks, missing = self._before_block, [], self._round_rows
         while missing > 0 and not stop.requested:

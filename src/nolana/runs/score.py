@@ -35,7 +35,7 @@ class Scoring:
         return Evaluation(metrics=self.metrics, window=self.window or WINDOW, delay=self.delay)
 
     def check(self, estimator: Any) -> None:
-        """ValueError where a metric is not defined for such an estimator."""
+        """ValueError if a metric is not defined for such an estimator."""
         none = np.zeros(0)
         convert = (lambda scores: scores) if hasattr(estimator, "predict_proba") else None
         rows = Predictions(none, none, learner=type(estimator).__name__)
@@ -46,7 +46,7 @@ class Scoring:
             metric.update(rows)
 
     def resume_evaluation(self, state: dict[str, Any]) -> Evaluation:
-        """The evaluation of a saved run; ConflictError where another one is specified here."""
+        """The evaluation of a saved run; ConflictError if another one is specified here."""
         metrics, window = tuple(state["metrics"]), state["window"]
         for name, value, saved in (("metrics", self.metrics, metrics), ("window", self.window, window)):
             if value is not None and value != saved:

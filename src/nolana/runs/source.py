@@ -101,7 +101,7 @@ def changed_state(state: Mapping[str, Any], options: SourceOptions) -> dict[str,
 
 
 def check_options(options: SourceOptions, saved: SavedRun) -> None:
-    """ConflictError where an option differs from the one of the saved run, specified or inferred, and must not."""
+    """ConflictError if an option differs from the one of the saved run, specified or inferred, and must not."""
     plan = Plan.from_dict(saved.stream["plan"])
     inferred = {
         "target": plan.target,

@@ -102,7 +102,7 @@ def send(pipe: IO[bytes], value: Any) -> None:
 
 
 def receive(pipe: IO[bytes]) -> Any:
-    """Read a value; EOFError where there is none."""
+    """Read a value; EOFError if there is none."""
     size = pipe.read(8)
     if len(size) < 8:
         raise EOFError

@@ -21,12 +21,11 @@ from nolana.errors import Words
 from nolana.serve.bodies import Body, read_body, read_choice
 from nolana.serve.guard import Guard
 from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
-from nolana.serve.notes import note_error
 from nolana.serve.openapi import description
 from nolana.serve.refusal import RETRY, Refusal
 from nolana.serve.rows import as_object, with_label
 from nolana.serve.service import Service, deliver
-from nolana.serve.status import prometheus
+from nolana.serve.status import note_error, prometheus
 
 __all__ = ["App"]
 

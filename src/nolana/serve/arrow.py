@@ -25,7 +25,7 @@ SIMPLE = (
 
 
 def arrow_lines(content: bytes) -> list[bytes]:
-    """Each row as a JSON object; Refusal where the stream is invalid, or larger than it looks."""
+    """Each row as a JSON object; Refusal if the stream is invalid, or larger than it looks."""
     pa = pyarrow()
     try:
         _check_messages(pa, content)
@@ -70,7 +70,7 @@ def _follow(head: bytes, at: int) -> int:
 
 
 def _field(head: bytes, table: int, number: int) -> int | None:
-    """The place of a field of a table of a flatbuffer; None where it is absent."""
+    """The place of a field of a table of a flatbuffer; None if it is absent."""
     fields = table - struct.unpack_from("<i", head, table)[0]
     if 4 + 2 * number >= struct.unpack_from("<H", head, fields)[0]:
         return None

@@ -18,7 +18,7 @@ LONGEST_ID = 256  # characters
 
 @dataclass(frozen=True)
 class Body:
-    """A request: its rows and labels as pieces of JSON, None where it has none, and its id."""
+    """A request: its rows and labels as pieces of JSON, None if it has none, and its id."""
 
     rows: list[bytes] | None
     labels: list[bytes] | None = None

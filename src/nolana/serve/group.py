@@ -15,10 +15,10 @@ from nolana.serve.jobs import Classes, Decided, Job, Learn, Learned, Store
 from nolana.serve.log import Log
 from nolana.serve.model import NewModel, ServedModel
 from nolana.serve.new_classes import Admission, NewClasses
-from nolana.serve.notes import note
 from nolana.serve.quarantine import LONGEST_LABEL, HeldRow, label_key
 from nolana.serve.refusal import Refusal, no_model
 from nolana.serve.rows import RowReader, Rows, with_label
+from nolana.serve.status import note
 
 __all__ = ["Group", "Written"]
 

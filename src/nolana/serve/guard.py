@@ -28,7 +28,7 @@ class Guard:
         self._local = token is None and is_loopback(host)
 
     def check(self, path: str, headers: dict[bytes, bytes]) -> None:
-        """Refusal where the request is not allowed."""
+        """Refusal if the request is not allowed."""
         if self._local:
             self._check_local(headers)
         if self._expected is None or path in OPEN:

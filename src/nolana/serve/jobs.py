@@ -13,7 +13,7 @@ __all__ = ["Classes", "Decided", "FetchModel", "Job", "Learn", "Learned", "Store
 
 @dataclass
 class Job:
-    """Something for the thread that writes; ``done`` is called with the result, a Refusal where it is refused."""
+    """Something for the thread that writes; ``done`` is called with the result, a Refusal if it is refused."""
 
     done: Callable[[Any], None]
     abandoned: bool = field(default=False, init=False)  # nobody waits for it any more: it is not begun

@@ -77,7 +77,7 @@ class KnownId:
 
 
 class Log:
-    """The log in a directory; it is created where there is none.
+    """The log in a directory; it is created if there is none.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Log:
         return None if row is None else bytes(row[0])
 
     def store_waiting(self, id: str, text: bytes) -> None:
-        """Stores rows until their labels come; the oldest are deleted where there are too many."""
+        """Stores rows until their labels come; the oldest are deleted if there are too many."""
         self._db.execute("INSERT INTO waiting (id, text) VALUES (?, ?)", (id, text))
         self.waiting += 1
         self.waiting_bytes += len(text) + OVERHEAD
@@ -216,7 +216,7 @@ class Log:
     # Reading
 
     def records(self, after: int) -> Iterator[Record]:
-        """The records after a position; LogError where one is damaged or missing."""
+        """The records after a position; LogError if one is damaged or missing."""
         expected = after + 1
         try:
             rows = self._db.execute("SELECT position, crc, text FROM records WHERE position > ? ORDER BY 1", (after,))

@@ -221,7 +221,7 @@ def _served(estimator: Any, evaluation: Evaluation, record: SavedRun, new_column
 
 
 def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
-    """The model of a file; ConflictError where an option contradicts it."""
+    """The model of a file; ConflictError if an option contradicts it."""
     estimator, saved = read(path)
     name, options = os.fspath(path), new.options
     if not hasattr(estimator, "predict"):

@@ -17,7 +17,7 @@ class Refusal(NolanaError):  # noqa: N818  (an answer, not a failure of the serv
     ----------
     status : of HTTP.
     problem, data : as for all errors.
-    retry_after : seconds after which the client may try again; None: not at all.
+    retry_after : seconds after which the client may retry; None: not at all.
     close : whether the connection is closed, because a part of the request was not read.
     """
 

@@ -28,7 +28,7 @@ from nolana.sources.rows import check_rows
 
 __all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
 
-TARGET = "label"  # the key of the label where the model has no name for it
+TARGET = "label"  # the key of the label if the model has no name for it
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
 MOST_UNKNOWN = 100  # keys that an answer names
 WIDE = 256  # columns from which rows of LIBSVM models are sparse

@@ -8,7 +8,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nolana.runs.signals import Stop
+from nolana.runs.process import Stop
 from nolana.serve.app import App
 from nolana.serve.service import Service
 
@@ -78,7 +78,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; OSError where the address cannot be used."""
+    """A socket that listens; OSError if the address cannot be used."""
     family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     return socket.create_server(address[:2], family=family, backlog=BACKLOG)
 

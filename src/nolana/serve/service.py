@@ -20,10 +20,9 @@ from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned,
 from nolana.serve.log import Log, Record
 from nolana.serve.model import NewModel, Outcome, ServedModel, load
 from nolana.serve.new_classes import NewClasses
-from nolana.serve.notes import note, note_error
 from nolana.serve.refusal import RETRY, Refusal, no_model
 from nolana.serve.rows import Rows
-from nolana.serve.status import Counters, summary
+from nolana.serve.status import Counters, note, note_error, summary
 
 __all__ = ["Service", "deliver"]
 
@@ -130,7 +129,7 @@ class Service:
     # Jobs
 
     def submit(self, job: Job) -> None:
-        """Hand over a job; Refusal where too many wait."""
+        """Hand over a job; Refusal if too many wait."""
         if self.failure is not None or self.stopping:
             why = "has failed and ends" if self.failure else "ends"
             raise Refusal(503, f"the service {why}; retry later", retry_after=RETRY)
@@ -269,7 +268,7 @@ class Service:
     def checkpoint(self, *, always: bool = False) -> None:
         """Write the model file, then delete the records that it has learned; a failure is tried again later.
 
-        always: also where it has learned no record since the last time.
+        always: also if it has learned no record since the last time.
         """
         model, log = self.model, self.log
         if model is None or log is None or (model.position == self.checkpoint_position and not always):

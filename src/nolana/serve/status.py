@@ -1,22 +1,38 @@
-"""What the service reports about itself: a summary for the page, and the text that Prometheus reads."""
+"""What the service reports about itself: lines on standard error, a summary for the page, text for Prometheus."""
 
+import contextlib
+import sys
 import time
+import traceback
 from bisect import bisect_left
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from nolana.estimators.stream import StreamModel
-from nolana.runs.resident import resident_bytes
+from nolana.runs.process import resident_bytes
 
 if TYPE_CHECKING:
     from nolana.serve.service import Service
 
-__all__ = ["Counters", "Latency", "prometheus", "summary"]
+__all__ = ["Counters", "Latency", "note", "note_error", "prometheus", "summary"]
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 MOST_ERRORS = 20
 MOST_LABELS = 8  # in quarantine, on the page
 MOST_POINTS = 256  # of the score over time on the page
+
+
+def note(text: str) -> None:
+    """Print one line; a service must not end because it cannot be written."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"nolana: {text}", file=sys.stderr, flush=True)
+
+
+def note_error() -> None:
+    """Print the exception that is being handled, with its traceback."""
+    with contextlib.suppress(OSError, ValueError):
+        traceback.print_exc(file=sys.stderr)
+        sys.stderr.flush()
 
 
 class Latency:

@@ -23,7 +23,7 @@ class Block:
     """Some rows of a stream: n rows, d features."""
 
     X: Any  # (n, d): an array, C-contiguous; LIBSVM text of more than 256 features: a CSR matrix of SciPy
-    y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None where the stream has no target
+    y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None if the stream has no target
     position: Position  # after these rows
     lines: NDArray[np.int64]  # (n,): the line where each row begins, from 1; the row of a Parquet or Arrow table
 

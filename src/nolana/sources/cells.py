@@ -73,7 +73,7 @@ class Cells(Protocol):
         """The line of each row, or the row in a table without lines, from 1, (n,)."""
 
     def texts(self, place: int) -> list[str | None]:
-        """A column of texts; None where a text cannot be decoded."""
+        """A column of texts; None if a text cannot be decoded."""
 
     def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """A column of texts as doubles, and which of them are valid; quoted: "1" of JSON is a number too."""
@@ -130,7 +130,7 @@ class TextCells:
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         spans = np.zeros((len(self.lines), 3), dtype=np.int64)
         spans[:, :2] = self.spans[:, place]
-        valid = (self.text_codes[:, place] != TEXT) | quoted  # 1 is a number, "1" in JSON only where one is expected
+        valid = (self.text_codes[:, place] != TEXT) | quoted  # 1 is a number, "1" in JSON only if one is expected
         values, invalid = parse(self.data, spans)
         at = invalid if invalid >= 0 else len(spans)
         while at < len(spans):  # a few rows at a time, or many invalid ones would cost their square
@@ -171,14 +171,14 @@ def _decode_or_none(decode: Callable[[bytes], str], field: bytes) -> str | None:
 
 
 def decode_csv(field: bytes, errors: str = "strict") -> str:
-    """The text of a CSV field; ValueError where it is not UTF-8."""
+    """The text of a CSV field; ValueError if it is not UTF-8."""
     if field[:1] == b'"' and field[-1:] == b'"' and len(field) >= 2:
         field = field[1:-1].replace(b'""', b'"')
     return field.decode("utf-8", errors)
 
 
 def decode_json(value: bytes) -> str:
-    """The text of a JSON string, or the letters of another value; ValueError where it is not Unicode."""
+    """The text of a JSON string, or the letters of another value; ValueError if it is not Unicode."""
     if not value.startswith(b'"'):
         return value.decode("utf-8")
     if b"\\" not in value:

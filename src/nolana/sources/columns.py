@@ -16,7 +16,7 @@ __all__ = ["Columns"]
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a source: their number, and their names where they have names."""
+    """The columns of a source: their number, and their names if they have names."""
 
     path: str
     names: list[str] | None
@@ -91,13 +91,13 @@ class Columns:
         return int(which) % self.width
 
     def key(self, column: int) -> Column:
-        """What identifies a column in another source: its name where that is unique, else its index."""
+        """What identifies a column in another source: its name if that is unique, else its index."""
         if self.names is not None and self._counts[self.names[column]] == 1:
             return self.names[column]
         return column
 
     def title(self, column: int) -> str:
-        """What a summary calls a column: its name where that is unique, else its number from 1."""
+        """What a summary calls a column: its name if that is unique, else its number from 1."""
         return column_title(self.key(column))
 
     def describe(self, column: int) -> str:

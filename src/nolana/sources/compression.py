@@ -101,7 +101,7 @@ COMPRESSIONS = (
 
 
 def detect_compression(head: bytes) -> Compression | None:
-    """The compression of a file with these first bytes; None where it is not compressed."""
+    """The compression of a file with these first bytes; None if it is not compressed."""
     return next((compression for compression in COMPRESSIONS if head.startswith(compression.magic)), None)
 
 

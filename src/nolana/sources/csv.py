@@ -35,7 +35,7 @@ MEANING = {
 class CsvReader(TextReader):
     """The rows of a CSV text.
 
-    The first line has names where the options say so or name a column, or where none of its features is a number.
+    The first line has names if the options say so or name a column, or if none of its features is a number.
     """
 
     format = "csv"

@@ -29,7 +29,7 @@ EQUAL = 1e-6  # of a step
 
 
 def infer_growth(values: NDArray[np.float64]) -> str | None:
-    """What kind of growing column these values (n,) of the first block are; None where they do not grow.
+    """What kind of growing column these values (n,) of the first block are; None if they do not grow.
 
     Examples
     --------

@@ -34,7 +34,7 @@ FRACTION = Flaw(
 
 
 def infer_label_kind(cells: Cells, place: int, typed: bool) -> LabelKind | None:
-    """The narrowest type that fits all labels, None where there are none.
+    """The narrowest type that fits all labels, None if there are none.
 
     typed: the source itself distinguishes true from the text "true".
     """
@@ -76,7 +76,7 @@ def integers_of(cells: Cells, place: int, quoted: bool = False) -> tuple[NDArray
 
 
 def _integer(text: str | None) -> int | None:
-    """The integer that a text writes out in digits; None where it does not."""
+    """The integer that a text writes out in digits; None if it does not."""
     return int(text) if text is not None and len(text) <= MOST_DIGITS and DIGITS.fullmatch(text) else None
 
 

@@ -151,7 +151,7 @@ class LibsvmReader(TextReader):
             text.read_more()
 
     def _infer_width(self, block_rows: int, features: Sequence[Column] | None) -> int:
-        """The largest index: of the whole text where it can be read twice, else of the first block.
+        """The largest index: of the whole text if it can be read twice, else of the first block.
 
         A first pass costs the decompression and little else (covtype: 1.7 s of 3.6 s); n_features saves it.
         """

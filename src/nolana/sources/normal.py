@@ -53,7 +53,7 @@ def detect_encoding(head: bytes) -> str:
 
 
 class Transcoded:
-    """A file of another encoding as UTF-8; UnicodeDecodeError where it is in yet another one."""
+    """A file of another encoding as UTF-8; UnicodeDecodeError if it is in yet another one."""
 
     def __init__(self, file: Any, encoding: str) -> None:
         self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)()

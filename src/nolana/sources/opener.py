@@ -52,7 +52,7 @@ def open_stream(source: Source, options: Arguments) -> Stream:
 
 
 def _existing_plan(options: Arguments) -> Plan | None:
-    """The plan of another stream that the arguments have; ValueError where other arguments contradict it."""
+    """The plan of another stream that the arguments have; ValueError if other arguments contradict it."""
     tree, resume = options.plan, options.resume
     if tree is not None and resume is not None:
         raise ValueError("resume= contains its plan; leave plan= out")

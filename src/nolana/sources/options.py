@@ -168,7 +168,7 @@ class Encoding(Options):
         "error",
         help="What replaces missing values (empty, NA, NaN, null, no such key); error refuses the row.",
         details='"mean": by the mean of the column over the rows before, 0 at first (a category: zeros); '
-        '"indicator": the same, and after all features one column for each that is 1 where it was missing.',
+        '"indicator": the same, and after all features one column for each that is 1 if it was missing.',
         choices=("error", "mean", "indicator"),
     )
 
@@ -222,7 +222,7 @@ class SourceOptions(Encoding, Selection):
         help="Columns that grow without bound in the first block.",
         details='"keep": as they are, dates and times as seconds since 1970; "leave_out", as the commands do: row '
         "numbers, counters and UNIX times are left out with a warning, and dates and times become hour (0 to 24), "
-        "weekday (0 is Monday) and, where the first block covers a year, day of the year (from 0).",
+        "weekday (0 is Monday) and, if the first block covers a year, day of the year (from 0).",
         choices=("keep", "leave_out"),
         flag="",
         saved=False,

@@ -104,7 +104,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> "Plan":
-        """The plan that ``as_dict`` returned; ValueError where it is none."""
+        """The plan that ``as_dict`` returned; ValueError if it is none."""
         try:
             if tree["version"] != VERSION:
                 raise ValueError(f"the plan has version {tree['version']!r}; this nolana reads version {VERSION}")

@@ -132,7 +132,7 @@ class Reader(ABC):
         )
 
     def _check_labels(self, cells: Cells, place: int, target: int) -> None:  # noqa: B027  (most formats have nothing to check)
-        """StreamError where the labels of the first block are hardly what the user means."""
+        """StreamError if the labels of the first block are hardly what the user means."""
 
     def plan_fields(self) -> dict[str, Any]:
         """What the format itself adds to a plan."""
@@ -168,7 +168,7 @@ class Reader(ABC):
     @property
     @abstractmethod
     def share(self) -> float | None:
-        """The part that was read, from 0 to 1; None where it is unknown."""
+        """The part that was read, from 0 to 1; None if it is unknown."""
 
     @abstractmethod
     def peek(self, limit: int, columns: list[int]) -> Cells:
@@ -180,7 +180,7 @@ class Reader(ABC):
 
     @abstractmethod
     def parse(self, limit: int) -> tuple[Cells, BadRow | None]:
-        """At most so many rows of what was read, and the row after them where it is malformed."""
+        """At most so many rows of what was read, and the row after them if it is malformed."""
 
     @abstractmethod
     def read_more(self) -> None:
@@ -196,7 +196,7 @@ class Reader(ABC):
 
     @abstractmethod
     def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
-        """Continues from a position; OtherSourceError where the checksums differ."""
+        """Continues from a position; OtherSourceError if the checksums differ."""
 
     @abstractmethod
     def begins_like(self, position: Mapping[str, Any]) -> bool:

@@ -83,7 +83,7 @@ class Bytes:
         return data.replace(b"\r", b"\n") if self._ends_with_return else data
 
     def _detect_return(self, data: bytes) -> bool | None:
-        """Whether the lines of a text end with CR alone, as old Macs wrote them; None where no line ends in it."""
+        """Whether the lines of a text end with CR alone, as old Macs wrote them; None if no line ends in it."""
         if b"\n" in data or any(data.startswith(magic) for magic in self._magic):
             return False
         return True if b"\r" in data[:-1] else None  # after the last byte LF may follow
@@ -144,19 +144,19 @@ class Bytes:
         return head
 
     def seek(self, offset: int) -> None:
-        """Moves to an offset from the first position; only where the source is seekable."""
+        """Moves to an offset from the first position; only if the source is seekable."""
         self.file.seek((self._origin or 0) + offset)
         self._file = self.file
 
     def reopen(self) -> "Bytes | None":
-        """The same bytes from their beginning, opened a second time; None where they can be read only once."""
+        """The same bytes from their beginning, opened a second time; None if they can be read only once."""
         if self.source == "-" or not isinstance(self.source, str | os.PathLike):
             return None
         return Bytes(self.source, self._magic, self._encoding) if stat.S_ISREG(os.stat(self.source).st_mode) else None
 
     @property
     def share(self) -> float | None:
-        """The part of the file that was read, from 0 to 1 of its compressed size; None where it is unknown."""
+        """The part of the file that was read, from 0 to 1 of its compressed size; None if it is unknown."""
         if self._origin is None:
             return None
         try:

@@ -140,12 +140,12 @@ class Stream:
 
     @property
     def share(self) -> float | None:
-        """The part of the source that was read, from 0 to 1; None where it is unknown."""
+        """The part of the source that was read, from 0 to 1; None if it is unknown."""
         return self._reader.share
 
     @property
     def unfinished_line(self) -> int | None:
-        """The last line, where it has no line end and ``last_line="leave"`` left it."""
+        """The last line, if it has no line end and ``last_line="leave"`` left it."""
         return self._reader.unfinished_line
 
     def begins_like(self, position: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ CHECKED = 4096  # bytes of both ends of a file that identify it; the end has the
 
 
 def pyarrow(module: str = "pyarrow") -> Any:
-    """A module of pyarrow; MissingExtraError where it is not installed."""
+    """A module of pyarrow; MissingExtraError if it is not installed."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:
@@ -25,7 +25,7 @@ def pyarrow(module: str = "pyarrow") -> Any:
 
 
 class Table(ABC):
-    """Record batches of a table, from any row on; ``rows`` is their number, None where it is unknown."""
+    """Record batches of a table, from any row on; ``rows`` is their number, None if it is unknown."""
 
     magic: bytes  # its first bytes
     title: str  # its name in messages

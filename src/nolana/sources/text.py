@@ -64,7 +64,7 @@ class Text:
         return StreamError(what, path=self.path, line=self.line)
 
     def read_more(self) -> None:
-        """Drops what is consumed and reads on; StreamError where a row is longer than ``longest``."""
+        """Drops what is consumed and reads on; StreamError if a row is longer than ``longest``."""
         if self.is_too_long:
             raise self.too_long()
         self._read()
@@ -111,7 +111,7 @@ class Text:
             count += self.data.count(b"\n", known)
 
     def reopen(self) -> "Text | None":
-        """The same text from its beginning, opened a second time; None where it can be read only once."""
+        """The same text from its beginning, opened a second time; None if it can be read only once."""
         other = self.source.reopen()
         return None if other is None else Text(other, self.chunk_bytes)
 

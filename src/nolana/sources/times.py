@@ -25,7 +25,7 @@ NAIVE, AWARE = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 
 @functools.lru_cache(maxsize=1 << 14)  # the first block is read twice
 def seconds(text: str) -> float | None:
-    """Seconds since the epoch, or None where the text is not a date or time; digits after microseconds are cut off.
+    """Seconds since the epoch, or None if the text is not a date or time; digits after microseconds are cut off.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def seconds(text: str) -> float | None:
 
 
 def column(texts: Sequence[str | None]) -> NDArray[np.float64]:
-    """``seconds`` of each text, NaN where it is not a date or time.
+    """``seconds`` of each text, NaN if it is not a date or time.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def column(texts: Sequence[str | None]) -> NDArray[np.float64]:
 
 
 def infer_parts(times: NDArray[np.float64]) -> tuple[str, ...]:
-    """The parts of these times of the first block that a learner can use: the hour, where there is a time of day; the
+    """The parts of these times of the first block that a learner can use: the hour, if there is a time of day; the
     weekday; the day of the year where they cover a year, for until then it only grows.
 
     Examples

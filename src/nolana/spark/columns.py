@@ -149,14 +149,14 @@ def learned_columns(df: Any, model: Any, features: Features | None) -> Columns:
 
 
 def _of_width(columns: Columns, width: int | None) -> Columns:
-    """The same columns for a model that has learned so many features; ConflictError where they are not as many."""
+    """The same columns for a model that has learned so many features; ConflictError if they are not as many."""
     if width is not None and not columns.vector and len(columns.features) != width:
         raise ConflictError(f"features names {len(columns.features)} columns, but the model has learned {width}")
     return replace(columns, width=None if width is None else int(width))
 
 
 def _fitting(df: Any, width: int) -> Features:
-    """For a model that knows no names: the only column of vectors, or all columns where they are as many."""
+    """For a model that knows no names: the only column of vectors, or all columns if they are as many."""
     vectors = [f.name for f in df.schema.fields if is_vector(f.dataType) or f.dataType.typeName() == "array"]
     if len(vectors) == 1:
         return str(vectors[0])

@@ -1,6 +1,6 @@
 """The parts of a round: each learns its slice in a task, and tasks merge them in a tree.
 
-The driver merges at most `FAN_IN` states; where there are more parts, tasks merge as many of them before, in groups of
+The driver merges at most `FAN_IN` states; if there are more parts, tasks merge as many of them before, in groups of
 their order, so that the result does not depend on which task ends first.
 """
 

@@ -9,7 +9,7 @@ __all__ = ["check_frame", "pyspark"]
 
 
 def pyspark(module: str = "") -> Any:
-    """A module of pyspark; MissingExtraError where it is not installed."""
+    """A module of pyspark; MissingExtraError if it is not installed."""
     try:
         return importlib.import_module(f"pyspark.{module}".rstrip("."))
     except ModuleNotFoundError as error:
@@ -19,7 +19,7 @@ def pyspark(module: str = "") -> Any:
 
 
 def check_frame(df: Any) -> None:
-    """TypeError where this is no DataFrame of a session with a SparkContext."""
+    """TypeError if this is no DataFrame of a session with a SparkContext."""
     if isinstance(df, pyspark("sql.classic.dataframe").DataFrame):
         return
     if type(df).__module__.startswith("pyspark.sql.connect"):

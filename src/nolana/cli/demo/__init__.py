@@ -23,7 +23,7 @@ from nolana.cli.demo.methods import BLOCK, METHODS, NOLANA, RETRAIN, Method
 from nolana.cli.demo.picture import Curves, draw
 from nolana.cli.digits import digits
 from nolana.cli.options import blame_option
-from nolana.cli.progress import progress_bar
+from nolana.cli.summary import progress_bar
 from nolana.evaluate import Point, progressive
 from nolana.evaluate import Progress as Seen
 

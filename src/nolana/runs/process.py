@@ -1,12 +1,17 @@
-"""Signals: a run finishes its current block first, but one that only waits for rows stops at once."""
+"""The process of a run: its memory, and signals.
 
+A run finishes its current block first, but one that only waits for rows stops at once.
+"""
+
+import os
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-__all__ = ["Stop", "Stopped", "exit_on_signals"]
+__all__ = ["Stop", "Stopped", "exit_on_signals", "resident_bytes"]
 
 # SIGHUP: the terminal was closed; Windows has no such signal.
 ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -90,3 +95,18 @@ class Stop:
     def _restore(self) -> None:
         while self._before:
             signal.signal(*self._before.popitem())
+
+
+def resident_bytes() -> int | None:
+    """Bytes of this process that are in memory now; None if the system does not report them.
+
+    Examples
+    --------
+    >>> (resident_bytes() or 1 << 20) >= 1 << 20
+    True
+    """
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

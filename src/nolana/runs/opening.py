@@ -1,6 +1,6 @@
-"""A run continued from its model file.
+"""A run from the first row of a source, or continued from its model file.
 
-Where the source is the one of the file, or one that was learned before, under any name, it is read from the first row
+If the source is the one of the file, or one that was learned before, under any name, it is read from the first row
 that is not yet learned: the rest of an unfinished run, or the rows by which a file has grown. A source that has changed
 since it was learned is refused. Rows of another source, or of a pipe, are new; but an unfinished run is left for
 another source only with ``leave_rest``.
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError, Remedy
+from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError, Remedy, StreamError
 from nolana.runs.checkpoints import LearnedSource, SavedRun, read
 from nolana.runs.source import (
     changes,
@@ -30,10 +30,52 @@ if TYPE_CHECKING:
     from nolana.runs.run import Run
     from nolana.runs.score import Scoring
 
-__all__ = ["resume"]
+__all__ = ["resume", "start"]
 
 T = TypeVar("T")
 Path = str | os.PathLike[str]
+
+
+def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring") -> "Run":
+    """A new run; the task is inferred from the first block if the recipe has none (`nolana.sources.task`).
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from nolana.runs import Recipe, Scoring, SourceOptions, start
+    >>> path = os.path.join(tempfile.mkdtemp(), "xor.csv")
+    >>> lines = [f"{i % 7 - 3},{i % 5 - 2},{'same' if (i % 7 > 3) == (i % 5 > 2) else 'other'}" for i in range(700)]
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("a,b,kind\\n" + "\\n".join(lines))
+    >>> run = start(path, SourceOptions(target="kind"), Recipe(), Scoring())
+    >>> run.process()
+    >>> run.task, run.rows, run.evaluation.metrics["accuracy"] > 0.85
+    ('classification', 700, True)
+    """
+    recipe.check_new()
+    evaluation = scoring.new_evaluation()
+    stream = open_labelled(source, options, recipe.task)
+    try:
+        first = next(stream, None)
+        if first is None:
+            problem, remedies = "there are no rows to learn", []
+            if stream.bad_rows:
+                problem += f"; {stream.bad_rows:,} invalid rows were left out"
+            if stream.unfinished_line is not None:
+                problem += f"; line {stream.unfinished_line:,} has no line end"
+                remedies = [Remedy("last_line", "take", "reads it")]
+            raise StreamError(problem, path=stream.name, remedies=remedies)
+        from nolana.runs.run import Run  # not for a source that cannot be learned, nor for a prediction
+
+        assert first.y is not None
+        inferred = recipe.infer_task(first.y, stream.plan["target"])
+        estimator = recipe.build(inferred.task, keep_growing=bool(options.keep_column or options.features))
+        scoring.check(estimator)
+        record = SavedRun(stream.name, False, options_to_save(options, stream))
+        return Run(estimator, evaluation, record, stream=stream, first=first, inferred=inferred)
+    except BaseException:
+        stream.close()
+        raise
 
 
 def resume(
