@@ -9,14 +9,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nolana.engine.base.state import State
 from nolana.evaluate.one_by_one import Features
 from nolana.metrics.label_index import Labels
+
+if TYPE_CHECKING:
+    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "Scores", "WithProbabilities", "learn_scores"]
 
@@ -207,7 +209,7 @@ class DelayedLabels:
             left -= len(rows)
         return _counted(taken)
 
-    def state(self) -> State | None:
+    def state(self) -> "State | None":
         """The rows that wait, as plain data; None if there are none."""
         if not self._waiting:
             return None
@@ -223,7 +225,7 @@ class DelayedLabels:
             "probabilities": rows.scores.probabilities,
         }
 
-    def restore(self, state: State | None) -> None:
+    def restore(self, state: "State | None") -> None:
         """Continue from an exported state."""
         if state is None:
             self._waiting, self._count = deque(), 0

@@ -2,15 +2,17 @@
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.state import State
 from nolana.metrics.label_index import LabelIndex, Labels
 from nolana.metrics.metric import RunningMetric
 from nolana.metrics.predictions import Predictions
+
+if TYPE_CHECKING:
+    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["F1", "BalancedAccuracy", "Precision", "Recall"]
 
@@ -44,10 +46,10 @@ class ClassSums(RunningMetric):
         np.add.at(self._sums[0], truth, np.where(rows.hits, rows.weights, 0.0))
         np.add.at(self._sums[1], truth, rows.weights)
 
-    def state(self) -> State:
+    def state(self) -> "State":
         return {"labels": self._index.labels.tolist(), "sums": self._sums.copy()}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: "State") -> None:
         labels, sums = state["labels"], np.array(state["sums"], dtype=np.float64)
         if sums.shape != (self.sums, len(labels)):
             raise ValueError(f"the state of {self.name}: sums must be {self.sums, len(labels)}, got {sums.shape}")

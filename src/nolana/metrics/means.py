@@ -2,14 +2,16 @@
 
 import math
 from abc import abstractmethod
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.state import State
 from nolana.metrics.metric import RunningMetric, mean_over_targets, running_sum, running_sums
 from nolana.metrics.predictions import Predictions
+
+if TYPE_CHECKING:
+    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["MAE", "RMSE", "Accuracy", "Brier", "LogLoss", "Mean"]
 
@@ -68,13 +70,13 @@ class Mean(RunningMetric):
             return math.nan
         return mean_over_targets([self.finish(total / self._weight) for total in self._totals.tolist()])
 
-    def state(self) -> State:
+    def state(self) -> "State":
         return {
             "total": self._totals.copy() if len(self._totals) > 1 else float(self._totals[0]),
             "weight": self._weight,
         }
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: "State") -> None:
         totals = np.array(state["total"], dtype=np.float64)
         if totals.ndim > 1 or not totals.size:
             raise ValueError(f"the state of {self.name}: total must be a number for each target, got {totals.shape}")

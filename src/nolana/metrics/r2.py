@@ -1,14 +1,16 @@
 """R2: the share of the variance of the targets that is explained by the predictions."""
 
 import math
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.state import State
 from nolana.metrics.metric import RunningMetric, mean_over_targets, running_sums
 from nolana.metrics.predictions import Predictions
+
+if TYPE_CHECKING:
+    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["R2"]
 
@@ -62,12 +64,12 @@ class R2(RunningMetric):
             return math.nan
         return mean_over_targets([_r2(*sums) for sums in self._sums.T.tolist()])
 
-    def state(self) -> State:
+    def state(self) -> "State":
         if len(self._origin) == 1:
             return {"rows": self._rows, "origin": float(self._origin[0]), "sums": self._sums[:, 0].tolist()}
         return {"rows": self._rows, "origin": self._origin.copy(), "sums": self._sums.copy()}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: "State") -> None:
         origin = np.array(state["origin"], dtype=np.float64)
         sums = np.array(state["sums"], dtype=np.float64)
         if origin.ndim > 1 or sums.shape != (SUMS, *origin.shape):
