@@ -68,7 +68,7 @@ def test_split_copy_and_file_continue_bit_for_bit(name, tmp_path):
     assert np.array_equal(whole.predict(x), parts.predict(x))
 
 
-def test_intervals_and_memory_bytes_the_default_learner():
+def test_intervals_and_memory_of_the_default_learner():
     x, y = data(3000)
     y = y + np.random.default_rng(2).normal(size=y.shape) * [0.3, 0.2, 0.1]
     model = StreamRegressor(memory="192KB", random_state=0).partial_fit(x[:2000], y[:2000])
@@ -81,8 +81,17 @@ def test_intervals_and_memory_bytes_the_default_learner():
     assert model.relevance_.shape == (2,)
     assert model.drift_ == []
     repr(model)
-    with pytest.raises(ValueError, match="memory=32768 bytes for 40 targets, 819 for each"):
-        StreamRegressor(memory="32KB").partial_fit(x, np.ones((3000, 40)))
+
+
+def test_memory_too_small_for_many_targets_names_one_that_is_enough():
+    x, _ = data(50)
+    with pytest.raises(
+        ValueError, match=r"memory=32768 is too small: each of 40 targets has 819 bytes of it"
+    ) as caught:
+        StreamRegressor(memory="32KB").partial_fit(x, np.ones((50, 40)))
+    enough = caught.value.remedies[0].value
+    model = StreamRegressor(memory=enough).partial_fit(x, np.ones((50, 40)))
+    assert model.memory_bytes_ > 32 << 10
 
 
 @pytest.mark.parametrize("name", ["newton", "stream"])

@@ -634,6 +634,15 @@ def stream_learner(options: StreamOptions, features: int, outputs: int) -> Strea
         fits = fitted(experts, spec, learner.bytes_with, options.memory)
         if fits is not None:
             return StreamLearner(fits, options, features, outputs)
-    enough = Remedy("memory", size_text(size_for(learner.memory_bytes)), "is enough")
-    what = f"is too small: {features:,} features need at least {learner.memory_bytes:,} bytes"
+    needed = learner.memory_bytes
+    enough = Remedy("memory", size_text(size_for(needed)), "is enough")
+    what = f"is too small: {features:,} features need at least {needed:,} bytes"
     raise OptionError("memory", options.memory, what, remedies=[enough])
+
+
+def least_memory(options: StreamOptions, features: int) -> int:
+    """Bytes of a learner of one target whose maps are as small as they may be."""
+    experts = options.built(features)
+    sizes = sizes_for(experts, options.memory, features, 1, FRACTIONS[-1])
+    spec = learner_spec(experts, sizes, features, options.task, options.seed)
+    return StreamLearner(spec, options, features, 1).memory_bytes

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from nolana.errors import OptionError
+from nolana.errors import OptionError, Remedy
 from nolana.learner.driver import Array, Driver, FairLock, Origin, State
-from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
+from nolana.learner.memory import size_for, size_text
+from nolana.learner.stream import StreamLearner, StreamOptions, least_memory, stream_learner
 
 
 class TargetsLearner(Driver):
@@ -116,4 +117,7 @@ def targets_learner(options: StreamOptions, features: int, targets: int) -> Targ
     try:
         return TargetsLearner([stream_learner(share, features, 1) for _ in range(targets)])
     except OptionError as error:
-        raise OptionError.of(error, before=f"each of {targets} targets has a share of the memory") from error
+        needed = targets * least_memory(share, features)
+        what = f"is too small: each of {targets} targets has {share.memory:,} bytes of it, and all need {needed:,}"
+        enough = Remedy("memory", size_text(size_for(needed)), "is enough")
+        raise OptionError("memory", options.memory, what, remedies=[enough]) from error
