@@ -222,7 +222,9 @@ def test_flipped_labels():
     x, y = clean()
     rng = np.random.default_rng(1)
     flipped = np.where(rng.random(len(y)) < 0.05, (y + rng.integers(1, 3, len(y))) % 3, y)
-    assert accuracy(x, flipped, truth=y) >= clean_accuracy() - POINT
+    seeds = range(8)  # the loss of one seed is 0.7 to 1.2 points
+    lost = [accuracy(x, y, random_state=s) - accuracy(x, flipped, truth=y, random_state=s) for s in seeds]
+    assert np.mean(lost) <= POINT
 
 
 def r2(x, y, truth=None, first=1000, weight=None):
