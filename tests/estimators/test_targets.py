@@ -81,8 +81,10 @@ def test_intervals_and_memory_bytes_the_default_learner():
     assert model.relevance_.shape == (2,)
     assert model.drift_ == []
     repr(model)
-    with pytest.raises(ValueError, match="memory=32768 bytes for 40 targets, 819 for each"):
+    with pytest.raises(ValueError, match="memory=32768 is too small for 40 targets, 819 bytes for each") as caught:
         StreamRegressor(memory="32KB").partial_fit(x, np.ones((3000, 40)))
+    enough = caught.value.remedies[0].value
+    assert StreamRegressor(memory=enough).partial_fit(x[:20], np.ones((20, 40))).n_rows_ == 20
 
 
 @pytest.mark.parametrize("name", ["newton", "stream"])

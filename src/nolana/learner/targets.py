@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from nolana.errors import OptionError
+from nolana.errors import OptionError, Remedy
 from nolana.learner.driver import Array, Driver, FairLock, Origin, State
+from nolana.learner.memory import parse_size, size_for, size_text
 from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
 
 
@@ -116,4 +117,6 @@ def targets_learner(options: StreamOptions, features: int, targets: int) -> Targ
     try:
         return TargetsLearner([stream_learner(share, features, 1) for _ in range(targets)])
     except OptionError as error:
-        raise OptionError.of(error, before=f"each of {targets} targets has a share of the memory") from error
+        enough = size_text(size_for(targets * parse_size("memory", error.remedies[0].value)))
+        what = f"is too small for {targets} targets, {share.memory:,} bytes for each"
+        raise OptionError("memory", options.memory, what, remedies=[Remedy("memory", enough, "is enough")]) from error
