@@ -61,7 +61,7 @@ def test_invalid_rows_are_errors_or_left_out(spark):
     rows = [(0.0, 1.0, 2.0), (1.0, None, 0.0), (float("nan"), 0.0, 0.0), (0.0, 0.0, float("inf")), (1.0, 2.0, 3.0)]
     df = spark.createDataFrame(rows, ["a", "b", "c"]).coalesce(1)
     with pytest.raises(
-        PythonException, match='partition 0, row 2, column 2 \\("b"\\): the value is null; on_bad_row="skip"'
+        PythonException, match='partition 0, row 2, column 2 \\("b"\\): the value is null; df.na.fill'
     ):
         nolana.spark.predict(df, model).collect()
     got = nolana.spark.predict(df, model, on_bad_row="skip").collect()
