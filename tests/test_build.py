@@ -120,7 +120,7 @@ def test_a_build_that_is_unknown_fails_the_install(source, tmp_path):
 
 
 def test_an_error_in_the_core_fails_the_install(source, tmp_path):
-    with (source / "core" / "learner.cpp").open("a") as file:
+    with (source / "core" / "learner" / "learner.cpp").open("a") as file:
         file.write("\nthis is not C++\n")
     built = wheel(source, tmp_path)
     assert built.returncode != 0

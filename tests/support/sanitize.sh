@@ -30,8 +30,8 @@ LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace
   --rootdir "$here/tests" --import-mode=importlib -o pythonpath="$here/tests $here/tests/support" -o markers="soak: long" \
   -m "not soak" $tests
 LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$work" "$PYTHON" - "$work" <<'PY'
-import nolana._backend, pathlib, sys
-core = nolana._backend.engine()
+import nolana.backend, pathlib, sys
+core = nolana.backend.backend()
 assert pathlib.Path(core.__file__).is_relative_to(sys.argv[1]), f"{core.__file__} is another build"
 maps = pathlib.Path("/proc/self/maps").read_text()
 assert "libasan" in maps, "the sanitizer is not loaded"
