@@ -63,6 +63,8 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     """KeyboardInterrupt, but where a module is being loaded: some print it, or turn it into another error."""
     while frame is not None:
         if frame.f_code.co_filename == IMPORTS:
+            # A model may be locked already; the module may be the one that is being loaded.
+            getattr(sys.modules.get("nolana.runs.lock"), "release_all", lambda: None)()
             os._exit(INTERRUPTED)
         frame = frame.f_back
     raise KeyboardInterrupt

@@ -30,12 +30,21 @@ try:
 except ImportError:  # not on Windows
     fcntl = None
 
-__all__ = ["ModelLock"]
+__all__ = ["ModelLock", "release_all"]
 
 ATTEMPTS = 100  # a lock may be removed by its holder while it is read
 LARGEST = 4096  # bytes that are read of a lock file
 NO_SUCH_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # neither a link nor a FIFO is a lock
+
+
+_held: set["ModelLock"] = set()  # by this process
+
+
+def release_all() -> None:
+    """Before the process ends at once, without leaving its contexts."""
+    for lock in list(_held):
+        lock._release()
 
 
 class ModelLock:
@@ -59,6 +68,7 @@ class ModelLock:
                 with _no_signals():
                     acquired = self._acquire()
                 if acquired:
+                    _held.add(self)
                     return self
         except BaseException:
             self._release()
@@ -69,6 +79,7 @@ class ModelLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _held.discard(self)
         self._release()
 
     def _acquire(self) -> bool:
