@@ -34,7 +34,7 @@ import nolana
 from libraries import BLOCK, PEERS, Make, blocks_of
 from nolana.errors import DataError
 from nolana.evaluate import Progress, progressive
-from nolana.experts import Bins, Landmarks, Linear, Neighbours
+from nolana.experts import Bins, Landmarks, Linear, Neighbours, Trees
 from nolana.research.paper.harness.machine import cpu_name, version_of
 from nolana.research.peers import Task
 from streams import STREAMS, Rows, print_setting, shuffled
@@ -74,14 +74,17 @@ def stream(task: Task, seed: int, **parameters: Any) -> Any:
 # The default learner with one part switched off. An entry is `name: constructor(task, seed, memory=...)`.
 ABLATION: dict[str, Callable[..., Any]] = {
     "all parts": stream,
-    "without linear": partial(stream, experts=[Landmarks(), Bins(), Neighbours()]),
-    "without landmarks": partial(stream, experts=[Linear(), Bins(), Neighbours()]),
-    "without cells": partial(stream, experts=[Linear(), Landmarks(), Neighbours()]),
-    "without neighbours": partial(stream, experts=[Linear(), Landmarks(), Bins()]),
-    "without fast heads": partial(stream, experts=[Linear(), Landmarks(fast=False), Bins(fast=False), Neighbours()]),
-    "without relevance": partial(stream, experts=[Linear(), Landmarks(), Bins(relevance=False), Neighbours()]),
-    "without forgetting": partial(stream, experts=[Linear(), Landmarks(forgetting=1.0), Bins(), Neighbours()]),
-    "64 grids": partial(stream, experts=[Linear(), Landmarks(), Bins(grids=64), Neighbours()]),
+    "without linear": partial(stream, experts=[Landmarks(), Bins(), Neighbours(), Trees()]),
+    "without landmarks": partial(stream, experts=[Linear(), Bins(), Neighbours(), Trees()]),
+    "without cells": partial(stream, experts=[Linear(), Landmarks(), Neighbours(), Trees()]),
+    "without neighbours": partial(stream, experts=[Linear(), Landmarks(), Bins(), Trees()]),
+    "without trees": partial(stream, experts=[Linear(), Landmarks(), Bins(), Neighbours()]),
+    "without fast heads": partial(
+        stream, experts=[Linear(), Landmarks(fast=False), Bins(fast=False), Neighbours(), Trees(fast=False)]
+    ),
+    "without relevance": partial(stream, experts=[Linear(), Landmarks(), Bins(relevance=False), Neighbours(), Trees()]),
+    "without forgetting": partial(stream, experts=[Linear(), Landmarks(forgetting=1.0), Bins(), Neighbours(), Trees()]),
+    "64 grids": partial(stream, experts=[Linear(), Landmarks(), Bins(grids=64), Neighbours(), Trees()]),
 }
 
 

@@ -1,10 +1,10 @@
 """How fast rows come out of files: beside what one would take instead, and format by format; all in one run.
 
-Beside others, seconds for the whole file: covtype, 581,012 rows of 54 features as LIBSVM text, bzip2 (the bound is for
-this); the insects stream as it comes, CSV, gzip; the first 100,000 rows of covtype as plain CSV. Format by format,
-rows/s in blocks of 1,000: 200,000 rows of ten numbers and a label; and "mixed": five numbers, one of them missing in
-one row of ten, a column of text (one-hot), a time and a label. One thread, medians of repeats that take turns; the
-arrays of all readers are compared.
+Beside others, seconds for the whole file: covtype, 581,012 rows of 54 features as LIBSVM text, bzip2 (the bound is
+for this); the insects stream as it comes, CSV, gzip; the first 100,000 rows of covtype as plain CSV. Format by
+format, rows/s in blocks of 1,000: 200,000 rows of ten numbers and a label; and "mixed": five numbers, one of them
+missing in one row of ten, a column of text, a time and a label; ten columns of strings beside pandas. One thread,
+medians of repeats that take turns; the arrays of all readers are compared.
 
 What is unfair: scikit-learn gives a sparse matrix, and the time to make it dense is counted, as nolana's rows are dense
 from the start; "blocks of 1,000" holds one block at a time, the others the whole file; the floor is bzip2 alone, which
@@ -33,6 +33,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import nolana
 from nolana.errors import DataError
+from nolana.runs import Recipe, Scoring, SourceOptions, start
 from speed import interleaved
 from streams import STREAMS, print_setting
 
@@ -40,7 +41,7 @@ BOUND = 15.0  # seconds for covtype
 FEATURES = 54
 CSV_ROWS = 100_000
 GENERATED_ROWS, SEED = 200_000, 0
-MIXED = {"categories": "onehot", "missing": "mean"}
+MIXED = {"growing": "leave_out"}
 
 Read = Callable[[], Any]  # the whole (n, d) array, or None where it is not kept
 
@@ -105,6 +106,28 @@ def csv(title: str, path: Path, repeats: int) -> None:
         "numpy.loadtxt": lambda: np.loadtxt(path, delimiter=",", skiprows=1)[:, :-1],
     }
     compare(title, jobs, repeats)
+
+
+def strings(directory: Path, repeats: int) -> None:
+    """Ten columns of 10 to 100,000 strings: read, and learned by the default learner, as ratios to pandas."""
+    rng = np.random.default_rng(SEED)
+    columns = {f"c{j}": [f"value_{v}" for v in rng.integers(0, 10 ** (1 + j % 5), GENERATED_ROWS)] for j in range(10)}
+    path = directory / "strings.csv"
+    pd.DataFrame({**columns, "y": rng.integers(0, 2, GENERATED_ROWS)}).to_csv(path, index=False)
+
+    def learned() -> None:
+        start(str(path), SourceOptions(target="y"), Recipe(), Scoring()).process()
+
+    jobs: dict[str, Read] = {
+        "pandas.read_csv": lambda: pd.read_csv(path),
+        "nolana.sources.open, blocks of 1,000": by_blocks(path, growing="leave_out"),
+        "the same, predicted and learned": learned,
+    }
+    print(f"\nCSV, ten columns of strings, {GENERATED_ROWS:,} rows")
+    found = interleaved(jobs, repeats)
+    for name, seconds in found.items():
+        ratio = seconds / found["pandas.read_csv"]
+        print(f"  {name:<44} {GENERATED_ROWS / seconds:>12,.0f} rows/s {ratio:8.2f} times the time of pandas")
 
 
 def beside_others(directory: Path, repeats: int) -> None:
@@ -195,6 +218,7 @@ def main() -> None:
     print_setting(SEED)
     with tempfile.TemporaryDirectory() as directory:
         by_format(Path(directory), repeats)
+        strings(Path(directory), repeats)
         try:
             beside_others(Path(directory), repeats)
         except DataError as missing:

@@ -87,7 +87,7 @@ def sgd(loss: str, classes: int):
 def ours(model):
     def learn(x, y):
         scores = model.learn(x, y)
-        return model.classes_[np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)]
+        return model.classes_[scores.argmax(axis=1)]
 
     return learn
 

@@ -1,4 +1,4 @@
-"""Writes the files of the sessions in docs/command.md: visits.csv, new.csv, big.csv and log.jsonl."""
+"""Writes the files of the sessions in docs/command.md: visits.csv, new.csv, walk.csv, big.csv and log.jsonl."""
 
 import json
 from pathlib import Path
@@ -21,12 +21,20 @@ def visits(rows: int, seed: int) -> list[str]:
     return [",".join(map(str, row)) for row in columns]
 
 
+def walk(rows: int, seed: int) -> list[str]:
+    """Lines of three numbers without meaning and a random walk."""
+    rng = np.random.default_rng(seed)
+    columns = np.column_stack([rng.normal(size=(rows, 3)), np.cumsum(rng.normal(size=rows))])
+    return [",".join(f"{value:.4f}" for value in row) for row in columns]
+
+
 def main() -> None:
     """Write all files."""
     header, lines = "when,pages,seconds,country,returns", visits(20_000, 0)
     for bad in (7_000, 12_000):  # two invalid rows
         lines[bad] = lines[bad].replace(lines[bad].split(",")[1] + ",", "many,", 1)
     Path("visits.csv").write_text("\n".join([header, *lines]) + "\n")
+    Path("walk.csv").write_text("\n".join(["a,b,c,y", *walk(3_000, 0)]) + "\n")
     new = [line.rpartition(",")[0] for line in visits(3, 1)]
     Path("new.csv").write_text("\n".join([header.rpartition(",")[0], *new]) + "\n")
 

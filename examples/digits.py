@@ -19,6 +19,6 @@ for name, model in models.items():
 plot.running_scores(curves, "accuracy", "digits.svg", "Digits: prequential accuracy")
 
 model = StreamClassifier(random_state=0)
-scores = model.learn(X, y)  # NaN for a digit that was not known yet
-known = ~np.isnan(scores).any(axis=1)
+scores = model.learn(X, y)  # -inf for a digit that was not known yet
+known = np.isfinite(scores).all(axis=1)
 plot.calibration(model.probabilities(scores)[known], y[known], model.classes_, "digits_calibration.svg")

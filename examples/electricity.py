@@ -51,4 +51,4 @@ except DataError:
 else:
     model = StreamClassifier(random_state=0)
     scores = model.learn(X, y)
-    print(f"elec2, price up or down: {100 * (model.classes_[np.nanargmax(scores[1:], axis=1)] == y[1:]).mean():.1f} %")
+    print(f"elec2, price up or down: {100 * (model.classes_[scores[1:].argmax(axis=1)] == y[1:]).mean():.1f} %")

@@ -6,8 +6,8 @@
                          └ Neighbours  votes of the last 100, 316, ...  ┘
 
 Four feature maps, because they fail on different streams. Slow heads converge, fast heads track drift, and the stack
-learns which of them to trust now. What StreamClassifier has besides: fixed memory and speed (C++), units and levels of
-features that change, relevance of features, classes that appear later, sample weights, calibration, drift alarms.
+learns which of them to trust now. What StreamClassifier has besides: trees, fixed memory and speed (C++), changing
+units of features, their relevance, classes that appear later, sample weights, calibration, drift alarms.
 
 Letters: d features, c classes, m landmarks, G grids, W rows in the ring buffer, t rows learned so far.
 Every expert has `scores(z)`, one row of c scores for each of its heads, and `learn(y)`, which learns the row that was

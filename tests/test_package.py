@@ -181,6 +181,8 @@ def test_the_core_and_the_reference_have_the_same_names_and_arguments(core):
     parsers = {
         "csv_cells",
         "csv_fields",
+        "hash_fields",
+        "hash_strings",
         "integer_fields",
         "json_cells",
         "libsvm_extent",

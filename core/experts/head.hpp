@@ -10,12 +10,21 @@
 
 namespace nolana {
 
+// Scores of row r of a group that another head may build on.
+class Offsets {
+  public:
+    virtual ~Offsets() = default;
+    virtual const double* offset(std::size_t r) const = 0;
+};
+
 class Head : public Listener {
   public:
     // Called once, before anything else; throws if the map is not one that this head can learn on.
     virtual void attach(Map& map) = 0;
     // All heads of the learner, in the order of the experts; for a head that reads another one.
     virtual void connect(const std::vector<Head*>& heads) { (void)heads; }
+    // What such a head reads: scores (c) that are an offset to its own; null if this head has none.
+    virtual const Offsets* offsets() const { return nullptr; }
     // Forget what was learned; this many outputs from now on.
     virtual void clear(std::size_t outputs) = 0;
     // From the next `clear` on arrays have room for this many outputs, if there are two or more.
@@ -23,6 +32,13 @@ class Head : public Listener {
     std::size_t room_for(std::size_t outputs) const { return outputs > 1 ? std::max(outputs, room_) : outputs; }
     // One output more, within the room: a class that is new after this many rows.
     virtual void append_output(double rows) = 0;
+
+    // Whether this head says what other maps see in place of the categories of a row.
+    virtual bool encodes() const { return false; }
+    // Row r of the group, which the map has seen, with numbers in place of its categories.
+    virtual void encode(std::size_t r, const double* raw, double* out) const { (void)r, (void)raw, (void)out; }
+    // Whether rows say something new about what was learned; not in a second pass.
+    virtual void set_judging(bool judging) { (void)judging; }
 
     // A new group of rows was evaluated by the map.
     virtual void start_group() {}
@@ -46,18 +62,31 @@ class Head : public Listener {
     std::size_t room_ = 0;
 };
 
+// A head on maps of one kind: these two are made for each other. `M::mismatch` tells what another map lacks.
+template <class M>
+class HeadOn : public Head {
+  public:
+    void attach(Map& map) final {
+        if (map_) throw std::invalid_argument("a head can belong to one expert only");
+        map_ = dynamic_cast<M*>(&map);
+        if (!map_) throw std::invalid_argument(M::mismatch);
+        attached();
+    }
+    void grown(const Growth&) override {}
+    void moved(const Move&) override {}
+
+  protected:
+    // The map is known: sizes that follow from it.
+    virtual void attached() {}
+
+    M* map_ = nullptr;
+};
+
 // A head on a dense map; weights are one row for each output.
-class DenseHead : public Head {
+class DenseHead : public HeadOn<DenseMap> {
   public:
     explicit DenseHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), w_(0) {}
 
-    void attach(Map& map) override {
-        if (map_) throw std::invalid_argument("a head can belong to one expert only");
-        map_ = dynamic_cast<DenseMap*>(&map);
-        if (!map_) throw std::invalid_argument("this head learns on dense features, and the map has sparse ones");
-        map.attach(this);
-        clear(0);
-    }
     void clear(std::size_t outputs) override {
         outputs_ = outputs;
         w_ = Buffer(std::max<std::size_t>(1, room_for(outputs)) * map_->stride());
@@ -72,7 +101,6 @@ class DenseHead : public Head {
         const Features at = map_->row(r);
         for (std::size_t o = 0; o < outputs_; ++o) f[o] = dot(w_.data() + o * map_->stride(), at.values(), at.width());
     }
-    void grown(const Growth&) override {}
     void moved(const Move& move) override {
         const std::size_t width = padded(move.size, panel_lanes);
         for (std::size_t o = 0; o < outputs_; ++o) add_scaled(weights(o)[move.q], move.carry, weights(o), width);
@@ -93,10 +121,13 @@ class DenseHead : public Head {
     }
 
   protected:
+    void attached() override {
+        map_->attach(this);
+        clear(0);
+    }
     double* weights(std::size_t output) { return w_.data() + output * map_->stride(); }
 
     std::shared_ptr<const Loss> loss_;
-    DenseMap* map_ = nullptr;
     std::size_t outputs_ = 0;
 
   private:

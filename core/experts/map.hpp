@@ -49,6 +49,9 @@ class Map {
     }
     void attach(Listener* listener) { listeners_.push_back(listener); }
 
+    // Rows as they came, with keys of categories and NaN, before they are scaled and evaluated; null if no cell of the group
+    // is special.
+    virtual void see(const double* raw, std::size_t rows) { (void)raw, (void)rows; }
     // The features of up to `group` rows of x, until the next call; x must stay where it is.
     virtual void evaluate(const double* x, std::size_t rows) = 0;
     // Some maps read the non-zeros of the rows instead; `features` are then the places that these may have.
@@ -89,6 +92,8 @@ struct Features {
 // Every feature of a row has a value. P is the prior covariance of the weights, up to a factor.
 class DenseMap : public Map {
   public:
+    static constexpr const char* mismatch = "this head learns on dense features, and the map has sparse ones";
+
     DenseMap(std::size_t features, std::size_t capacity)
         : Map(features), stride_(padded(capacity, panel_lanes)), values_(group * stride_) {}
 

@@ -11,6 +11,11 @@ class Combiner {
     virtual void clear(std::size_t experts, std::size_t outputs) = 0;
     // This many outputs from now on; what was learned holds for all of them.
     virtual void set_outputs(std::size_t outputs) = 0;
+    // What is known when the next row is combined. Regression: what the experts did not explain of the last known target;
+    // classes: the last known label, and 1 if another one had been predicted. NaN: nothing.
+    virtual void know(double target, double error) { (void)target, (void)error; }
+    // What the experts did not explain of the target of the row that was learned last.
+    virtual double unexplained() const { return 0; }
     // scores (experts, outputs) -> f (outputs)
     virtual void combine(const double* scores, double* f) const = 0;
     // The row whose scores were combined last.

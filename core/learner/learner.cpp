@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "bind/sparse.hpp"
+#include "experts/effects/keys.hpp"
 #include "experts/head.hpp"
 #include "learner/combiner.hpp"
 #include "learner/online.hpp"
@@ -80,6 +81,8 @@ class Learner final : public Online {
     const Units& units() const { return *units_; }
     // Features of the dense part of a row.
     std::size_t width() const { return width_; }
+    // Of a dense row as it comes, without what lags add.
+    std::size_t row_features() const { return features_ - (units_->lags ? units_->lags->columns() : 0); }
 
     // Back to before the first row, in the same units; from now on arrays have room for this many outputs, if there are two or more.
     void reserve(std::size_t outputs) {
@@ -106,16 +109,24 @@ class Learner final : public Online {
     void learn(const Rows& x, const double* y, const double* weight, std::size_t count, double* scores, const Pass& pass) {
         const std::size_t c = outputs_;
         Units& units = *units_;
-        Units::Scratch scratch = units.scratch(x, count, width_);
+        Head* const encoder = this->encoder();
+        Units::Scratch scratch = units.scratch(x, count, width_, encoder);
+        Lags* const lags = units.lags.get();
+        if (encoder) encoder->set_judging(!pass.repeats);
         const Judgement judgement(combiner_.get(), pass.repeats);
         for (std::size_t start = 0, size = 0; start < count; start += size) {
             size = std::min(group, count - start);
             for (const Expert& expert : experts_) size = std::min(size, expert.head->rows_to_sweep());
-            evaluate(units.enter(x, start, size, width_, weight, pass, scratch), size);
+            if (encoder) size = 1;  // what a row teaches the encoder is seen by the next one
+            if (lags) size = std::min(size, lags->most_ahead());
+            double labels[group];
+            for (std::size_t r = 0; lags && r < size; ++r) labels[r] = label(y + (start + r) * c);
+            const double* raw = dense(x, start, size, lags ? labels : nullptr, weight, scratch);
+            evaluate(units.enter(x, see(raw, size, encoder, scratch), start, size, width_, weight, pass, scratch), size);
             for (std::size_t r = 0; r < size; ++r) {
                 const std::size_t at = start + r;
                 double* const score_of_row = scores + at * c;
-                score(r, score_of_row);
+                score(r, score_of_row, scratch);
                 const double w = weight ? weight[at] : 1.0;
                 if (w == 0) {
                     units.leave(score_of_row);
@@ -135,6 +146,7 @@ class Learner final : public Online {
                 if (noise_) noise_->observe(mean_square(target, score_of_row), rows);
                 for (const auto& map : maps_) map->after(r, rows);
                 if (!pass.repeats) units.observe_residual(target, score_of_row);
+                if (lags) observe_lag(r, labels[r], score_of_row);
                 units.leave(score_of_row);
                 units.observe_target(y + at * c, scratch);
             }
@@ -145,12 +157,14 @@ class Learner final : public Online {
     }
 
     void scores(const Rows& x, std::size_t count, double* out) {
-        Units::Scratch scratch = units_->scratch(x, count, width_);
+        Head* const encoder = this->encoder();
+        Units::Scratch scratch = units_->scratch(x, count, width_, encoder);
         for (std::size_t start = 0; start < count; start += group) {
             const std::size_t size = std::min(group, count - start);
-            evaluate(units_->enter(x, start, size, width_, nullptr, Pass{}, scratch), size);
+            const double* raw = dense(x, start, size, nullptr, nullptr, scratch);
+            evaluate(units_->enter(x, see(raw, size, encoder, scratch), start, size, width_, nullptr, Pass{}, scratch), size);
             for (std::size_t r = 0; r < size; ++r) {
-                score(r, out + (start + r) * outputs_);
+                score(r, out + (start + r) * outputs_, scratch);
                 units_->leave(out + (start + r) * outputs_);
             }
         }
@@ -213,6 +227,28 @@ class Learner final : public Online {
             if (map && map->takes_sparse_rows() == sparse) return map->features();
         return 0;
     }
+    // What says what categories are to the other experts; null where rows have none.
+    Head* encoder() const {
+        for (const Expert& expert : experts_)
+            if (expert.head->encodes()) return expert.head.get();
+        return nullptr;
+    }
+    // The dense part of rows, with what is known of earlier targets.
+    const double* dense(const Rows& x, std::size_t start, std::size_t size, const double* labels, const double* weight,
+                        Units::Scratch& scratch) {
+        if (!x.dense) return nullptr;
+        if (!units_->lags) return x.dense + start * width_;
+        return units_->with_lags(x.dense, start, size, width_, labels, weight, scratch);
+    }
+    // Shows the maps rows with categories or missing values; returns them with numbers in place of categories.
+    const double* see(const double* raw, std::size_t size, Head* encoder, Units::Scratch& scratch) {
+        if (!raw) return nullptr;
+        const bool special = encoder || has_nan(raw, size * width_);
+        for (const auto& map : maps_) map->see(special ? raw : nullptr, size);
+        if (!encoder) return raw;
+        for (std::size_t r = 0; r < size; ++r) encoder->encode(r, raw + r * width_, scratch.encoded.data() + r * width_);
+        return scratch.encoded.data();
+    }
     void evaluate(const Rows& x, std::size_t size) {
         for (const auto& map : maps_) {
             if (map->takes_sparse_rows())
@@ -222,8 +258,25 @@ class Learner final : public Online {
         }
         for (const Expert& expert : experts_) expert.head->start_group();
     }
-    void score(std::size_t r, double* f) {
+    // What lags know of a row: its target, or the index of its class.
+    double label(const double* y) const {
+        if (!units_->lags->classes()) return y[0];
+        return static_cast<double>(outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : std::max_element(y, y + outputs_) - y);
+    }
+    // Row r was learned: what the experts did not explain, in the units of the target, or whether f is another class.
+    void observe_lag(std::size_t r, double label, const double* f) {
+        Lags& lags = *units_->lags;
+        if (lags.classes()) return lags.observe(r, this->label(f) == label ? 0 : 1);
+        double q = combiner_ ? combiner_->unexplained() : 0;
+        units_->leave(&q);
+        lags.observe(r, q);
+    }
+    void score(std::size_t r, double* f, Units::Scratch& scratch) {
         if (!combiner_) return experts_[0].head->scores(r, f);
+        if (const Lags* lags = units_->lags.get()) {
+            const double error = lags->error(r);
+            combiner_->know(lags->target(r), lags->classes() ? error : units_->target(&error, scratch)[0]);
+        }
         for (std::size_t e = 0; e < experts_.size(); ++e) experts_[e].head->scores(r, scores_.data() + e * outputs_);
         combiner_->combine(scores_.data(), f);
     }
@@ -260,7 +313,7 @@ NumPyArray take(Learner& self, const Rows& x, std::size_t rows, const Matrix* y,
 
 NumPyArray take_dense(Learner& self, const Matrix& x, const Matrix* y, const nb::object& weight, const Pass& pass) {
     expect(self.sparse_features() == 0, "this learner takes sparse rows");
-    expect(x.shape(1) == self.features(), "x has another number of features than the learner");
+    expect(x.shape(1) == self.row_features(), "x has another number of features than the learner");
     return take(self, {x.data()}, x.shape(0), y, weight, pass);
 }
 
@@ -290,17 +343,18 @@ NOLANA_BINDING(learner) {
             "__init__",
             [](Learner* self, std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts,
                std::shared_ptr<Combiner> combiner, std::shared_ptr<NoiseLevel> noise, Scaling scaling, Scaling target_scaling,
-               std::shared_ptr<IntervalWidth> interval, std::shared_ptr<FeatureTable> feature_table) {
+               std::shared_ptr<IntervalWidth> interval, std::shared_ptr<FeatureTable> feature_table, std::shared_ptr<Lags> lags) {
                 Units units;
                 units.scaling = std::move(scaling);
                 units.target_scaling = std::move(target_scaling);
                 units.interval = std::move(interval);
                 units.feature_table = std::move(feature_table);
+                units.lags = std::move(lags);
                 new (self) Learner(std::move(maps), std::move(experts), std::move(combiner), std::move(noise), std::move(units));
             },
             "maps"_a, "experts"_a, "combiner"_a.none() = nb::none(), "noise"_a.none() = nb::none(),
             "scaling"_a.none() = nb::none(), "target_scaling"_a.none() = nb::none(), "interval"_a.none() = nb::none(),
-            "feature_table"_a.none() = nb::none())
+            "feature_table"_a.none() = nb::none(), "lags"_a.none() = nb::none())
         .def(
             "learn",
             [](Learner& self, const Matrix& x, const Matrix& y, const nb::object& weight, bool frozen, bool repeats,
@@ -338,6 +392,7 @@ NOLANA_BINDING(learner) {
         .def_prop_ro("target_scaling", [](const Learner& self) { return self.units().target_scaling; })
         .def_prop_ro("interval", [](const Learner& self) { return self.units().interval; })
         .def_prop_ro("feature_table", [](const Learner& self) { return self.units().feature_table; })
+        .def_prop_ro("lags", [](const Learner& self) { return self.units().lags; })
         .def_prop_ro("alarms", &Learner::alarms);
 }
 

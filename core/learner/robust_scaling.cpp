@@ -10,7 +10,17 @@ NOLANA_BINDING(robust_scaling) {
         expect(x.shape(1) == self.features(), "x has another number of features than the scaling");
     };
     nb::class_<RobustScaling, Stateful>(m, "RobustScaling")
-        .def(nb::init<std::size_t, bool>(), "features"_a, "follows_level"_a = true)
+        .def(
+            "__init__",
+            [](RobustScaling* self, std::size_t features, bool follows_level, const std::optional<Vector>& fixed) {
+                std::vector<std::size_t> places;
+                for (std::size_t i = 0; fixed && i < fixed->shape(0); ++i) {
+                    expect((*fixed)(i) >= 0, "fixed names a feature that does not exist");
+                    places.push_back(static_cast<std::size_t>((*fixed)(i)));
+                }
+                new (self) RobustScaling(features, follows_level, places);
+            },
+            "features"_a, "follows_level"_a = true, "fixed"_a.none() = nb::none())
         .def(
             "apply",
             [check](const RobustScaling& self, const Matrix& x) {

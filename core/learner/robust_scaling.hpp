@@ -7,17 +7,25 @@
 #include <cstdint>
 
 #include "base/state.hpp"
+#include "experts/effects/keys.hpp"
 
 namespace nolana {
 
 class RobustScaling final : public Stateful {
   public:
-    RobustScaling(std::size_t features, bool follows_level)
+    // fixed: features that stay as they are, with centre 0 and factor 1.
+    RobustScaling(std::size_t features, bool follows_level, const std::vector<std::size_t>& fixed = {})
         : d_(features), follows_level_(follows_level), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
           z_variance_(features), differs_(features), late_(features), counted_(features), far_(features),
           moved_(features), metric_(features), previous_(features), step_(features), usual_step_(features),
           stepped_(features), first_(first_rows * features) {
         std::fill_n(metric_.data(), features, 1.0);
+        if (!fixed.empty()) fixed_ = BufferOf<std::uint8_t>(features);
+        for (const std::size_t j : fixed) {
+            if (j >= features) throw std::invalid_argument("fixed names a feature that does not exist");
+            fixed_[j] = 1;
+            factor_[j] = 1;
+        }
     }
 
     std::size_t features() const { return d_; }
@@ -47,6 +55,12 @@ class RobustScaling final : public Stateful {
 
     // z becomes the row, scaled without the metric.
     void observe(const double* x, double* z) {
+        if (has_nan(x, d_))
+            observe_missing(x, z);
+        else
+            observe_complete(x, z);
+    }
+    void observe_complete(const double* x, double* z) {
         rows += 1;
         for (std::size_t start = 0; start < d_; start += stretch)
             observe_some(x + start, z + start, start, std::min(stretch, d_ - start));
@@ -75,6 +89,10 @@ class RobustScaling final : public Stateful {
         if (t < 2) return;
         const bool regular = t <= last_anchor && (t & (t - 1)) == 0, late = t > last_anchor && t % check_every == 0;
         for (std::size_t j = 0; j < d_; ++j) {
+            if (is_fixed(j)) {
+                if (regular && new_anchors) new_anchors[j] = 1;
+                continue;
+            }
             const bool constant = factor_[j] == 0;
             bool due = regular || (late && has_other_unit(j) && counted_[j] >= fewest && varies(j));
             double way = 0;
@@ -133,8 +151,28 @@ class RobustScaling final : public Stateful {
     static constexpr double other_step = 5, again_step = 4, largest_step = 12, step_memory = 32, usual_memory = 1024;
     static constexpr std::size_t first_rows = 16, last_anchor = 512, check_every = 64, stretch = 64;
 
+    bool is_fixed(std::size_t j) const { return fixed_.size() > 0 && fixed_[j]; }
+    // A missing value is 0, and changes nothing of its feature.
+    void observe_missing(const double* x, double* z) {
+        Buffer* const own[] = {&mean_, &variance_, &z_mean_, &z_variance_, &differs_, &counted_, &far_, &previous_, &step_,
+                               &usual_step_, &stepped_};
+        std::vector<double> filled(x, x + d_), before;
+        for (std::size_t j = 0; j < d_; ++j) {
+            if (!std::isnan(x[j])) continue;
+            filled[j] = mean_[j];
+            for (const Buffer* each : own) before.push_back((*each)[j]);
+        }
+        observe_complete(filled.data(), z);
+        const double* from = before.data();
+        for (std::size_t j = 0; j < d_; ++j) {
+            if (!std::isnan(x[j])) continue;
+            z[j] = 0;
+            for (Buffer* each : own) (*each)[j] = *from++;
+        }
+    }
     double scaled(double x, std::size_t j) const {
         const double q = (x - center_[j]) * factor_[j];
+        if (std::isnan(x)) return 0;
         return std::fabs(q) > 1 ? tail(q) : q;
     }
     static double tail(double q) { return std::copysign(std::min(1 + std::log(std::fabs(q)), largest), q); }
@@ -256,6 +294,7 @@ class RobustScaling final : public Stateful {
     bool follows_level_;
     Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, counted_, far_, moved_, metric_, previous_, step_,
         usual_step_, stepped_, first_;
+    BufferOf<std::uint8_t> fixed_{0};
 };
 
 }  // namespace nolana

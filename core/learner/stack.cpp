@@ -17,10 +17,10 @@ namespace nolana {
 class Stack final : public Combiner {
   public:
     Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
-          double forgetting, double prior, bool follows)
-        : number_(loss->linear()), follows_(number_ && follows), experts_(factors.shape(0)),
-          size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0)), factors_(experts_),
-          limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), weights_(size_),
+          double forgetting, double prior, bool follows, double certain, bool knows)
+        : number_(loss->linear()), follows_(number_ && follows), knows_(knows), experts_(factors.shape(0)),
+          size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0) + (!number_ && knows ? 2 : 0)), factors_(experts_),
+          limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), certain_(certain), weights_(size_),
           information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
                "factors, limits and start have one entry for each expert");
@@ -63,6 +63,18 @@ class Stack final : public Combiner {
     }
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
 
+    void know(double target, double error) override {
+        if (!knows_) return;
+        if (number_) {
+            const double reach = highest_ - lowest_;
+            track_->known = std::isnan(error) ? 0 : std::min(reach, std::max(-reach, error - track_->level.value()));
+        } else {
+            label_ = target;
+            missed_ = error;
+        }
+    }
+    double unexplained() const override { return number_ ? track_->last + track_->level.value() : 0; }
+
     void combine(const double* scores, double* f) const override {
         see(scores);
         if (number_) {
@@ -85,12 +97,14 @@ class Stack final : public Combiner {
     // The row's inputs and scores are those that `combine` left.
     void learn(const double*, const double* y, const double* f, double weight) override {
         stacked_ += 1;
-        for (double* h = information_.data(); h < information_.data() + size_ * size_; ++h) *h *= forgetting_;
+        const double share = number_ ? 1 : undecided(), forgotten = (1 - forgetting_) * share;
+        const double kept = share == 1 ? forgetting_ : 1 - forgotten;  // to the bit
+        for (double* h = information_.data(); h < information_.data() + size_ * size_; ++h) *h *= kept;
         if (number_)
             learn_number(y[0], f[0], weight);
         else
             learn_class(y, weight);
-        const double back = (1 - forgetting_) * prior_;
+        const double back = forgotten * prior_;
         for (std::size_t i = 0; i < size_; ++i) {
             information_[i * size_ + i] += back;
             gradient_[i] -= back * (weights_[i] - start_[i]);
@@ -118,7 +132,7 @@ class Stack final : public Combiner {
             d.number("lowest", lowest_, -std::numeric_limits<double>::infinity());
             d.number("highest", highest_, -std::numeric_limits<double>::infinity());
             track_->level.describe(d);
-            d.bytes += sizeof(Track);
+            d.bytes += sizeof(Track) - (knows_ ? 0 : sizeof(track_->known));
             if (follows_) d.number("last_residual", track_->last, -std::numeric_limits<double>::infinity());
             d.number("bias", track_->bias, -std::numeric_limits<double>::infinity());
             d.number("agreement", track_->agreement, -1);
@@ -132,7 +146,8 @@ class Stack final : public Combiner {
             d.fields.back().low = 0;
         }
         d.scratch(factors_, limits_, start_, factor_, gradient_, seen_, p_);
-        d.bytes += sizeof(*this);
+        // Without what came later, so that tables have the sizes that they had.
+        d.bytes += sizeof(*this) - sizeof(certain_) - (knows_ ? 0 : sizeof(label_) + sizeof(missed_));
     }
 
     void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
@@ -150,6 +165,7 @@ class Stack final : public Combiner {
         TargetLevel level;
         double bias = 0;
         double own = 0, last = 0;  // the target of the experts; the last residual of their first weights
+        double known = 0;          // that residual at the last target that is known, if the learner has lags
         double agreement = 0, relative_step = 0, last_score = 0, last_target = 0;  // of the signs and sizes of steps
         double said = 0;  // the sum of the row that was combined last, before it is bounded
     };
@@ -167,6 +183,11 @@ class Stack final : public Combiner {
         const double others = columns_ == 2 ? 0 : std::log(exponentials_of(second));
         p_[best] = score;
         return {best, score, score - second, score - second - others};
+    }
+    // How much of the forgetting the row that was combined last causes: what it may say, 4 q (1 - q).
+    double undecided() const {
+        const double q = 1 / (1 + std::exp(-now_.odds));
+        return std::max(certain_, std::min(1.0, 4 * q * (1 - q)));
     }
     // The knot below, and the share of the next one.
     struct Place {
@@ -194,13 +215,14 @@ class Stack final : public Combiner {
         }
     }
 
+    double last() const { return knows_ ? track_->known : track_->last; }
     // The inputs (size, columns) of these scores.
     void see(const double* scores) const {
         double* to = seen_.data();
         if (number_) {
             for (std::size_t e = 0; e < experts_; ++e) to[e] = std::min(highest_, std::max(lowest_, scores[e]));
             to[experts_] = 1;
-            if (follows_) to[experts_ + 1] = track_->last;
+            if (follows_) to[experts_ + 1] = last();
             return;
         }
         for (std::size_t e = 0; e < experts_; ++e) {
@@ -213,12 +235,18 @@ class Stack final : public Combiner {
                 for (std::size_t o = 0; o < outputs_; ++o) to[e * columns_ + o] = input(scores[e * outputs_ + o]);
             }
         }
+        if (!knows_) return;
+        to += experts_ * columns_;
+        for (std::size_t k = 0; k < columns_; ++k) {
+            to[k] = std::isnan(label_) ? 0 : static_cast<double>(k) == label_ ? 0.5 : -0.5;
+            to[columns_ + k] = missed_ > 0 ? to[k] : 0;
+        }
     }
     // The inputs of each column times these weights.
     void add_up(const double* weights, double* sums) const {
         const double* seen = seen_.data();
         std::fill_n(sums, columns_, 0.0);
-        for (std::size_t e = 0; e < experts_; ++e, seen += columns_) {
+        for (std::size_t e = 0; e < size_; ++e, seen += columns_) {
             const double own = weights[e];
             for (std::size_t k = 0; k < columns_; ++k) sums[k] += own * seen[k];
         }
@@ -247,11 +275,11 @@ class Stack final : public Combiner {
         p_[best] = likeliest;
         watch(own);
         subtract_means();
-        for (std::size_t e = 0; e < experts_; ++e) gradient_[e] = weight * seen_[e * k + own];
+        for (std::size_t e = 0; e < size_; ++e) gradient_[e] = weight * seen_[e * k + own];
         for (std::size_t c = 0; c < k; ++c) {
             const double likely = c == second ? std::max(p_[c], least) : p_[c];
             if (!(likely > rare)) continue;
-            for (std::size_t a = 0; a < experts_; ++a) {
+            for (std::size_t a = 0; a < size_; ++a) {
                 const double scaled = weight * likely * seen_[a * k + c];
                 for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += scaled * seen_[b * k + c];
             }
@@ -271,8 +299,8 @@ class Stack final : public Combiner {
         const std::size_t k = columns_;
         const double* p = p_.data();
         constexpr std::size_t many = 4;
-        for (std::size_t e = 0; e < experts_; e += many) {
-            const std::size_t count = std::min(many, experts_ - e);
+        for (std::size_t e = 0; e < size_; e += many) {
+            const std::size_t count = std::min(many, size_ - e);
             double *seen = seen_.data() + e * k, middle[many] = {};
             if (count == many)
                 for (std::size_t c = 0; c < k; ++c)
@@ -311,7 +339,7 @@ class Stack final : public Combiner {
         track_->last_target = y;
         highest_ = std::max(highest_, std::min(above + margin, std::max(usual, growth * highest_)));
         lowest_ = std::min(lowest_, std::max(above - margin, std::min(-usual, growth * lowest_)));
-        const double explained = follows_ ? std::min(1.0, std::max(0.0, weights_[experts_ + 1])) * track_->last : 0;
+        const double explained = follows_ ? std::min(1.0, std::max(0.0, weights_[experts_ + 1])) * last() : 0;
         track_->own = std::min(highest_, std::max(lowest_, above - explained));
         track_->bias += weight * (std::min(reach, std::max(-reach, own)) - track_->bias) / bias_rows;
         variance_.observe(residual * residual, stacked_);
@@ -346,10 +374,10 @@ class Stack final : public Combiner {
         }
     }
 
-    bool number_, follows_;
+    bool number_, follows_, knows_;
     std::size_t experts_, size_, outputs_ = 1, columns_ = 2;
     Buffer factors_, limits_, start_;
-    double forgetting_, prior_;
+    double forgetting_, prior_, certain_;
     Buffer weights_, information_, errors_;
     double stacked_ = 0, lowest_ = 0, highest_ = 0;
     ResidualVariance variance_{start_noise};
@@ -360,13 +388,15 @@ class Stack final : public Combiner {
     Buffer calibration_{knots}, calibration_information_{knots};
     Buffer factor_, gradient_;
     mutable Buffer seen_{0}, p_{0};
+    double label_ = std::numeric_limits<double>::quiet_NaN(), missed_ = 0;  // known of the last label
     mutable Standing now_ = {};  // of the row that was combined last
 };
 
 NOLANA_BINDING(stack) {
     nb::class_<Stack, Combiner>(m, "Stack")
-        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool>(), "loss"_a,
-             "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false);
+        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool>(),
+             "loss"_a, "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false, "certain"_a = 1.0,
+             "knows"_a = false);
 }
 
 }  // namespace nolana

@@ -5,6 +5,7 @@
 //                     the first target
 //     interval        follows the residuals y' - f of learned rows
 //     feature_table   slots and values of the non-zeros of wide sparse rows; their sketch takes the place of x
+//     lags            columns behind those of x: what is known of earlier targets
 //
 // A group of rows is scaled at a time, into scratch that a call has: memory does not depend on the length of a block.
 #pragma once
@@ -15,6 +16,7 @@
 #include "experts/sparse_linear/feature_table.hpp"
 #include "experts/sparse_linear/sketch.hpp"
 #include "learner/interval_width.hpp"
+#include "learner/lags.hpp"
 #include "learner/robust_scaling.hpp"
 
 namespace nolana {
@@ -38,11 +40,12 @@ class Units {
     std::shared_ptr<RobustScaling> scaling, target_scaling;
     std::shared_ptr<IntervalWidth> interval;
     std::shared_ptr<FeatureTable> feature_table;
+    std::shared_ptr<Lags> lags;
 
-    // Of a call: a group of scaled rows, the sketch of a row, a target and what its scaling writes, and the non-zeros of a
+    // Of a call: a group of scaled rows and of rows with lags, the sketch of a row, a target and what its scaling writes, and the non-zeros of a
     // group. Allocated before anything changes.
     struct Scratch {
-        std::vector<double> dense, sums, target, values;
+        std::vector<double> dense, known, encoded, sums, target, values;
         std::vector<std::int32_t> slots;
     };
 
@@ -56,15 +59,22 @@ class Units {
         if (interval && !target_scaling) throw std::invalid_argument("an interval needs the scaling of targets");
         if (interval && outputs() != 1) throw std::invalid_argument("an interval needs a single target");
         const std::size_t width = scaling ? scaling->features() : features;
+        if (lags && (places > 0 || feature_table)) throw std::invalid_argument("lags need dense rows");
+        if (lags && width <= lags->columns()) throw std::invalid_argument("lags have more columns than the rows");
+        if (lags && lags->group_column() >= static_cast<std::ptrdiff_t>(width - lags->columns()))
+            throw std::invalid_argument("the group names a column that does not exist");
+        if (lags && !lags->classes() && outputs() != 1) throw std::invalid_argument("lags need a single target");
         if (feature_table && width > 0) (void)Sketch(width, feature_table->seed());
         return width;
     }
     // Targets that the scaling is made for; 0: any number of them.
     std::size_t outputs() const { return target_scaling ? target_scaling->features() : 0; }
-    // For so many of these rows, whose dense part has `width` features.
-    Scratch scratch(const Rows& rows, std::size_t count, std::size_t width) const {
+    // For so many of these rows, whose dense part has `width` features; `encoded`: they are encoded first.
+    Scratch scratch(const Rows& rows, std::size_t count, std::size_t width, bool encoded) const {
         Scratch out;
         out.target.resize(2 * outputs());
+        if (lags) out.known.resize(std::min(group, count) * width);
+        if (encoded) out.encoded.resize(std::min(group, count) * width);
         if (scaling || feature_table) out.dense.resize(std::min(group, count) * width);
         if (!feature_table) return out;
         out.sums.resize(width);
@@ -76,12 +86,26 @@ class Units {
         return out;
     }
 
-    // Rows from `first` on as the maps take them, until the next call; `weight` (null: all 1) is that of row 0.
-    Rows enter(const Rows& rows, std::size_t first, std::size_t size, std::size_t width, const double* weight,
+    // Rows from `first` on with the columns of the lags behind their own; `labels` (null: scored alone) are what is known of
+    // them later, `weight` (null: all 1) that of row 0.
+    const double* with_lags(const double* x, std::size_t first, std::size_t size, std::size_t width, const double* labels,
+                            const double* weight, Scratch& scratch) {
+        const std::size_t own = width - lags->columns();
+        for (std::size_t r = 0; r < size; ++r) {
+            double* to = scratch.known.data() + r * width;
+            std::copy_n(x + (first + r) * own, own, to);
+            const bool learned = labels && (!weight || weight[first + r] > 0);
+            lags->enter(r, to, learned ? labels + r : nullptr, to + own);
+        }
+        return scratch.known.data();
+    }
+    // Rows from `first` on as the maps take them, until the next call; `weight` (null: all 1) is that of row 0, `dense` the
+    // dense part of row `first`.
+    Rows enter(const Rows& rows, const double* dense, std::size_t first, std::size_t size, std::size_t width, const double* weight,
                const Pass& pass, Scratch& scratch) {
         if (weight) weight += first;
         if (feature_table) return look_up(rows.sparse.from(first), size, width, weight, pass, scratch);
-        Rows out{rows.dense + first * width};
+        Rows out{dense};
         if (rows.sparse.starts) out.sparse = rows.sparse.from(first);
         if (scaling) {
             scale(out.dense, weight, size, scratch.dense.data(), pass);
@@ -125,6 +149,7 @@ class Units {
         part("target_scaling/", target_scaling.get());
         part("interval/", interval.get());
         part("features/", feature_table.get());
+        part("lags/", lags.get());
         d.begin_part("");
     }
     // Room for a state of these sizes; one without units leaves them as they are.

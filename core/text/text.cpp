@@ -2,11 +2,13 @@
 #include "bind/bind.hpp"
 #include "text/csv.hpp"
 #include "text/json.hpp"
+#include "text/keys.hpp"
 #include "text/libsvm.hpp"
 
 namespace nolana {
 
 using Places = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Fields = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Spans = nb::ndarray<const std::int64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
@@ -72,7 +74,75 @@ nb::tuple each_field(const nb::bytes& text, const Spans& spans, Parse parse) {
     return nb::make_tuple(hand_over(std::move(values), {n}), unfit);
 }
 
+constexpr double no_key = std::numeric_limits<double>::quiet_NaN();
+
+// Keys of fields as they stand in CSV (quoted, "" inside is one quote) or JSON; NaN where a span begins before 0, and for
+// a JSON string with a backslash, which must be decoded first.
+std::vector<double> field_keys(std::string_view text, const std::int64_t* spans, std::size_t n, bool json) {
+    std::vector<double> keys(n);
+    std::string unquoted;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int64_t begin = spans[2 * i], end = spans[2 * i + 1];
+        keys[i] = no_key;
+        if (begin < 0) continue;
+        std::string_view field = text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+        if (field.size() >= 2 && field.front() == '"' && field.back() == '"') {
+            field = field.substr(1, field.size() - 2);
+            if (json && field.find('\\') != field.npos) continue;
+            if (!json && field.find('"') != field.npos) {
+                unquoted.clear();
+                for (std::size_t j = 0; j < field.size(); ++j) {
+                    unquoted += field[j];
+                    if (field[j] == '"' && j + 1 < field.size() && field[j + 1] == '"') ++j;
+                }
+                field = unquoted;
+            }
+        }
+        keys[i] = key_of(field);
+    }
+    return keys;
+}
+
+// The key of a str, as UTF-8, or of bytes; NaN for None.
+double object_key(nb::handle value) {
+    if (value.is_none()) return no_key;
+    if (PyBytes_Check(value.ptr())) {
+        const auto bytes = nb::borrow<nb::bytes>(value);
+        return key_of({bytes.c_str(), bytes.size()});
+    }
+    if (!PyUnicode_Check(value.ptr())) throw nb::type_error("a key is that of a str, of bytes or of None");
+    Py_ssize_t size = 0;
+    if (const char* letters = PyUnicode_AsUTF8AndSize(value.ptr(), &size))
+        return key_of({letters, static_cast<std::size_t>(size)});
+    PyErr_Clear();  // half of a surrogate pair
+    const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "surrogatepass"));
+    if (!encoded.is_valid()) throw nb::python_error();
+    return object_key(encoded);
+}
+
 NOLANA_BINDING(text) {
+    m.def(
+        "hash_fields",
+        [](const nb::bytes& text, const Fields& spans, bool json) {
+            const std::size_t n = spans.shape(0);
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::int64_t begin = spans.data()[2 * i], end = spans.data()[2 * i + 1];
+                if (begin >= 0 && (end < begin || static_cast<std::size_t>(end) > text.size()))
+                    throw nb::value_error("a span is not in the text");
+            }
+            return hand_over(field_keys({text.c_str(), text.size()}, spans.data(), n, json), {n});
+        },
+        "text"_a, "spans"_a, "json"_a = false);
+    m.def(
+        "hash_strings",
+        [](const nb::list& values) {
+            std::vector<double> keys;
+            keys.reserve(values.size() + 1);
+            for (const nb::handle value : values) keys.push_back(object_key(value));
+            const std::size_t n = keys.size();
+            return hand_over(std::move(keys), {n});
+        },
+        "values"_a);
     m.def(
         "csv_fields",
         [](const nb::bytes& text, std::size_t start, bool final, char delimiter) {

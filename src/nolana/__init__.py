@@ -21,7 +21,7 @@ if not _IS_COMMAND:
     import numpy as _numpy  # noqa: F401
 
 if TYPE_CHECKING:
-    from nolana import baselines, datasets, errors, evaluate, experts, research, rivals, sources, streams
+    from nolana import baselines, columns, datasets, errors, evaluate, experts, research, rivals, sources, streams
     from nolana.backend import backend_name, build_name
     from nolana.estimators import NolanaClassifier, NolanaRegressor, OnlineNystroem, StreamClassifier, StreamRegressor
     from nolana.estimators.loading import load
@@ -39,6 +39,7 @@ __all__ = [
     "backend_name",
     "baselines",
     "build_name",
+    "columns",
     "datasets",
     "errors",
     "evaluate",

@@ -3,6 +3,7 @@
 NolanaError
 ├── BackendError            NOLANA_BACKEND names a backend that is not installed
 │   └── MissingCoreError    reading text needs the compiled core, which is not installed
+├── ColumnsError            columns of a table have values that cannot be learned; all of them at once
 ├── ConflictError           an option contradicts the model file
 ├── DataError               a data set is missing, cannot be downloaded, or is not what the catalogue says
 ├── LogError                the log of `nolana serve` cannot be opened, read or written
@@ -12,6 +13,7 @@ NolanaError
 ├── OptionError             an option has an invalid value, or does not fit another one
 └── StreamError             a source cannot be read, or a row of it is invalid
     └── OtherSourceError    a source is not the one to resume
+ColumnsWarning              a column of a table is not learned, or is not learned as what it looks like
 ReferenceBackendWarning     the compiled core is missing; NumPy is used
 DivergenceWarning           gradient steps were too long and the model is no longer finite
 GrowthWarning               a feature of a stream grows without bound, like a row number
@@ -25,10 +27,10 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 __all__ = [
-    "BackendError", "ConflictError", "DataError", "Diagnostic", "DivergenceWarning", "GrowthWarning", "LockedError",
-    "LogError", "MissingCoreError", "MissingExtraError", "ModelFileError", "NolanaError", "OptionError",
-    "OtherSourceError", "Place", "ReferenceBackendWarning", "Remedy", "Setting", "SketchWarning", "StreamError",
-    "StreamWarning",
+    "BackendError", "ColumnsError", "ColumnsWarning", "ConflictError", "DataError", "Diagnostic", "DivergenceWarning",
+    "GrowthWarning", "LockedError", "LogError", "MissingCoreError", "MissingExtraError", "ModelFileError",
+    "NolanaError", "OptionError", "OtherSourceError", "Place", "ReferenceBackendWarning", "Remedy", "Setting",
+    "SketchWarning", "StreamError", "StreamWarning",
 ]  # fmt: skip
 
 LONGEST_VALUE = 40  # characters of a value in a message
@@ -44,7 +46,7 @@ class Setting:
     """
 
     option: str
-    value: Any = ...
+    value: object = ...
 
     def __str__(self) -> str:
         return f"{self.option}={'...' if self.value is ... else repr(self.value)}"
@@ -128,15 +130,15 @@ class Diagnostic:
         remedies: Iterable[Remedy] = (),
         hint: str = "",
         note: str = "",
-        value: Any = None,
-        expected: Any = None,
-        facts: Mapping[str, Any] | None = None,
+        value: object = None,
+        expected: object = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         self.problem, self.place, self.value, self.expected = problem, place, value, expected
         self.remedies, self.hint, self.note, self.facts = tuple(remedies), hint, note, dict(facts or {})
         self.args = (self.message(),)
 
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.__dict__)
@@ -191,7 +193,7 @@ class Diagnostic:
 D = TypeVar("D", bound=Diagnostic)
 
 
-def _restored(kind: type[D], data: dict[str, Any]) -> D:
+def _restored(kind: type[D], data: dict[str, object]) -> D:
     """A diagnostic with this data."""
     made = kind.__new__(kind)
     made.__dict__.update(data)
@@ -203,7 +205,7 @@ class NolanaError(Diagnostic, Exception):
     """The base class of all errors of nolana."""
 
     @classmethod
-    def of(cls, error: Exception, place: Place | str | None = None, *, before: str = "", **data: Any) -> Self:
+    def of(cls, error: Exception, place: Place | str | None = None, *, before: str = "", **data: object) -> Self:
         """An error of this class that says what another one says: at a place, after some words, with other data."""
         found = error if isinstance(error, Diagnostic) else NolanaError(str(error))
         if place is not None and found.place is not None:
@@ -220,11 +222,19 @@ class MissingCoreError(BackendError):
     """Reading text needs the compiled core, which is not installed or does not run on this machine."""
 
 
+class ColumnsError(NolanaError, ValueError, TypeError):
+    """Columns of a table have values that cannot be learned; ``problems`` has column, row, value, expected of each."""
+
+    def __init__(self, problem: str = "", *, problems: tuple[Any, ...] = (), **data: Any) -> None:
+        self.problems = problems
+        super().__init__(problem, **data)
+
+
 class ConflictError(NolanaError, ValueError):
     """An option contradicts the model file; it has both, and what to do."""
 
     @classmethod
-    def differs(cls, option: str, value: Any, made: Any) -> Self:
+    def differs(cls, option: str, value: object, made: object) -> Self:
         """The option has another value than the model was made with; None: it was made without the option.
 
         >>> str(ConflictError.differs("missing", "mean", "error"))
@@ -313,6 +323,10 @@ class ReferenceBackendWarning(UserWarning):
 
 class DivergenceWarning(Diagnostic, UserWarning):
     """A learner's scores are no longer finite."""
+
+
+class ColumnsWarning(Diagnostic, UserWarning):
+    """A column of a table is not learned, or is not learned as what it looks like."""
 
 
 class GrowthWarning(Diagnostic, UserWarning):

@@ -131,7 +131,7 @@ def test_scores_of_a_row_do_not_depend_on_its_label(method):
 def test_linear_model_scores_a_block_before_it_learns_it():
     X, y = np.eye(3), np.array([0, 1, 2])
     model = LinearModel(np.arange(3))
-    assert np.isnan(model.learn(X, y)).all()
+    assert np.isneginf(model.learn(X, y)).all()
     before = model.learn(X, y)
     assert before.shape == (3, 3)
     assert not np.array_equal(before, model.learn(X, y))
@@ -140,8 +140,8 @@ def test_linear_model_scores_a_block_before_it_learns_it():
 def test_boosting_predicts_with_the_last_model_until_it_is_retrained_on_all_rows():
     X, y = turned_digits()
     model = RetrainedBoosting(np.arange(10))
-    assert np.isnan(model.learn(X[: RETRAIN - 1], y[: RETRAIN - 1])).all()
-    assert np.isnan(model.learn(X[RETRAIN - 1 : RETRAIN], y[RETRAIN - 1 : RETRAIN])).all()
+    assert np.isneginf(model.learn(X[: RETRAIN - 1], y[: RETRAIN - 1])).all()
+    assert np.isneginf(model.learn(X[RETRAIN - 1 : RETRAIN], y[RETRAIN - 1 : RETRAIN])).all()
     probe, label = X[:1], y[:1]
     first = model.learn(probe, label)
     assert first.shape == (1, 10)
@@ -150,14 +150,14 @@ def test_boosting_predicts_with_the_last_model_until_it_is_retrained_on_all_rows
     assert not np.array_equal(first, model.learn(probe, label))
 
 
-def test_boosting_scores_of_a_class_that_it_has_not_seen_are_nan():
+def test_boosting_scores_of_a_class_that_it_has_not_seen_are_minus_infinity():
     X, y = turned_digits()
     few = np.flatnonzero(y[:500] < 5)[:RETRAIN]
     model = RetrainedBoosting(np.arange(10))
     model.learn(X[few], y[few])
     scores = model.learn(X[:1], y[:1])
     assert np.isfinite(scores[:, :5]).all()
-    assert np.isnan(scores[:, 5:]).all()
+    assert np.isneginf(scores[:, 5:]).all()
 
 
 def test_bytes_of_boosting_grow_by_each_row_between_two_trainings():

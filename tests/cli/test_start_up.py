@@ -46,7 +46,7 @@ def run(folder, *words):
         (("learn", "--help"), 0),
         (("learn", "absent.csv", "--target", "x", "--model", "m"), 2),
         (("learn", "t.csv", "--target", "absent", "--model", "m"), 1),
-        (("learn", "t.csv", "--target", "sum", "--model", "m"), 1),
+        (("learn", "t.csv", "--target", "sum", "--categories", "error", "--model", "m"), 1),
         (("learn", "t.csv", "--set", "a=1", "--model", "m"), 2),
         (("learn", "t.csv", "--bogus"), 2),
         (("learn", "t.csv", "--memory", "1KB", "--model", "m"), 2),

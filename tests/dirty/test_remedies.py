@@ -117,7 +117,7 @@ def test_missing_values_may_be_filled_from_a_later_run_on(tmp_path):
     path, model = tmp_path / "s.csv", tmp_path / "m"
     path.write_text(table("a,b,y", [*rows[:1200], ("", 0.5, "yes"), *rows[1200:]]))
     words = ("learn", path, "--target", "y", "--model", model)
-    done = call(*words, folder=tmp_path)
+    done = call(*words, "--categories", "error", "--missing", "error", folder=tmp_path)
     assert done.code == 1
     assert "the field is empty; --missing mean fills it in. 1,000 rows are learned and saved" in done.err
     done = call(*words, "--missing", "indicator", folder=tmp_path)
@@ -135,9 +135,13 @@ def test_missing_values_may_be_filled_from_a_later_run_on(tmp_path):
 
 
 def test_a_missing_value_can_be_predicted_by_a_model_that_never_saw_one(mail, tmp_path):
-    assert call("learn", mail, "--target", "y", "--model", tmp_path / "m", folder=tmp_path).code == 0
     new = tmp_path / "new.csv"
     new.write_text("a,b\n,0.3\n")
+    assert call("learn", mail, "--target", "y", "--model", tmp_path / "native", folder=tmp_path).code == 0
+    done = call("predict", new, "--model", tmp_path / "native", folder=tmp_path)
+    assert (done.code, len(done.out.splitlines())) == (0, 2)
+    refusing = ("--categories", "error", "--missing", "error")
+    assert call("learn", mail, "--target", "y", "--model", tmp_path / "m", *refusing, folder=tmp_path).code == 0
     done = call("predict", new, "--model", tmp_path / "m", folder=tmp_path)
     assert done.code == 1
     assert "--missing mean fills it in" in done.err
@@ -151,7 +155,7 @@ def test_a_missing_value_can_be_predicted_by_a_model_that_never_saw_one(mail, tm
 def test_columns_are_numbered_from_1_in_options_and_messages(tmp_path):
     path, model = tmp_path / "s.csv", tmp_path / "m"
     path.write_text("".join(f"{a},red,{b},{y}\n" for a, b, y in xor(300)))
-    done = call("learn", path, "--target", "4", "--model", model, folder=tmp_path)
+    done = call("learn", path, "--target", "4", "--categories", "error", "--model", model, folder=tmp_path)
     assert "column 2: 'red' is not a number" in done.err
     assert "--ignore 2 leaves the column out" in done.err
     done = call("learn", path, "--target", "4", "--ignore", "2", "--model", model, folder=tmp_path)
@@ -159,7 +163,9 @@ def test_columns_are_numbered_from_1_in_options_and_messages(tmp_path):
     assert call("learn", path, "--target", "4", "--ignore", "2", "--model", model, folder=tmp_path).code == 0
     done = call("learn", path, "--target", "3", "--model", model, folder=tmp_path)
     assert "--target 3 differs from the model, which was made with --target 4" in done.err
-    assert "column 1, column 3" in call("inspect", model, folder=tmp_path).out
+    listed = call("inspect", model, folder=tmp_path).out
+    assert "column 1  number" in listed
+    assert "column 3  number" in listed
     for number, message in (("0", "columns are numbered from 1"), ("5", "there is no column 5; line 1 has 4")):
         done = call("learn", path, "--target", number, "--model", tmp_path / "n", folder=tmp_path)
         assert done.code in (1, 2)

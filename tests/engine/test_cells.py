@@ -172,11 +172,12 @@ def test_restore_without_tables_continues_with_empty_ones(engine, loss, outputs)
     grids=st.integers(1, 300),
     seed=st.integers(0, 2**53),
     relevant=st.booleans(),
+    mixed=st.booleans(),
 )
-def test_grids_of_the_core_are_those_of_the_reference(build, features, grids, seed, relevant):
+def test_grids_of_the_core_are_those_of_the_reference(build, features, grids, seed, relevant, mixed):
     relevance = np.sqrt(np.arange(1.0, features + 1)) if relevant else None
-    drawn = build.draw_grids(features, grids, seed, relevance)
-    assert np.array_equal(drawn, reference.draw_grids(features, grids, seed, relevance))
+    drawn = build.draw_grids(features, grids, seed, relevance, mixed)
+    assert np.array_equal(drawn, reference.draw_grids(features, grids, seed, relevance, mixed))
 
 
 @engines

@@ -14,18 +14,18 @@ builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split
 engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
 
 
-def learner(module, features, windows=(5, 20), neighbours=3, loss="Squared", outputs=1):
+def learner(module, features, windows=(5, 20), neighbours=3, loss="Squared", outputs=1, **arguments):
     """One vote for each window; the mean of the experts is read."""
-    map = module.NeighbourMap(features, np.array(windows, dtype=float), neighbours)
+    map = module.NeighbourMap(features, np.array(windows, dtype=float), neighbours, **arguments)
     heads = [module.Vote(getattr(module, loss)(), window=i) for i in range(len(windows))]
     made = module.Learner([map], [module.Expert(0, head) for head in heads], module.Mean())
     made.clear(outputs)
     return made
 
 
-def steps(x):
+def steps(x, in_unit=40):
     """Rows as whole numbers, whose distances NumPy's integers compute exactly."""
-    return np.clip(np.rint(x * 40), -127, 127).astype(np.int64)
+    return np.clip(np.rint(x * in_unit), -127, 127).astype(np.int64)
 
 
 def nearest_mean(stored, targets, row, windows, neighbours):
@@ -54,6 +54,20 @@ def test_neighbours_equal_those_of_integer_arithmetic(engine, features, windows)
     for i in range(1, n):
         expected = nearest_mean(whole[:i], y[:i], whole[i], windows, 3)
         assert scores[i] == pytest.approx(expected, rel=1e-12), i
+
+
+@engines
+def test_rows_are_stored_in_steps_of_any_length(engine):
+    rng = np.random.default_rng(0)
+    x, y = 8 * rng.normal(size=(60, 3)), 2.0 ** rng.integers(-17, 3, 60)
+    made = learner(engine, 3, steps=4.5)
+    scores = made.learn(x, y[:, None])[:, 0]
+    whole = steps(x, 4.5)
+    assert np.array_equal(made.state()["map0/recent"], whole[-20:])
+    assert scores[-1] == pytest.approx(nearest_mean(whole[:-1], y[:-1], whole[-1], (5, 20), 3), rel=1e-12)
+    for wrong in (0.0, -1.0):
+        with pytest.raises(ValueError, match="steps are a positive number"):
+            engine.NeighbourMap(3, np.array([5.0]), 3, steps=wrong)
 
 
 @builds

@@ -59,6 +59,13 @@ class Parts:
     def votes(self):
         return [self.module.Vote(self.made_loss(), window=i) for i in range(len(WINDOWS))]
 
+    def trees(self):
+        return self.module.TreeMap(self.features, trees=10, depth=3, rows=150, seed=1)
+
+    def leaf_heads(self):
+        slow = self.module.DiagonalLeaves(self.made_loss(), variance=0.03, floor=1e-4)
+        return [slow, self.module.ConstantLeaves(self.made_loss(), gain=0.05)]
+
     def identity(self):
         return self.module.IdentityMap(self.features)
 
@@ -87,6 +94,7 @@ PARTS = {
     "single": lambda p: mean_of(p, p.landmarks(single=True), [p.newton(), p.lms()]),
     "vote": lambda p: mean_of(p, p.neighbours(), p.votes()),
     "cells": lambda p: mean_of(p, p.cells(), p.cell_heads(0)),
+    "trees": lambda p: mean_of(p, p.trees(), p.leaf_heads()),
     "stack": lambda p: p.everything(),
 }
 
@@ -153,7 +161,7 @@ def compare(build, part, loss, outputs, features, first, blocks, length, seed):
         mine.restore(core.state())
         x, y, weight = rows(length, outputs, loss, features, seed=seed + 2 + block)
         a, b = core.learn(x, y, weight), mine.learn(x, y, weight)
-        assert np.abs(a - b).max() / (1 + np.abs(b).max()) < (SINGLE if part in ("cells", "stack") else DOUBLE)
+        assert np.abs(a - b).max() / (1 + np.abs(b).max()) < (SINGLE if part in ("cells", "trees", "stack") else DOUBLE)
         assert_close(core.state(), mine.state())
         assert core.alarms == mine.alarms
 
@@ -256,6 +264,14 @@ OUT_OF_RANGE = {
     "expert0/sample": [127.5, 128.0, -128.0, 0.5, np.nan, np.inf],
     "expert0/targets": [-(2.0**25), np.nan, np.inf, -np.inf],
     "expert0/counts": [-1.0, 0.5, np.nan, np.inf, 2.0**54],
+    "map0/split_features": [-1.0, 0.5, 5.0, np.nan],
+    "map0/thresholds": [127.5, 128.0, -128.0, np.nan],
+    "map0/codes": [127.5, 128.0, -128.0, 0.5, np.nan, np.inf],
+    "map0/grown": [-1.0, 0.5, 11.0, np.nan],
+    "map0/oldest": [-1.0, 10.0],
+    "map0/kept": [-1.0, 0.5, np.nan],
+    "map0/metric": [0.0, -1.0, np.nan],
+    "expert0/row_weights": [-1.0, np.nan],
     "map0/recent": [127.5, 128.0, -128.0, 0.5, np.nan, np.inf],
     "map0/counts": [-1.0, np.nan],
     "map0/gamma": [0.0, -1.0, np.nan],
@@ -270,7 +286,7 @@ OUT_OF_RANGE = {
 
 
 @engines
-@pytest.mark.parametrize("part", ["single", "vote", "cells", "stack"])
+@pytest.mark.parametrize("part", ["single", "vote", "cells", "trees", "stack"])
 @pytest.mark.parametrize(("loss", "outputs"), [("Logistic", 1), ("Logistic", 4), ("Squared", 1)])
 def test_restore_refuses_out_of_range_values(engine, part, loss, outputs):
     n = 100 if engine is reference else 900
@@ -289,11 +305,12 @@ def test_restore_refuses_out_of_range_values(engine, part, loss, outputs):
 
 
 @engines
+@pytest.mark.parametrize(("part", "n"), [("vote", 60), ("trees", 165)])
 @pytest.mark.parametrize("outputs", [1, 4])
-def test_scores_are_finite_for_any_legal_target_of_a_state(engine, outputs):
+def test_scores_are_finite_for_any_legal_target_of_a_state(engine, part, n, outputs):
     """Targets of a file that no row could have left behind give scores, not a crash."""
-    made = learner(engine, "vote", "Logistic", outputs)
-    made.learn(*rows(60, outputs, "Logistic"))
+    made = learner(engine, part, "Logistic", outputs)
+    made.learn(*rows(n, outputs, "Logistic"))
     for target in (-5.0, -(2.0**24), 0.7, 2.0**24):
         state = made.state()
         for name in [name for name in state if name.endswith("targets")]:

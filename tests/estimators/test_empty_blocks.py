@@ -6,6 +6,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import nolana
+from nolana.errors import ColumnsWarning
 from nolana.evaluate import progressive
 
 RNG = np.random.default_rng(0)
@@ -150,7 +151,7 @@ COLUMNS = {
 @pytest.mark.parametrize(("columns", "said"), COLUMNS.values(), ids=COLUMNS)
 def test_frame_with_other_columns_is_refused_with_the_difference(columns, said):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = nolana.StreamClassifier(random_state=0).partial_fit(frame, TWO)
+    model = nolana.NolanaClassifier(n_landmarks=9).partial_fit(frame, TWO)
     other = pd.DataFrame(np.ones((2, len(columns))), columns=columns)
     for call in (lambda: model.learn(other, TWO[:2]), lambda: model.predict(other)):
         with pytest.raises(ValueError, match="should match those that were passed during fit") as caught:
@@ -158,3 +159,23 @@ def test_frame_with_other_columns_is_refused_with_the_difference(columns, said):
         caught.match(said)
     if "selects" in said or "order" in said:  # the remedy works
         assert model.predict(other[list(model.feature_names_in_)]).shape == (2,)
+
+
+@pytest.mark.parametrize("case", ["missing", "renamed"])
+def test_stream_frame_without_a_learned_column_is_refused_with_the_difference(case):
+    columns, said = COLUMNS[case]
+    model = nolana.StreamClassifier(random_state=0).partial_fit(pd.DataFrame(X, columns=["a", "b", "c"]), TWO)
+    other = pd.DataFrame(np.ones((2, len(columns))), columns=columns)
+    for call in (lambda: model.learn(other, TWO[:2]), lambda: model.predict(other)):
+        with pytest.raises(ValueError, match="should match those that were passed during fit") as caught:
+            call()
+        caught.match(said)
+
+
+def test_stream_frame_is_matched_by_name_and_new_columns_are_left_out():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = nolana.StreamClassifier(random_state=0).partial_fit(frame, TWO)
+    expected = model.predict_proba(frame)
+    assert np.array_equal(model.predict_proba(frame[["c", "a", "b"]]), expected)
+    with pytest.warns(ColumnsWarning, match="left out: 'd'"):
+        assert np.array_equal(model.predict_proba(frame.assign(d=1.0)), expected)

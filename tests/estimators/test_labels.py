@@ -89,7 +89,7 @@ def test_delayed_labels_are_scored_by_the_classes_of_their_time():
 
 def test_auc_does_not_turn_around_where_the_second_label_is_the_smaller():
     metric, f = AUC(), np.array([1.0, 2.0])
-    metric.update(Predictions(np.array(["b", "b"]), np.full((2, 1), np.nan), np.array(["b"])))
+    metric.update(Predictions(np.array(["b", "b"]), np.full((2, 1), -np.inf), np.array(["b"])))
     for truth in ("a", "b"):
         sign = 1 if truth == "a" else -1
         scores = np.stack([sign * f, -sign * f], axis=1)

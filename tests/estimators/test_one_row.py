@@ -52,7 +52,7 @@ def test_the_row_is_checked(rng):
         model.predict(X[:1])
     model.learn(X, X[:, 0] > 0)
     for method in (model.predict, model.predict_proba):
-        with pytest.raises(ValueError, match="NaN at row 0, column 1"):
-            method(np.array([[1.0, np.nan]]))
+        with pytest.raises(ValueError, match="infinity at row 0, column 1"):
+            method(np.array([[1.0, np.inf]]))
         with pytest.raises(ValueError, match="3 features"):
             method(np.zeros((1, 3)))

@@ -18,11 +18,12 @@ def test_experts_sizes_and_repr():
     records = model.experts_
     names = [record["name"] for record in records]
     assert names[:5] == ["linear", "landmarks", "landmarks, fast", "bins", "bins, fast"]
-    assert all(name.startswith("neighbours, last ") for name in names[5:])
+    assert all(name.startswith("neighbours, last ") for name in names[5:-2])
+    assert names[-2:] == ["trees", "trees, fast"]
     assert all(record.keys() == {"name", "weight", "score", "bytes"} for record in records)
     assert all(0 <= record["score"] <= 1 for record in records)
     assert 0 < sum(record["bytes"] for record in records) <= model.memory_bytes_ + 4 * 64 * KB
-    assert model.sizes_.keys() == {"landmarks", "slots", "grids", "recent rows"}
+    assert model.sizes_.keys() == {"landmarks", "slots", "grids", "recent rows", "trees"}
     text = repr(model)
     assert "3,000 rows learned" in text
     assert f"{model.memory_bytes_:,} bytes" in text

@@ -62,8 +62,8 @@ def test_a_rejected_call_leaves_the_counts_of_balanced_weights():
     x, y, _, _ = stream("redraw")
     model = StreamClassifier(random_state=0, class_weight="balanced").partial_fit(x[:100], y[:100])
     before = copy.deepcopy(model)
-    with pytest.raises(ValueError, match="NaN"):
-        model.learn(np.full((3, 12), np.nan), [0, 1, 1])
+    with pytest.raises(ValueError, match="infinity"):
+        model.learn(np.full((3, 12), np.inf), [0, 1, 1])
     assert np.array_equal(model.learn(x[100:200], y[100:200]), before.learn(x[100:200], y[100:200]))
 
 

@@ -17,5 +17,5 @@ def test_scores_are_those_of_v01(name):
     expected = np.load(STORED)[name]
     found = scores(models()[name])
     assert found.shape == expected.shape
-    assert np.array_equal(np.isnan(found), np.isnan(expected))
-    assert np.allclose(found, expected, rtol=0, atol=TOLERANCES.get(name, 1e-9), equal_nan=True)
+    expected[np.isnan(expected)] = -np.inf  # classes not yet known: NaN up to v0.2
+    assert np.allclose(found, expected, rtol=0, atol=TOLERANCES.get(name, 1e-9))

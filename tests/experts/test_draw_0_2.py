@@ -1,5 +1,7 @@
 """Grids and sketches of 0.2: as NumPy's generator draws them, and with them the scores of the time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from experts.draw_0_2.models import STORED, scores
 from nolana.engine.experts.bins.grids import Grids
 from nolana.experts import Bins, Neighbours, draw_0_2
+from nolana.learner import memory
 
 
 @given(seed=st.integers(0, 2**53), n=st.one_of(st.integers(1, 70), st.integers(1, 1000)))
@@ -37,10 +40,16 @@ def test_grids_of_0_2_are_grids(features, grids, relevant):
 
 @pytest.fixture
 def draws_as_0_2(monkeypatch):
-    """New learners draw as 0.2 did."""
+    """New learners have the maps of 0.2 (neighbours without steps, so no screen), and a stack that always forgets."""
+    monkeypatch.setattr(memory, "STACK_CERTAIN", 1.0)
+
+    def as_0_2(map):
+        arguments = {name: value for name, value in map.arguments.items() if name != "steps"}
+        return draw_0_2.drawn_as_0_2(replace(map, arguments=arguments))
+
     for kind in (Bins, Neighbours):
         new = kind.map_spec
-        monkeypatch.setattr(kind, "map_spec", lambda *arguments, new=new: draw_0_2.drawn_as_0_2(new(*arguments)))
+        monkeypatch.setattr(kind, "map_spec", lambda *arguments, new=new: as_0_2(new(*arguments)))
 
 
 @pytest.mark.usefixtures("draws_as_0_2")
@@ -49,5 +58,5 @@ def test_scores_with_the_draw_of_0_2_are_as_stored():
     expected = np.load(STORED)
     for name, found in scores().items():
         own = found[:, 1] if name in ("two", "wide") else found
-        assert np.array_equal(np.isnan(own), np.isnan(expected[name])), name
-        assert np.allclose(own, expected[name], rtol=0, atol=1e-9, equal_nan=True), name
+        stored = np.where(np.isnan(expected[name]), -np.inf, expected[name])  # classes not yet known: NaN up to 0.2
+        assert np.allclose(own, stored, rtol=0, atol=1e-9), name

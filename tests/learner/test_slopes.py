@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nolana import StreamClassifier
-from nolana.experts import Landmarks
+from nolana.experts import Bins, Landmarks, Linear
 from nolana.experts.base import split
 
 
@@ -15,9 +15,13 @@ def slopes_of(spec, state, metric, middle):
 
 @pytest.fixture(scope="module")
 def learned():
-    """Spec, state and landmarks after 500 rows of XOR in the first two of 16 features."""
+    """Spec, state and landmarks after 500 rows of XOR in the first two of 16 features.
+
+    Without neighbours, so that no screen of their rows has found the two before.
+    """
     x = np.random.default_rng(0).normal(size=(500, 16))
-    model = StreamClassifier(random_state=0).partial_fit(x, x[:, 0] * x[:, 1] > 0)
+    model = StreamClassifier(experts=[Linear(), Landmarks(), Bins()], random_state=0)
+    model.partial_fit(x, x[:, 0] * x[:, 1] > 0)
     learner = model._learner
     state = learner._engine.state()
     places = next(value for name, value in state.items() if name.endswith("/landmarks"))

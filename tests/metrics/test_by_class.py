@@ -54,8 +54,9 @@ def test_state_continues(kind):
         second.restore({"labels": [0], "sums": np.zeros((2, 1))})
 
 
-def test_a_row_before_the_first_known_class_is_an_error_and_no_prediction():
-    truth, scores = np.array([1, 1]), np.array([[np.nan, np.nan], [-1.0, 1.0]])
+@pytest.mark.parametrize("unknown", [-np.inf, np.nan])
+def test_a_row_before_the_first_known_class_is_an_error_and_no_prediction(unknown):
+    truth, scores = np.array([1, 1]), np.array([[unknown, unknown], [-1.0, 1.0]])
     found = resolve(["precision", "recall", "f1"])
     for metric in found:
         metric.update(Predictions(truth, scores, np.array([0, 1])))

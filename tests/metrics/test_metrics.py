@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from sklearn import metrics as oracle
 
 from nolana import NolanaClassifier
-from nolana.metrics import AUC, R2, RMSE, Mean, Predictions, resolve
+from nolana.metrics import AUC, NAMES, R2, RMSE, Mean, Predictions, resolve
 from nolana.metrics.quantiles import POINTS, Quantiles
 from nolana.metrics.ranking import bins_of
 
-CLASSIFIES = ("accuracy", "balanced_accuracy", "log_loss", "auc", "average_precision", "brier")
-REGRESSES = ("rmse", "mae", "r2")
+CLASSIFIES = (
+    "accuracy", "balanced_accuracy", "kappa", "kappa_temporal", "log_loss", "auc", "average_precision", "brier",
+)  # fmt: skip
+REGRESSES = ("rmse", "mae", "r2", "mase")
 
 
 def logistic(scores):
@@ -31,7 +33,7 @@ def classified(n, classes, seed, weighted=False):
     if classes == 2:
         scores[:, 0] = -scores[:, 1]
     for c in range(classes):
-        scores[: c + 1 + c * 3, c] = np.nan
+        scores[: c + 1 + c * 3, c] = -np.inf
     weight = rng.uniform(0, 2, n) * (rng.random(n) > 0.2) if weighted else None
     return Predictions(np.array(list("pqrstu"))[truth], scores, np.array(list("pqrstu"))[:classes], weight, logistic)
 
@@ -61,6 +63,13 @@ def cut(rows, cuts):
     return [rows.part(a, b) for a, b in pairwise(ends)]
 
 
+def scaled_error(truth, predicted, sample_weight):
+    here = np.ones(len(truth), dtype=bool) if sample_weight is None else sample_weight > 0
+    y, w = truth[here], None if sample_weight is None else sample_weight[here][1:]
+    own = oracle.mean_absolute_error(truth, predicted, sample_weight=sample_weight)
+    return own / oracle.mean_absolute_error(y[1:], y[:-1], sample_weight=w)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", CLASSIFIES + REGRESSES)
 def test_as_scikit_learn(name, weighted):
@@ -72,9 +81,18 @@ def test_as_scikit_learn(name, weighted):
             "rmse": oracle.root_mean_squared_error,
             "mae": oracle.mean_absolute_error,
             "r2": oracle.r2_score,
+            "mase": scaled_error,
         }[name](rows.truth, rows.scores, sample_weight=w)
     elif name == "accuracy":
         expected = oracle.accuracy_score(rows.truth, np.where(rows.known, rows.predicted, "?"), sample_weight=w)
+    elif name == "kappa":
+        said = np.where(rows.known, rows.predicted, "?")
+        expected = oracle.cohen_kappa_score(rows.truth, said, sample_weight=w)
+    elif name == "kappa_temporal":
+        here = np.ones(len(rows), dtype=bool) if w is None else w > 0
+        last = np.concatenate([["?"], rows.truth[here][:-1]])
+        theirs = np.average(rows.truth[here] == last, weights=rows.weights[here])
+        expected = 1 - (1 - np.average(rows.hits, weights=w)) / (1 - theirs)
     elif name == "balanced_accuracy":
         wrong = dict(pairwise("pqrstup"))
         said = np.where(rows.known, rows.predicted, [wrong[t] for t in rows.truth])
@@ -108,7 +126,7 @@ def test_as_scikit_learn(name, weighted):
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", CLASSIFIES + REGRESSES)
+@pytest.mark.parametrize("name", NAMES)
 @given(
     n=st.integers(1, 60),
     seed=st.integers(0, 100),
@@ -147,6 +165,35 @@ def test_nothing_counted_is_nan(name):
     assert np.isnan(counted(name, [none]).value())
 
 
+def test_kappas_and_mase_of_the_last_row_alone():
+    """The last label has kappa_temporal 0, the last value MASE 1, and chance kappa 0."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(rng.integers(0, 3, 50), 4)
+    last = np.concatenate([[-1], truth[:-1]])
+    rows = Predictions(truth, np.where(last[:, None] == np.arange(3), 1.0, 0.0), np.arange(3))
+    rows.scores[0] = -np.inf
+    assert counted("kappa_temporal", [rows]).value() == 0
+    y = np.cumsum(rng.normal(size=200))
+    scores = np.concatenate([y[:1], y[:-1]])  # the first row has no value before it, and counts as exact here
+    assert counted("mase", [Predictions(y, scores)]).value() == pytest.approx(199 / 200, rel=1e-12)
+    grid = np.indices((10, 10)).reshape(2, 100)  # each label is predicted for a tenth of each label
+    chance = Predictions(grid[0], (grid[1][:, None] == np.arange(10)).astype(float), np.arange(10))
+    assert counted("kappa", [chance]).value() == pytest.approx(0, abs=1e-12)
+
+
+def test_kappas_and_mase_are_nan_if_nothing_changes():
+    same = Predictions(np.zeros(5), np.ones((5, 1)), np.zeros(1))
+    assert np.isnan(counted("kappa", [same]).value())
+    assert counted("kappa_temporal", [same]).value() == 1  # the last label misses the first row
+    assert np.isnan(counted("mase", [Predictions(np.ones(5), np.zeros(5))]).value())
+
+
+def test_mase_of_several_targets_is_the_mean_of_their_values():
+    y = np.cumsum(np.random.default_rng(0).normal(size=(60, 2)), axis=0)
+    each = [counted("mase", [Predictions(y[:, t], np.zeros(60))]).value() for t in (0, 1)]
+    assert counted("mase", [Predictions(y, np.zeros((60, 2)))]).value() == pytest.approx(np.mean(each), rel=1e-12)
+
+
 def test_r2_far_from_zero_and_constant_targets():
     rng = np.random.default_rng(0)
     truth = 1e8 + rng.normal(size=2000)
@@ -166,7 +213,7 @@ def test_r2_far_from_zero_and_constant_targets():
 def test_predictions_that_are_not_finite_are_errors():
     rows = Predictions(np.array([1.0, 2.0]), np.array([np.inf, np.nan]))
     assert not any(np.isfinite(counted(name, [rows]).value()) for name in ("rmse", "mae", "r2"))
-    f = np.array([[np.nan, np.nan], [np.inf, np.inf], [-1.0, 1.0]])
+    f = np.array([[np.nan, np.nan], [np.inf, np.inf], [-1.0, 1.0]])  # NaN: as -inf, no class was known
     assert counted("auc", [Predictions(np.array([0, 1, 1]), f, np.array([0, 1]))]).value() == 0.0
 
 

@@ -31,6 +31,6 @@ def test_metric_in_a_new_file_is_found_by_its_name(tmp_path, monkeypatch):
 
 
 def test_attributes_of_metrics_make_the_groups():
-    assert OF_NUMBERS == ("mae", "r2", "rmse")
-    assert SMALLER_IS_BETTER == ("brier", "log_loss", "mae", "rmse")
-    assert set(NAMES) - set(IN_PER_CENT) == {"brier", "log_loss", "mae", "r2", "rmse"}
+    assert OF_NUMBERS == ("mae", "mase", "r2", "rmse")
+    assert SMALLER_IS_BETTER == ("brier", "log_loss", "mae", "mase", "rmse")
+    assert set(NAMES) - set(IN_PER_CENT) == {"brier", "log_loss", "mae", "mase", "r2", "rmse"}

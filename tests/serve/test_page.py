@@ -62,10 +62,12 @@ def test_the_page_follows_the_service(tmp_path):
         assert len(seen) > 3  # it changed while rows were posted
         assert text(driver, "state") == "live"
         assert "%" in text(driver, "recent")
+        assert text(driver, "baselines").startswith("majority class ")
+        assert ", last label " in text(driver, "baselines")
         assert driver.execute_script("return document.querySelectorAll('#chart polyline').length") == 2
         assert driver.execute_script("return document.querySelectorAll('#chart .drift').length") >= 1
         names = driver.execute_script("return [...document.querySelectorAll('#experts tr')].map(row => row.innerText)")
-        assert len(names) == 9
+        assert len(names) == 11
         assert names[0].startswith("linear")
         assert "left" in text(driver, "errors")
         assert console(driver) == []

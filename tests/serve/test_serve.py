@@ -158,7 +158,7 @@ def test_a_new_model_begins_with_the_first_rows(tmp_path):
         answer = served.post("/predict", {"rows": [{"x": 1.0}], "id": "a"})[1]
         assert answer == {"predictions": [None], "rows": 0, "stored": True}
         assert served.get("/model")[0] == 409
-        assert served.post("/learn", {"rows": [{"x": "red"}], "labels": [1]})[0] == 400  # text without --categories
+        assert served.post("/learn", {"rows": [{"x": [1]}], "labels": [1]})[0] == 400  # not a flat value
         assert served.post("/learn", {"rows": [{"x": 1}], "labels": [1e200]})[0] == 400  # too large to be learned
         assert served.get("/healthz")[0] == 200
         assert served.post("/learn", {"id": "a", "label": 2})[1]["rows"] == 1
@@ -239,19 +239,24 @@ def test_models_of_every_kind_are_served(tmp_path):
         assert nolana.load(tmp_path / name).n_rows_ == before + 2
 
 
-def test_missing_values_are_refused_or_filled_in(tmp_path):
-    with Served(tmp_path, *SMALL, "--task", "classification") as served:
+@pytest.mark.parametrize(
+    ("categories", "remedy", "words"),
+    [("native", "native", "learns that it is missing"), ("error", "mean", "fills it in")],
+)
+def test_missing_values_are_refused_or_taken(categories, remedy, words, tmp_path):
+    refusing = ("--missing", "error", "--categories", categories)
+    with Served(tmp_path, *SMALL, "--task", "classification", *refusing) as served:
         served.learn([{"a": 1.0, "b": 2.0}] * 4, ["x", "y"] * 2)
         status, answer = served.post("/predict", {"rows": [{"a": 1.0}]})
         assert status == 400
         assert answer == {
-            "error": 'row 1, key "b": the value is missing; the option --missing mean of the service fills it in',
+            "error": f'row 1, key "b": the value is missing; the option --missing {remedy} of the service {words}',
             "row": 1,
             "column": "b",
-            "remedies": [{"option": "missing", "value": "mean"}],
+            "remedies": [{"option": "missing", "value": remedy}],
         }
         served.stop()
-    with Served(tmp_path, "--missing", "mean") as served:
+    with Served(tmp_path, "--missing", remedy) as served:
         assert served.post("/predict", {"rows": [{"a": 1.0}]})[0] == 200
         served.learn([{"a": 1.0}], ["x"])
         served.stop()
@@ -311,9 +316,12 @@ def test_reports(model, tmp_path):
             assert time.monotonic() < deadline
             event = first_event(served)
         assert event["metric"] == "accuracy"
+        assert event["baselines"].keys() == {"majority class", "last label"}
+        assert event["baselines"]["majority class"]["accuracy"] < event["score"]["accuracy"]
         assert {expert["name"] for expert in event["experts"]} > {"landmarks", "bins"}
         metrics = served.get("/metrics")[1].decode()
         check_prometheus(metrics)
+        assert 'nolana_baseline_score{baseline="last label",metric="accuracy"} 0.' in metrics
         for line in ("nolana_rows_total 700", 'nolana_requests_total{endpoint="/learn",status="200"} 1'):
             assert f"{line}\n" in metrics
         served.stop()

@@ -13,8 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nolana import streams
+from nolana.columns.times import column, seconds
 from nolana.errors import StreamError
-from nolana.sources.times import column, seconds
+
+STRICT = {"categories": "error", "missing": "error"}
 
 
 def open_text(text, **parameters):
@@ -91,7 +93,7 @@ def test_kinds_are_told_by_the_first_block():
         ("2024-01-01,true,true,0", r"column 3 \(\"n\"\): 'true' is not a number"),
     ):
         with pytest.raises(StreamError, match="line 4, " + message):
-            read(text + bad + "\n", block_rows=1)
+            read(text + bad + "\n", block_rows=1, categories="error")
     assert read("2024-01-01,5\n2024-01-02,6\n")[0].shape == (2, 1)  # a date is no name of a column
 
 
@@ -100,10 +102,10 @@ def test_text_columns_say_how_they_can_be_read():
     with pytest.raises(
         StreamError, match=r"line 2, column 2 \(\"colour\"\): 'red' is not a number, nor is any"
     ) as caught:
-        read(text)
+        read(text, categories="error")
     assert "categories='hash' or categories='onehot' turns strings" in str(caught.value)
     assert "ignore=['colour']" in str(caught.value)
-    with pytest.raises(ValueError, match="categories='dummies' is not one of: error, hash, onehot"):
+    with pytest.raises(ValueError, match="categories='dummies' is not one of: native, error, hash, onehot"):
         read(text, categories="dummies")
     with pytest.raises(ValueError, match="hash_slots=0 is not an integer of at least 1"):
         read(text, categories="hash", hash_slots=0)
@@ -189,7 +191,7 @@ def test_missing_in_categories_and_labels():
     assert y.tolist() == [0, 1, 0]
     assert stream.bad_rows_by_reason == {"label": 1}
     with pytest.raises(StreamError, match=r"line 3, column 1 \(\"c\"\): the field is empty; missing="):
-        read(text, categories="hash")
+        read(text, categories="hash", missing="error")
 
 
 # Plans
@@ -262,7 +264,7 @@ def test_plans_settle_what_they_settle():
     plan = open_text("a,b,y\n1,2,0\n").plan
     for parameters, message in (
         ({"features": ["a"]}, "features= is already decided by the plan; leave it out"),
-        ({"missing": "mean"}, "already decided by the plan: .*missing='error'; leave"),
+        ({"missing": "mean"}, "already decided by the plan: .*missing='native'; leave"),
         ({"resume": {}}, "leave plan= out"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -284,7 +286,7 @@ MIXED = "a,b,y\n1,2,0\noops,2,0\n3\n4,5,x\n\n6,,0\n7,8,1\n"
 
 def test_bad_rows_are_skipped_and_counted():
     for size in (1, 2, 10):
-        with open_text(MIXED, on_bad_row="skip", block_rows=size, labels="int") as stream:
+        with open_text(MIXED, on_bad_row="skip", block_rows=size, labels="int", **STRICT) as stream:
             blocks = list(stream)
         assert np.concatenate([b.X for b in blocks]).tolist() == [[1, 2], [7, 8]]
         assert np.concatenate([b.lines for b in blocks]).tolist() == [2, 8]
@@ -295,7 +297,7 @@ def test_bad_rows_are_skipped_and_counted():
 
 def test_bad_rows_are_put_aside(tmp_path):
     path = tmp_path / "bad.jsonl"
-    with open_text(MIXED, on_bad_row=f"quarantine={path}", labels="int") as stream:
+    with open_text(MIXED, on_bad_row=f"quarantine={path}", labels="int", **STRICT) as stream:
         stream.gather()
     records = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(r["file"], r["line"], r["reason"], r["text"]) for r in records] == [
@@ -324,7 +326,8 @@ def test_of_a_broken_row_only_one_line_is_lost():
 def test_bad_rows_of_a_table(tmp_path):
     table = pa.table({"a": [1.0, None, 3.0, float("inf")], "y": [0, 1, None, 1]})
     pq.write_table(table, tmp_path / "t.parquet")
-    with streams.open(tmp_path / "t.parquet", on_bad_row=streams.Quarantine(tmp_path / "bad")) as stream:
+    aside = streams.Quarantine(tmp_path / "bad")
+    with streams.open(tmp_path / "t.parquet", on_bad_row=aside, missing="error") as stream:
         X, y = stream.gather()
     assert (X.tolist(), y.tolist()) == ([[1]], [0])
     records = [json.loads(line) for line in (tmp_path / "bad").read_text().splitlines()]

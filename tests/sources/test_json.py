@@ -42,11 +42,16 @@ def test_nested_objects_and_numbers_in_strings():
     assert read('{"a": 1, "y": "1.5"}\n', labels="float")[1].tolist() == [1.5]
 
 
+STRICT = {"categories": "error", "missing": "error"}
+
+
 def test_jsonl_errors_name_the_place():
     head = '{"a": 1, "b": 2, "y": 0}\n'
-    assert '<stream>, line 3, key "b": \'"oops"\' is not a number' in refusal(head + '\n{"a": 1, "b": "oops", "y": 1}')
-    assert 'line 2, key "b": there is no such key' in refusal(head + '{"a": 1, "y": 1}')
-    unknown = refusal(head + '{"a":1,"b":NaN,"y":0}')
+    assert '<stream>, line 3, key "b": \'"oops"\' is not a number' in refusal(
+        head + '\n{"a": 1, "b": "oops", "y": 1}', **STRICT
+    )
+    assert 'line 2, key "b": there is no such key' in refusal(head + '{"a": 1, "y": 1}', **STRICT)
+    unknown = refusal(head + '{"a":1,"b":NaN,"y":0}', **STRICT)
     assert "line 2, key \"b\": 'NaN' is not a finite number; missing='mean' fills it in" in unknown
     assert "line 2, key \"b\": '1e999' is not a finite number" in refusal(head + '{"a":1,"b":1e999,"y":0}')
     assert "'[1]' is an array or object" in refusal(head + '{"a": [1], "b": 1, "y": 1}')
@@ -120,7 +125,8 @@ def _is_complete(sent, row):
 
 
 def test_standard_input(tmp_path):
-    code = "from nolana import streams; s = streams.open('-'); print([b.X.tolist() for b in s], s.position)"
+    code = "from nolana import streams; s = streams.open('-', categories='error'); "
+    code += "print([b.X.tolist() for b in s], s.position)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=b"a,y\n1,2\n3,4\n",

@@ -79,7 +79,9 @@ COMMAS = 'a,b,y\n"1,5",2,k\n"2.5",3,j\n"1,5",x,k\n"1,5","3,5",k,"4,5"\n"-,5",100
 @pytest.mark.parametrize(("text", "options"), [(SEMICOLONS, {}), (COMMAS, {"delimiter": ","})])
 def test_invalid_rows_with_decimal_commas_are_quarantined_as_the_source_has_them(text, options, tmp_path):
     aside = tmp_path / "aside"
-    X, y = streams.read(io.BytesIO(text.encode()), decimal=",", on_bad_row=f"quarantine={aside}", **options)
+    X, y = streams.read(
+        io.BytesIO(text.encode()), decimal=",", on_bad_row=f"quarantine={aside}", categories="error", **options
+    )
     assert X.tolist()[1:] == [[-0.5, 1000.0]]
     assert y.tolist() == ["k", "j"]
     records = [json.loads(line) for line in aside.read_text().splitlines()]

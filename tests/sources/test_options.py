@@ -26,9 +26,9 @@ def test_open_takes_every_declared_option_with_its_default():
 
 
 def test_what_is_specified_is_known_even_where_it_is_the_default():
-    options = SourceOptions(missing="error", features=["a", 1], target=None)
-    assert options.specified == {"features": ("a", 1), "missing": "error"}
-    assert options.to_save == {"features": ["a", 1], "missing": "error"}
+    options = SourceOptions(missing="native", features=["a", 1], target=None)
+    assert options.specified == {"features": ("a", 1), "missing": "native"}
+    assert options.to_save == {"features": ["a", 1], "missing": "native"}
     assert options == SourceOptions(features=["a", 1])
     assert SourceOptions(format="csv", header=True, on_bad_row="skip").to_save == {}
 
@@ -37,7 +37,7 @@ def test_what_is_specified_is_known_even_where_it_is_the_default():
     ("option", "message"),
     [
         ({"labels": "strings"}, "labels='strings' is not one of: int, float, bool, text"),
-        ({"missing": "guess"}, "missing='guess' is not one of: error, mean, indicator"),
+        ({"missing": "guess"}, "missing='guess' is not one of: native, error, mean, indicator"),
         ({"max_categories": True}, "max_categories=True is not an integer of at least 1"),
         ({"chunk_bytes": 0}, "chunk_bytes=0 is not an integer of at least 1"),
         ({"delimiter": "ab"}, "delimiter='ab' cannot separate fields"),

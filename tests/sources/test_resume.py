@@ -192,7 +192,7 @@ def test_no_row_is_put_aside_twice(tmp_path, cut_off):
     path, bad = tmp_path / "rows.csv", tmp_path / "bad.jsonl"
     path.write_text("a,y\n" + "".join(f"{i},0\nbad {i},0\n" for i in range(10)))
     how = {"block_rows": 2, "on_bad_row": f"quarantine={bad}"}
-    with streams.open(path, **how) as stream:
+    with streams.open(path, categories="error", **how) as stream:
         next(stream), next(stream)
         state = stream.state()
         next(stream), next(stream)  # these are lost: the state is older

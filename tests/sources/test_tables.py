@@ -47,7 +47,8 @@ def test_large_batches_come_in_pieces(kind, tmp_path):
     path.write_bytes(packed(table, kind, 12_000))
     right = np.arange(n) != gone
     for size in (700, 12_345, n):
-        with streams.open(path, categories="onehot", max_categories=2, on_bad_row="skip", block_rows=size) as stream:
+        encoding = {"categories": "onehot", "max_categories": 2, "missing": "error"}
+        with streams.open(path, on_bad_row="skip", block_rows=size, **encoding) as stream:
             blocks = list(stream)
         assert {len(block.X) for block in blocks[:-1]} <= {size}
         X, y, lines = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("X", "y", "lines"))
@@ -83,9 +84,9 @@ def test_types_of_tables(tmp_path):
     assert y.tolist() == [1, 2, 3]
     assert y.dtype == np.int64
     with pytest.raises(StreamError, match=r't\.parquet, row 2, column 1 \("i"\): the value is null; missing='):
-        streams.read(path, categories="hash")
+        streams.read(path, categories="hash", missing="error")
     with pytest.raises(StreamError, match="'red' is not a number, nor is any value of this column"):
-        streams.read(path, missing="mean")
+        streams.read(path, missing="mean", categories="error")
 
 
 def test_tables_that_cannot_be_read():

@@ -1,6 +1,9 @@
 """A fit on Spark is that of one process with the same rounds, whatever the partitions."""
 
+from datetime import datetime, timedelta
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import nolana
@@ -96,11 +99,13 @@ def test_invalid_rows_are_errors_before_anything_is_learned_or_left_out(spark):
     df = spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), "a double, b double, y int")
     model = nolana.StreamClassifier(random_state=0)
     arguments = {"features": ["a", "b"], "label": "y", "rows_per_round": 2500}
-    with pytest.raises(StreamError, match=r'partition 0, row 1001, column 1 \("a"\): the value is null'):
+    with pytest.raises(StreamError, match=r'partition 0, row 1002, column 2 \("b"\): \'inf\' is not a finite number'):
         nolana.spark.fit(df, model, **arguments)
+    with pytest.raises(StreamError, match=r'partition 0, row 1001, column 1 \("a"\): the value is null'):
+        nolana.spark.fit(df, nolana.NolanaClassifier(random_state=0), **arguments)
     result = nolana.spark.fit(df, model, on_bad_row="skip", **arguments)
-    assert result.bad_rows == {"missing": 1, "number": 1, "label": 1}
-    assert result.rows == result.model.n_rows_ == 2997
+    assert result.bad_rows == {"number": 1, "label": 1}
+    assert result.rows == result.model.n_rows_ == 2998
     assert result.metrics["accuracy"] > 0.9
     with pytest.raises(StreamError, match="there are no rows to learn"):
         nolana.spark.fit(df.limit(0), model, **arguments)
@@ -113,3 +118,25 @@ def test_invalid_rows_are_errors_before_anything_is_learned_or_left_out(spark):
     uneven = spark.createDataFrame([([1.0, 2.0], 0), ([1.0], 1)], "x array<double>, y int").repartition(2, "y")
     with pytest.raises(StreamError, match="numbers"):
         nolana.spark.fit(uneven, model, features="x", label="y")
+
+
+def test_strings_booleans_dates_and_nulls_are_learned_as_in_a_frame(spark):
+    """One partition and one round: the rows of the leader, in their order, as a frame of pandas has them."""
+    rng = np.random.default_rng(3)
+    towns = [None, "Bonn", "Köln", "Ulm"]
+    start = datetime(2024, 1, 1)
+    rows = [
+        (towns[t], bool(t % 2), start + timedelta(hours=7 * i), None if i % 9 == 0 else float(x), int(t > 1))
+        for i, (t, x) in enumerate(zip(rng.integers(0, 4, 900), rng.normal(size=900), strict=True))
+    ]
+    names = ["town", "open", "when", "x"]
+    df = spark.createDataFrame(rows, "town string, open boolean, when timestamp_ntz, x double, y int").coalesce(1)
+    result = nolana.spark.fit(df, nolana.StreamClassifier(random_state=0), features=names, label="y")
+    assert result.model.schema_.describe()[:2] == ["town: category", "open: true or false"]
+    frame = pd.DataFrame([row[:4] for row in rows], columns=names)
+    one = nolana.StreamClassifier(random_state=0)
+    one.learn(frame[:100], [row[4] for row in rows[:100]])
+    assert result.model.schema_ == one.schema_
+    assert (result.model.predict(frame) == [row[4] for row in rows]).mean() > 0.95
+    got = nolana.spark.predict(df.select("y", "x", "when", "open", "town"), result.model).collect()
+    assert [row.prediction for row in got] == result.model.predict(frame).tolist()

@@ -60,11 +60,17 @@ def test_invalid_rows_are_errors_or_left_out(spark):
     model = nolana.StreamClassifier().partial_fit(x, y)
     rows = [(0.0, 1.0, 2.0), (1.0, None, 0.0), (float("nan"), 0.0, 0.0), (0.0, 0.0, float("inf")), (1.0, 2.0, 3.0)]
     df = spark.createDataFrame(rows, ["a", "b", "c"]).coalesce(1)
+    numeric = nolana.NolanaClassifier().partial_fit(x, y)
     with pytest.raises(PythonException, match=r'partition 0, row 2, column 2 \("b"\): the value is null; df\.na\.fill'):
-        nolana.spark.predict(df, model).collect()
-    got = nolana.spark.predict(df, model, on_bad_row="skip").collect()
+        nolana.spark.predict(df, numeric).collect()
+    got = nolana.spark.predict(df, numeric, on_bad_row="skip").collect()
     assert [(row.a, row.b, row.c) for row in got] == [rows[0], rows[4]]
-    assert [row.prediction for row in got] == model.predict([rows[0], rows[4]]).tolist()
+    assert [row.prediction for row in got] == numeric.predict([rows[0], rows[4]]).tolist()
+    with pytest.raises(PythonException, match=r'partition 0, row 4, column 3 \("c"\): \'inf\' is not a finite number'):
+        nolana.spark.predict(df, model).collect()
+    got = nolana.spark.predict(df, model, on_bad_row="skip").collect()  # what is missing is learned and predicted
+    kept = np.array([rows[0], rows[1], rows[2], rows[4]], dtype=np.float64)
+    assert [row.prediction for row in got] == model.predict(kept).tolist()
     arrays = spark.createDataFrame([([0.0, 1.0, 2.0],), ([1.0, 2.0],), (None,), ([1.0, 2.0, 3.0],)], "v array<double>")
     with pytest.raises(PythonException, match='row 2, column 1 \\("v\\[0\\]"\\): the row has 2 numbers, expected 3'):
         nolana.spark.predict(arrays.coalesce(1), model).collect()

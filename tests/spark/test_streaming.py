@@ -79,18 +79,20 @@ def test_a_batch_of_another_query_is_refused_until_it_has_a_name(spark, tmp_path
 
 def test_an_invalid_row_leaves_the_file_as_it_was(spark, tmp_path):
     good = next(batches(spark))
-    bad = spark.createDataFrame([(1.0, None, 0.0, "same"), (1.0, 1.0, 0.0, None), (9.0, 9.0, 9.0, "same")], good.schema)
+    rows = [(1.0, float("inf"), 0.0, "same"), (1.0, 1.0, 0.0, None), (9.0, 9.0, 9.0, "same")]
+    bad = spark.createDataFrame(rows, good.schema)
     learner = nolana.spark.StreamingLearner(tmp_path / "model")
     learner.process(good, 0)
     before = (tmp_path / "model").read_bytes()
     with pytest.raises(
-        StreamError, match=r'column [24] \("[by]"\): the value is null.*The row is {"a": 1.0, "b": (null|1.0),'
+        StreamError,
+        match=r'column [24] \("[by]"\): (the value is null|.inf. is not a).*The row is {"a": 1.0, "b": (Infinity|1.0),',
     ):
         learner.process(bad.union(good), 1)
     assert (tmp_path / "model").read_bytes() == before
     tolerant = nolana.spark.StreamingLearner(tmp_path / "model", on_bad_row="skip")
     tolerant.process(bad.union(good), 1)
     assert tolerant.model.n_rows_ == 401
-    assert dict(tolerant.bad_rows) == {"missing": 1, "label": 1}
+    assert dict(tolerant.bad_rows) == {"number": 1, "label": 1}
     tolerant.process(good.limit(0), 2)
     assert nolana.load(tmp_path / "model").n_rows_ == 401

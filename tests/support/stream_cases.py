@@ -50,6 +50,7 @@ SETS = {
     "cells": [experts.Bins()],
     "landmarks": [experts.Landmarks()],
     "neighbours": [experts.Neighbours()],
+    "trees": [experts.Trees()],
     "one expert": [experts.Landmarks(fast=False)],
     "default": None,
     "window": [*experts.DEFAULT, experts.Landmarks(policy="window", forgetting=0.999, fast=False, share=0.2)],

@@ -13,6 +13,7 @@
 #include "bind/bind.hpp"
 #include "base/vec.hpp"
 #include "experts/bins/grids.hpp"
+#include "experts/effects/keys.hpp"
 
 namespace nolana {
 
@@ -25,17 +26,18 @@ static void check_relevance(const Vector& relevance, std::size_t features) {
 class BinMap final : public SparseMap {
   public:
     BinMap(std::size_t features, std::size_t table, std::size_t grids, std::uint64_t seed, const std::optional<Vector>& relevance,
-           const std::optional<Vector>& given)
+           const std::optional<Vector>& given, const std::optional<Vector>& categories)
         : SparseMap(features, grids, table), keys_(group * grids), steps_(group * features) {
         expect(table > 0 && table <= 0x80000000u, "the table needs 1 to 2^31 slots");
         expect(features > 0 && grids > 0 && grids <= most_rows, "a cell map needs features and grids");
         if (relevance) check_relevance(*relevance, features);
-        bundles_ = grids::bundles_of(features, grids);
+        if (categories) set_categories(*categories);
+        bundles_ = grids::bundles_of(features, grids, categories.has_value());
         std::vector<double> own;
         if (given)
             expect(grids::is_list(bundles_, features, given->data(), given->shape(0)), "drawn is not the list of such grids");
         else
-            own = grids::draw(features, grids, seed, relevance ? relevance->data() : nullptr);
+            own = grids::draw(features, grids, seed, relevance ? relevance->data() : nullptr, categories.has_value());
         const double* drawn = given ? given->data() : own.data();
         for (std::size_t h = 0; h < 2; ++h)
             for (std::size_t j = 0; j < widest; ++j)
@@ -62,8 +64,10 @@ class BinMap final : public SparseMap {
             }
     }
 
+    void see(const double* raw, std::size_t) override { special_.raw = raw; }
     void evaluate(const double* x, std::size_t rows) override {
         const std::size_t d = features();
+        if (special_.raw) return evaluate_special(x, rows);
         for (std::size_t r = 0; r < rows; ++r) {
             const double* z = x + r * d;
             double* dense = dense_.data() + r * width_;
@@ -88,7 +92,8 @@ class BinMap final : public SparseMap {
     void slots_with(std::size_t r, std::size_t feature, float value, std::uint32_t* slots) const override {
         const std::int16_t before = steps_[r * features() + feature], after = in_steps(static_cast<double>(value));
         std::copy_n(slots_.data() + r * grids_, grids_, slots);
-        if (before == after) return;
+        const int own = code(r, feature);  // a category becomes none at all, a missing value this one
+        if (before == after && own == 0) return;
         for (std::size_t b = 0; b < bundles_.size(); ++b) {
             const Bundle& bundle = bundles_[b];
             const std::uint32_t *keys = keys_.data() + r * grids_ + bundle.slot, *salt = salt_.data() + b * lanes_;
@@ -97,7 +102,8 @@ class BinMap final : public SparseMap {
                 if (!(lanes >> l & 1)) changed[l] = keys[l];
                 lanes |= 1u << l;
                 const std::size_t at = bundle.entry + j * lanes_ + l;
-                const int change = bin(after, at) - bin(before, at);
+                const int change = own != 0 && takes_codes(bundle, feature) ? (is_category(feature) ? 0 : bin(after, at)) - own
+                                                                            : bin(after, at) - bin(before, at);
                 const auto low = static_cast<std::uint32_t>(change * multipliers_[0][j]) & 0xFFFFu;
                 const auto high = static_cast<std::uint32_t>(change * multipliers_[1][j]) << 16;
                 changed[l] = ((changed[l] + low) & 0xFFFFu) | ((changed[l] & 0xFFFF0000u) + high);
@@ -105,7 +111,7 @@ class BinMap final : public SparseMap {
             if (bundle.names)
                 named(bundle, feature, replace);
 #ifdef NOLANA_AVX2
-            else if (bundle.used == lanes_)
+            else if (bundle.used == lanes_ && own == 0)
                 replace_in_registers(bundle, feature, before, after, keys, salt, slots + bundle.slot);
 #endif
             else
@@ -117,8 +123,8 @@ class BinMap final : public SparseMap {
         }
     }
     void describe(Description& d) override {
-        d.scratch(slots_, dense_, keys_, steps_, salt_, inverse_pitch_, offset_, index_, bytes_, chosen_);
-        d.bytes += sizeof(*this) + bundles_.size() * sizeof(Bundle);
+        d.scratch(slots_, dense_, keys_, steps_, salt_, inverse_pitch_, offset_, index_, bytes_, chosen_, special_.categories);
+        d.bytes += sizeof(*this) - sizeof(Special) + bundles_.size() * sizeof(Bundle);
     }
     void resize(const Sizes&, const std::string&) override {}
 
@@ -126,6 +132,60 @@ class BinMap final : public SparseMap {
     using Bundle = grids::Bundle;
     static constexpr std::size_t lanes_ = grids::lanes, widest = grids::widest;
     static constexpr double scale = grids::scale, largest = grids::largest;
+
+    void set_categories(const Vector& columns) {
+        special_.categories = BufferOf<std::uint8_t>(features());
+        for (std::size_t i = 0; i < columns.shape(0); ++i) {
+            expect(columns(i) >= 0 && columns(i) < static_cast<double>(features()), "a category names a column that does not exist");
+            special_.categories[static_cast<std::size_t>(columns(i))] = 1;
+        }
+    }
+    bool is_category(std::size_t j) const { return special_.categories.size() > 0 && special_.categories[j]; }
+    // Whether the grids of a bundle take the code of a feature as its bin: categories only in the smaller grids.
+    bool takes_codes(const Bundle& bundle, std::size_t feature) const { return !bundle.whole || !is_category(feature); }
+    // What is added to the bin of a feature, which is 0 where this is not: a category, or that the value is missing.
+    int code(std::size_t r, std::size_t feature) const {
+        if (!special_.raw) return 0;
+        const double value = special_.raw[r * features() + feature];
+        if (is_category(feature)) return static_cast<std::int16_t>(static_cast<std::uint16_t>(column_hash(feature, value) >> 48 | 1));
+        return std::isnan(value) ? missing : 0;
+    }
+    // Rows with categories or missing values.
+    void evaluate_special(const double* x, std::size_t rows) {
+        const std::size_t d = features(), sums = bundles_.size() * lanes_;
+        std::vector<std::int16_t> codes(d), plain(d), added(2 * sums);  // of a row; without categories; to the halves of the keys
+        for (std::size_t r = 0; r < rows; ++r) {
+            double* dense = dense_.data() + r * width_;
+            std::int16_t* steps = steps_.data() + r * d;
+            for (std::size_t j = 0; j < d; ++j) {
+                dense[j] = static_cast<double>(static_cast<float>(x[r * d + j]));
+                steps[j] = in_steps(dense[j]);
+                codes[j] = static_cast<std::int16_t>(code(r, j));
+                plain[j] = is_category(j) ? std::int16_t{0} : steps[j];
+            }
+            dense[d] = 1;
+            std::fill(added.begin(), added.end(), std::int16_t{0});
+            for (std::size_t b = 0; b < bundles_.size(); ++b) {
+                const Bundle& bundle = bundles_[b];
+                std::int16_t *low = added.data() + b * lanes_, *high = low + sums;
+                for (std::size_t j = 0; j < bundle.size; ++j) {
+                    if (!bundle.names && (codes[j] == 0 || is_category(j))) continue;
+                    for (std::size_t l = 0; l < bundle.used; ++l) {
+                        const std::size_t feature = bundle.names ? named_feature(bundle.named + j * lanes_ + l) : j;
+                        if (codes[feature] == 0 || !takes_codes(bundle, feature)) continue;
+                        low[l] = static_cast<std::int16_t>(low[l] + codes[feature] * multipliers_[0][j]);
+                        high[l] = static_cast<std::int16_t>(high[l] + codes[feature] * multipliers_[1][j]);
+                    }
+                }
+            }
+            if (d > widest || special_.categories.size() == 0) choose(steps);
+            for (std::size_t b = 0; b < bundles_.size(); ++b)
+                if (bundles_[b].whole) bundles_[b].names ? find<1, true>(b, r, added.data()) : find<1, false>(b, r, added.data());
+            if (special_.categories.size() > 0) choose(plain.data());
+            for (std::size_t b = 0; b < bundles_.size(); ++b)
+                if (!bundles_[b].whole) find<1, true>(b, r, added.data());
+        }
+    }
 
     static std::int16_t in_steps(double z) {
         return static_cast<std::int16_t>(std::min(largest, std::max(-largest, std::nearbyint(z * scale))));
@@ -204,7 +264,8 @@ class BinMap final : public SparseMap {
 #endif
 
     // Keys and slots of a bundle, for rows r, r + 1, ... of the group.
-    template <std::size_t rows, bool names> void find(std::size_t b, std::size_t r) {
+    // `added`: what is added to the lower halves of the keys of all bundles, and then to the upper ones; null: nothing.
+    template <std::size_t rows, bool names> void find(std::size_t b, std::size_t r, const std::int16_t* added = nullptr) {
         const Bundle& bundle = bundles_[b];
         const std::int16_t *pitch = inverse_pitch_.data() + bundle.entry, *chosen = chosen_.data() + bundle.named;
         const std::int16_t* steps = steps_.data() + r * features();
@@ -213,8 +274,8 @@ class BinMap final : public SparseMap {
         std::uint32_t *keys = keys_.data() + r * grids_ + bundle.slot, *slots = slots_.data() + r * grids_ + bundle.slot;
 #ifdef NOLANA_AVX2
         __m256i lows[rows], highs[rows];
-        std::fill_n(lows, rows, _mm256_setzero_si256());
-        std::fill_n(highs, rows, _mm256_setzero_si256());
+        std::fill_n(lows, rows, added ? load(added + b * lanes_) : _mm256_setzero_si256());
+        std::fill_n(highs, rows, added ? load(added + (bundles_.size() + b) * lanes_) : _mm256_setzero_si256());
         for (std::size_t j = 0; j < bundle.size; ++j) {
             const __m256i inverse = load(pitch + j * lanes_), shift = load_bytes(offset + j * lanes_);
             const __m256i low = _mm256_set1_epi16(multipliers_[0][j]), high = _mm256_set1_epi16(multipliers_[1][j]);
@@ -237,6 +298,10 @@ class BinMap final : public SparseMap {
 #else
         for (std::size_t i = 0; i < rows; ++i, steps += features(), keys += grids_, slots += grids_) {
             std::uint16_t low[lanes_] = {}, high[lanes_] = {};
+            for (std::size_t l = 0; added && l < lanes_; ++l) {
+                low[l] = static_cast<std::uint16_t>(added[b * lanes_ + l]);
+                high[l] = static_cast<std::uint16_t>(added[(bundles_.size() + b) * lanes_ + l]);
+            }
             for (std::size_t j = 0; j < bundle.size; ++j)
                 for (std::size_t l = 0; l < lanes_; ++l) {
                     const std::size_t at = j * lanes_ + l;
@@ -306,17 +371,26 @@ class BinMap final : public SparseMap {
     BufferOf<std::uint32_t> salt_{0}, index_{0};  // index: of named features, in bytes_ where there are 64 or fewer
     BufferOf<std::int16_t> inverse_pitch_{0}, chosen_{0};
     BufferOf<std::uint8_t> offset_{0}, bytes_{0};
+    static constexpr int missing = 0x5EB1;
+    // What rows of numbers do not use: it is not counted, and changes no size of theirs.
+    struct Special {
+        BufferOf<std::uint8_t> categories{0};  // whether each feature is one; empty: none is
+        const double* raw = nullptr;           // rows of the group as they came, if some cell is special
+    } special_;
 };
 
 NOLANA_BINDING(cell_map) {
     nb::class_<BinMap, Map>(m, "BinMap")
-        .def(nb::init<std::size_t, std::size_t, std::size_t, std::uint64_t, const std::optional<Vector>&, const std::optional<Vector>&>(),
-             "features"_a, "table"_a, "grids"_a, "seed"_a, "relevance"_a.none() = nb::none(), "drawn"_a.none() = nb::none());
-    m.def("draw_grids", [](std::size_t features, std::size_t grids, std::uint64_t seed, const std::optional<Vector>& relevance) {
+        .def(nb::init<std::size_t, std::size_t, std::size_t, std::uint64_t, const std::optional<Vector>&, const std::optional<Vector>&,
+                      const std::optional<Vector>&>(),
+             "features"_a, "table"_a, "grids"_a, "seed"_a, "relevance"_a.none() = nb::none(), "drawn"_a.none() = nb::none(),
+             "categories"_a.none() = nb::none());
+    m.def("draw_grids", [](std::size_t features, std::size_t grids, std::uint64_t seed, const std::optional<Vector>& relevance,
+                           bool mixed) {
         expect(features > 0 && grids > 0 && grids <= most_rows, "a cell map needs features and grids");
         if (relevance) check_relevance(*relevance, features);
-        return as_array(grids::draw(features, grids, seed, relevance ? relevance->data() : nullptr));
-    }, "features"_a, "grids"_a, "seed"_a, "relevance"_a.none() = nb::none());
+        return as_array(grids::draw(features, grids, seed, relevance ? relevance->data() : nullptr, mixed));
+    }, "features"_a, "grids"_a, "seed"_a, "relevance"_a.none() = nb::none(), "mixed"_a = false);
 }
 
 }  // namespace nolana

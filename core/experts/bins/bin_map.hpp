@@ -9,6 +9,8 @@ namespace nolana {
 
 class SparseMap : public Map {
   public:
+    static constexpr const char* mismatch = "this head learns on sparse features, and the map has dense ones";
+
     SparseMap(std::size_t features, std::size_t grids, std::size_t table)
         : Map(features), grids_(grids), table_(table), width_(padded(features + 1, lanes)), slots_(group * grids),
           dense_(group * width_) {}

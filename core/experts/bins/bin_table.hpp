@@ -51,6 +51,21 @@ template <std::size_t fold, bool varies> class BinTable {
         return cells_[slot / fold * stride_ + varies + output] / weight_steps;
     }
 
+    int weight_in_steps(std::size_t bucket, std::size_t output) const { return cells_[bucket * stride_ + varies + output]; }
+    void set_weight(std::size_t bucket, std::size_t output, double weight) {
+        const double steps = std::nearbyint(weight * weight_steps), most_steps = static_cast<double>(largest);
+        cells_[bucket * stride_ + varies + output] = static_cast<std::int16_t>(std::min(most_steps, std::max(-most_steps, steps)));
+    }
+    void set_variance(std::size_t bucket, double steps) {
+        cells_[bucket * stride_] = static_cast<std::int16_t>(static_cast<int>(std::min(most, std::max(1.0, std::nearbyint(steps)))) - middle);
+    }
+    // Nothing learned in these buckets.
+    void start_again(std::size_t first, std::size_t count) {
+        std::fill_n(cells_.data() + first * stride_, count * stride_, std::int16_t{0});
+        if (varies)
+            for (std::size_t i = first; i < first + count; ++i) cells_[i * stride_] = middle - 1;
+    }
+
     // Sums over the grids of the row that is learned next.
     void read(const std::uint32_t* at, std::size_t grids) const {
         if (outputs_ == 1)

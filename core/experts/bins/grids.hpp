@@ -21,6 +21,7 @@ constexpr double largest = 32767, scale = 2048, fraction = 64;
 struct Bundle {
     std::size_t size, used, entry, named, slot;
     bool names;
+    bool whole;  // its grids take all features, or 64 of them
 };
 
 // The grids of all features (or 64 of them), or those of fewer. Lane l of bundle b of them has grid b + l bundles.
@@ -28,26 +29,32 @@ struct Half {
     bool whole;
     std::size_t count, bundles;
 };
-inline std::array<Half, 2> halves_of(std::size_t grids) {
+// mixed: rows have categories, and only a quarter of the grids are whole.
+inline std::array<Half, 2> halves_of(std::size_t grids, bool mixed) {
     const auto half = [](bool whole, std::size_t count) { return Half{whole, count, (count + lanes - 1) / lanes}; };
-    return {half(true, (grids + 1) / 2), half(false, grids / 2)};
+    const std::size_t whole = mixed ? std::max<std::size_t>(1, grids / 4) : (grids + 1) / 2;
+    return {half(true, whole), half(false, grids - whole)};
 }
 
-inline std::vector<Bundle> bundles_of(std::size_t features, std::size_t grids) {
+// mixed: the smaller grids take one to four features.
+inline std::vector<Bundle> bundles_of(std::size_t features, std::size_t grids, bool mixed = false) {
     const std::size_t width = std::min(features, widest);
     std::vector<std::size_t> sizes;
-    for (std::size_t n = 2; n < width; n *= 2) sizes.push_back(n);
+    if (mixed)
+        for (std::size_t n = 1; n <= std::min<std::size_t>(4, width); ++n) sizes.push_back(n);
+    else
+        for (std::size_t n = 2; n < width; n *= 2) sizes.push_back(n);
     if (sizes.empty()) sizes.push_back(width);
     std::vector<Bundle> bundles;
     std::size_t entry = 0, named = 0, slot = 0;
-    for (const Half& half : halves_of(grids))
+    for (const Half& half : halves_of(grids, mixed))
         for (std::size_t b = 0; b < half.bundles; ++b) {
             const auto last = static_cast<double>(std::max<std::size_t>(2, half.bundles) - 1);
             const double place = static_cast<double>(b * (sizes.size() - 1)) / last;
             const std::size_t size = half.whole ? width : sizes[static_cast<std::size_t>(std::nearbyint(place))];
             const std::size_t used = (half.count - b + half.bundles - 1) / half.bundles;
             const bool names = !half.whole || features > widest;
-            bundles.push_back({size, used, entry, named, slot, names});
+            bundles.push_back({size, used, entry, named, slot, names, half.whole});
             entry += size * lanes;
             named += names ? size * lanes : 0;
             slot += used;
@@ -96,8 +103,9 @@ inline std::vector<double> cumulative_chances(std::size_t features, const double
 }
 
 // The list of integers; `relevance` (d) or null.
-inline std::vector<double> draw(std::size_t features, std::size_t grids, std::uint64_t seed, const double* relevance) {
-    const std::vector<Bundle> bundles = bundles_of(features, grids);
+inline std::vector<double> draw(std::size_t features, std::size_t grids, std::uint64_t seed, const double* relevance,
+                                bool mixed = false) {
+    const std::vector<Bundle> bundles = bundles_of(features, grids, mixed);
     std::vector<double> drawn(length_of(bundles));
     const auto word = [seed](std::size_t p, std::size_t k) { return nolana::draw(seed, 4 * p + k); };
     const std::size_t start = multipliers + bundles.size() * lanes;
@@ -106,7 +114,7 @@ inline std::vector<double> draw(std::size_t features, std::size_t grids, std::ui
     const std::vector<double> chances = cumulative_chances(features, relevance);
     std::vector<std::size_t> order(features > widest ? features : 0);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const std::array<Half, 2> halves = halves_of(grids);
+    const std::array<Half, 2> halves = halves_of(grids, mixed);
     for (std::size_t b = 0; b < bundles.size(); ++b) {
         const Bundle& bundle = bundles[b];
         const Half& half = halves[b < halves[0].bundles ? 0 : 1];

@@ -14,19 +14,12 @@
 
 namespace nolana {
 
-class BinHead : public Head {
+class BinHead : public HeadOn<SparseMap> {
   public:
     explicit BinHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), step_(loss_->linear()) {}
 
-    void attach(Map& map) override {
-        if (map_) throw std::invalid_argument("a head can belong to one expert only");
-        map_ = dynamic_cast<SparseMap*>(&map);
-        if (!map_) throw std::invalid_argument("this head learns on sparse features, and the map has dense ones");
-    }
     void clear(std::size_t outputs) override { set_outputs(outputs); }
     void append_output(double) override { set_outputs(outputs_ + 1); }
-    void grown(const Growth&) override {}
-    void moved(const Move&) override {}
 
   protected:
     void set_outputs(std::size_t outputs) {
@@ -37,12 +30,11 @@ class BinHead : public Head {
 
     std::shared_ptr<const Loss> loss_;
     ImplicitStep step_;
-    SparseMap* map_ = nullptr;
     std::size_t outputs_ = 0;
     BufferOf<float> changes_{0};  // of each value of a bucket
 };
 
-class DiagonalBins final : public BinHead {
+class DiagonalBins final : public BinHead, private Offsets {
     using Cells = BinTable<1, true>;
 
   public:
@@ -69,7 +61,8 @@ class DiagonalBins final : public BinHead {
         if (probes_) probes_.set_outputs(outputs_);
     }
     // The linear part of the scores of row r, (outputs).
-    const double* offset(std::size_t r) const { return offsets_.data() + r * outputs_; }
+    const Offsets* offsets() const override { return this; }
+    const double* offset(std::size_t r) const override { return offsets_.data() + r * outputs_; }
 
     void scores(std::size_t r, double* f) const override {
         const std::size_t width = map_->width();
@@ -187,7 +180,7 @@ class ConstantBins final : public BinHead {
         : BinHead(std::move(loss)), gain_(gain), offset_(offset) {}
 
     void connect(const std::vector<Head*>& heads) override {
-        slow_ = offset_ < heads.size() ? dynamic_cast<DiagonalBins*>(heads[offset_]) : nullptr;
+        slow_ = offset_ < heads.size() ? heads[offset_]->offsets() : nullptr;
         if (!slow_) throw std::invalid_argument("the offset of constant cells is the index of an expert with diagonal cells");
     }
     void clear(std::size_t outputs) override {
@@ -200,7 +193,8 @@ class ConstantBins final : public BinHead {
     }
     void scores(std::size_t r, double* f) const override {
         cells_.read(map_->slots(r), map_->grids());
-        for (std::size_t o = 0; o < outputs_; ++o) f[o] = cells_.weights(o) + slow_->offset(r)[o];
+        const double* offset = slow_->offset(r);
+        for (std::size_t o = 0; o < outputs_; ++o) f[o] = cells_.weights(o) + offset[o];
     }
     void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
         step_.take(f, gain_ * static_cast<double>(map_->grids()), y, weight, noise);
@@ -220,7 +214,7 @@ class ConstantBins final : public BinHead {
   private:
     double gain_;
     std::size_t offset_;
-    DiagonalBins* slow_ = nullptr;
+    const Offsets* slow_ = nullptr;
     Cells cells_;
 };
 

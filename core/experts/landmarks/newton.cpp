@@ -20,8 +20,8 @@ class Newton final : public DenseHead {
         if (!loss_->curved()) throw std::invalid_argument("Newton steps need a loss with curvature");
     }
 
-    void attach(Map& map) override {
-        DenseHead::attach(map);
+    void attached() override {
+        DenseHead::attached();
         r_ = std::make_unique<Covariance>(map_->stride());
         column_ = Buffer(map_->stride());
         clear(0);

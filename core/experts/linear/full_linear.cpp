@@ -15,8 +15,8 @@ class FullLinear final : public DenseHead {
     FullLinear(std::shared_ptr<const Loss> loss, double variance, double forgetting)
         : DenseHead(std::move(loss)), start_(variance), share_(std::pow(forgetting, forget_every)), step_(loss_->linear()) {}
 
-    void attach(Map& map) override {
-        DenseHead::attach(map);
+    void attached() override {
+        DenseHead::attached();
         if (!map_->side().name.empty()) throw std::invalid_argument("this head learns on a map whose features never change");
         covariance_ = std::make_unique<Covariance>(map_->stride());
         clear(0);

@@ -1,6 +1,6 @@
-// A ring buffer of the last W rows in fixed point: whole steps of 1/40, clipped to +-127, so distances (sums of absolute
-// differences) are whole numbers and exact. One pass of distances serves nested windows; of two equal distances the more
-// recent row comes first.
+// A ring buffer of the last W rows in fixed point: whole steps of 1/40 (or of 1/steps), clipped to +-127, so distances
+// (sums of absolute differences) are whole numbers and exact. One pass of distances serves nested windows; of two equal
+// distances the more recent row comes first.
 //
 // More than 64 features are sketched to 64 (draw_sketch).
 //
@@ -21,8 +21,10 @@ namespace nolana {
 class NeighbourMap final : public RecentRows {
   public:
     NeighbourMap(std::size_t features, const Vector& windows, std::size_t neighbours, std::uint64_t seed,
-                 const std::optional<Vector>& given)
-        : RecentRows(features), width_(std::min(features, widest)), stride_(padded(width_, lump)), neighbours_(neighbours) {
+                 const std::optional<Vector>& given, double steps)
+        : RecentRows(features), width_(std::min(features, widest)), stride_(padded(width_, lump)), neighbours_(neighbours),
+          steps_in_unit_(steps) {
+        expect(steps > 0 && std::isfinite(steps), "steps are a positive number");
         double before = static_cast<double>(neighbours) - 1;
         for (std::size_t i = 0; i < windows.shape(0); ++i) {
             const double n = windows.data()[i];
@@ -71,7 +73,7 @@ class NeighbourMap final : public RecentRows {
         for (std::size_t r = 0; r < rows; ++r) {
             const double* row = sketched(x + r * features());
             for (std::size_t j = 0; j < width_; ++j) {
-                const double v = std::nearbyint(row[j] * steps_in_unit);
+                const double v = std::nearbyint(row[j] * steps_in_unit_);
                 steps_[r * stride_ + j] = byte(std::min(largest, std::max(-largest, v)));
             }
         }
@@ -116,7 +118,7 @@ class NeighbourMap final : public RecentRows {
     }
 
   private:
-    static constexpr double steps_in_unit = 40, largest = 127;
+    static constexpr double largest = 127;
     static constexpr int zero = 128;  // the byte of 0
     static constexpr std::size_t panel = 32, none = group, widest = 64;
     static constexpr std::size_t lump = 8;     // features side by side
@@ -231,6 +233,7 @@ class NeighbourMap final : public RecentRows {
     }
 
     std::size_t width_, stride_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
+    double steps_in_unit_;
     std::vector<std::size_t> windows_, counts_;
     BufferOf<std::uint8_t> rows_{0};
     alignas(32) std::int32_t distances_[panel] = {};
@@ -242,8 +245,8 @@ class NeighbourMap final : public RecentRows {
 
 NOLANA_BINDING(neighbour_map) {
     nb::class_<NeighbourMap, Map>(m, "NeighbourMap")
-        .def(nb::init<std::size_t, const Vector&, std::size_t, std::uint64_t, const std::optional<Vector>&>(), "features"_a,
-             "windows"_a, "neighbours"_a, "seed"_a = 0, "drawn"_a.none() = nb::none());
+        .def(nb::init<std::size_t, const Vector&, std::size_t, std::uint64_t, const std::optional<Vector>&, double>(),
+             "features"_a, "windows"_a, "neighbours"_a, "seed"_a = 0, "drawn"_a.none() = nb::none(), "steps"_a = 40.0);
     m.def("draw_sketch", [](std::size_t features, std::uint64_t seed) { return as_array(NeighbourMap::draw_sketch(features, seed)); },
           "features"_a, "seed"_a);
 }

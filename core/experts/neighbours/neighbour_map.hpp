@@ -15,6 +15,8 @@ struct Neighbour {
 
 class RecentRows : public Map {
   public:
+    static constexpr const char* mismatch = "this head votes by neighbours, and the map has none";
+
     using Map::Map;
     virtual std::size_t window_count() const = 0;
     virtual std::size_t window(std::size_t i) const = 0;

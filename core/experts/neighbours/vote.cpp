@@ -9,14 +9,11 @@
 
 namespace nolana {
 
-class Vote final : public Head {
+class Vote final : public HeadOn<RecentRows> {
   public:
     Vote(std::shared_ptr<const Loss> loss, std::size_t window) : number_(loss->linear()), window_(window) {}
 
-    void attach(Map& map) override {
-        if (map_) throw std::invalid_argument("a head can belong to one expert only");
-        map_ = dynamic_cast<RecentRows*>(&map);
-        if (!map_) throw std::invalid_argument("this head votes by neighbours, and the map has none");
+    void attached() override {
         if (window_ >= map_->window_count()) throw std::invalid_argument("the head names a window that does not exist");
         targets_ = BufferOf<float>(map_->window(window_));
     }
@@ -67,8 +64,6 @@ class Vote final : public Head {
         next_ = next_ + 1 == targets_.size() ? 0 : next_ + 1;
         stored_ = std::min(stored_ + 1, targets_.size());
     }
-    void grown(const Growth&) override {}
-    void moved(const Move&) override {}
 
     void describe(Description& d) override {
         const std::size_t n = stored_;
@@ -101,7 +96,6 @@ class Vote final : public Head {
 
     bool number_;
     std::size_t window_, outputs_ = 0, stored_ = 0, next_ = 0;
-    RecentRows* map_ = nullptr;
     BufferOf<float> targets_{0};
     Buffer counts_{0};
     mutable Buffer votes_{0};

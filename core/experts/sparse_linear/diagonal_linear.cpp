@@ -9,16 +9,11 @@
 
 namespace nolana {
 
-class DiagonalLinear final : public Head {
+class DiagonalLinear final : public HeadOn<LinearMap> {
   public:
     DiagonalLinear(std::shared_ptr<const Loss> loss, double variance, double bias, double floor)
         : step_(loss->linear()), start_(static_cast<float>(variance)), bias_start_(bias), floor_(floor) {}
 
-    void attach(Map& map) override {
-        if (map_) throw std::invalid_argument("a head can belong to one expert only");
-        map_ = dynamic_cast<LinearMap*>(&map);
-        if (!map_) throw std::invalid_argument("this head learns on sparse rows, and the map takes dense ones");
-    }
     void clear(std::size_t outputs) override {
         outputs_ = outputs;
         stride_ = 1 + room_for(outputs);
@@ -68,8 +63,6 @@ class DiagonalLinear final : public Head {
         for (std::size_t o = 0; o < outputs_; ++o) bias_[o] += bias_variance_ * delta[o];
         bias_variance_ = std::max(floor_, bias_variance_ - bias_variance_ * bias_variance_ * e);
     }
-    void grown(const Growth&) override {}
-    void moved(const Move&) override {}
 
     void describe(Description& d) override {
         const std::size_t n = map_->table(), c = outputs_;
@@ -96,7 +89,6 @@ class DiagonalLinear final : public Head {
 
   private:
     ImplicitStep step_;
-    LinearMap* map_ = nullptr;
     std::size_t outputs_ = 0, stride_ = 1;
     float start_;
     double bias_start_, floor_, bias_variance_ = 0;

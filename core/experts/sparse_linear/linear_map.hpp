@@ -7,6 +7,8 @@ namespace nolana {
 
 class LinearMap final : public Map {
   public:
+    static constexpr const char* mismatch = "this head learns on sparse rows, and the map takes dense ones";
+
     explicit LinearMap(std::size_t table) : Map(table) {}
 
     bool takes_sparse_rows() const override { return true; }

@@ -17,14 +17,15 @@ from rich.table import Table
 from nolana import plot
 from nolana import sources as streams
 from nolana.cli.digits import digits
-from nolana.cli.options import blame_option, blame_source
+from nolana.cli.options import blame_option, blame_source, words
 from nolana.cli.summary import inferred_task, progress_bar
 from nolana.engine.base.threads import one_blas_thread
-from nolana.evaluate import Point
+from nolana.evaluate import Point, baselines
 from nolana.evaluate import Progress as Seen
+from nolana.evaluate.baseline_scores import advice
 from nolana.learner.memory import memory_bytes
 from nolana.metrics import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS
-from nolana.research import baselines, peers
+from nolana.research import peers
 from nolana.research.comparison import SIGNS, PassResult, by_progress, one_pass, standardised
 from nolana.research.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
 from nolana.research.tuning import Facts, distance_of, tune
@@ -41,10 +42,7 @@ DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
 SHUFFLES = 5
-BASELINES = {
-    "classification": {"majority class": baselines.MajorityClass, "last label seen": baselines.LastLabel},
-    "regression": {"mean so far": baselines.RunningMean, "last target seen": baselines.LastTarget},
-}
+BASELINES = {task: {kind.label: kind for kind in kinds} for task, kinds in baselines.BASELINES.items()}
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Source:
     """The rows of a file in its order, the task of their labels, and the column of a date or time if it has one."""
 
     X: Array
-    y: NDArray[Any]
+    y: NDArray[np.generic]
     task: InferredTask
     date: str | None = None
 
@@ -65,9 +63,9 @@ class Rows:
     task: InferredTask
     scaled: bool
     X_first: Array
-    y_first: NDArray[Any]
+    y_first: NDArray[np.generic]
     X: Array
-    y: NDArray[Any]
+    y: NDArray[np.generic]
 
     @property
     def kind(self) -> str:
@@ -85,7 +83,7 @@ class Line:
     microseconds_per_row: float
     bytes: int
     vectors: int | None
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, object] = field(default_factory=dict)
 
 
 def execute(
@@ -129,7 +127,8 @@ def execute(
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
     else:
         order = because if in_order else f"mean and spread of {len(seeds)} shuffles"
-        _print(table, rows, metric, landmarks, _notes(wanted), len(seeds), tuned, order, out)
+        notes = _notes(wanted) + (_last_row(table, metric, rows.kind) if in_order else [])
+        _print(table, rows, metric, landmarks, notes, len(seeds), tuned, order, out)
 
 
 def _metric(name: str | None, kind: str) -> str:
@@ -162,7 +161,7 @@ def _digits(task: str | None) -> Source:
 
 def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Source:
     """All rows; the first block decides the task, as for the other commands."""
-    with blame_source(str(data)), open_labelled(str(data), options, task) as stream:
+    with blame_source(str(data)), open_labelled(str(data), options, task, only_numbers=True) as stream:
         plan = Plan.from_dict(stream.plan)
         first = next(stream, None)
         if first is None:
@@ -178,7 +177,7 @@ def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Sourc
     return Source(X, np.concatenate([first.y, y]) if len(y) else first.y, inferred, next(iter(dates), None))
 
 
-def _task(task: str | None, y: NDArray[Any], name: object) -> InferredTask:
+def _task(task: str | None, y: NDArray[np.generic], name: object) -> InferredTask:
     if task is None:
         return infer_task(y, name)
     if task not in MAIN_METRICS:
@@ -217,7 +216,7 @@ def _compare(
     lines: list[Line] = []
     curves: dict[str, list[Point]] = {}
 
-    def passes(name: str, make: Callable[[int], Any]) -> list[PassResult]:
+    def passes(name: str, make: Callable[[int], object]) -> list[PassResult]:
         runs = []
         for number, seed in enumerate(seeds):
             done = bar.tasks[task].completed
@@ -263,7 +262,7 @@ def _without_seed(make: Any, _: int) -> Any:
     return make()
 
 
-def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, NDArray[Any]]:
+def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, NDArray[np.generic]]:
     """The rows of one pass: in the order of the seed, and standardised from the first rows on."""
     order = np.arange(len(rows.y)) if seed is None else np.random.default_rng(seed).permutation(len(rows.y))
     return _scaled(rows, rows.X[order]), rows.y[order]
@@ -302,9 +301,18 @@ def _notes(wanted: list[Wanted]) -> list[str]:
             )
     if any(isinstance(method, peers.PeerMethod) for method in wanted):
         notes.append(
-            "Methods of other libraries have their default parameters, 10 models in an ensemble, no memory limit."
+            "Methods of other libraries have their default parameters, 10 models in an ensemble, no memory limit. "
+            "lightgbm and histgb are trained again on all rows so far whenever these have grown by a fifth."
         )
     return notes
+
+
+def _last_row(table: list[Line], metric: str, kind: str) -> list[str]:
+    """A note if the last label or value is better than every method."""
+    lines = {line.method: {metric: line.score} for line in table if line.method in BASELINES[kind]}
+    better = advice({metric: table[0].score}, lines, 0)
+    text = "" if better is None else better.message(words)
+    return [f"{text[0].upper()}{text[1:]}."] if text else []
 
 
 def _bar() -> Progress:

@@ -40,7 +40,11 @@ def execute(
             points = [{"rows": p.rows, "overall": p.overall, "window": p.window} for p in run.evaluation.history]
             typer.echo(json_text(facts | {"history": points}, 2))
         else:
-            print_lines(f"{facts['source']}: each row predicted before it was learned", lines(facts), out)
+            print_lines(
+                f"{facts['source']}: each row predicted before it was learned",
+                lines(facts, run.evaluation.advice(run.estimator)),
+                out,
+            )
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
 

@@ -9,10 +9,10 @@ import typer
 from nolana import plot as pictures
 from nolana.cli.options import blame_option, exit_when_unread
 from nolana.cli.output import bad_rows, json_text
-from nolana.cli.summary import columns, drift, experts, labels, memory, print_lines, scores
+from nolana.cli.summary import baselines, columns, drift, experts, kinds, labels, memory, print_lines, scores
 from nolana.runs import Inspection
 
-MOST_COLUMNS = 12
+MOST_EFFECTS = 4  # of a column
 
 
 def execute(model: Path, *, plot: Path | None, as_json: bool) -> None:
@@ -41,8 +41,10 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "task", f"classification, {labels(facts['classes'])}"
     elif facts["task"] is not None:
         yield "task", facts["task"]
-    named = "" if run is None or run["columns"] is None else f": {_columns(run['columns'])}"
-    yield "features", f"{facts['features']:,}{named}"
+    yield "features", f"{facts['features']:,}"
+    yield from kinds(facts["columns"] or {})
+    if facts["categories"] is not None:
+        yield from _categories(facts["categories"])
     if facts["landmarks"] is not None:
         kernel = f"{facts['parameters']['kernel']}, gamma {facts['gamma']:.4g}, threshold {facts['threshold']:.4g}"
         yield "landmarks", f"{facts['landmarks']:,} of {facts['most_landmarks']:,}, moved {facts['moves']:,} times"
@@ -56,6 +58,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "run", "none: saved without a source and a score"
         return
     yield "score", scores(run["score"], run["recent_score"], run["recent_rows"], run["scored_rows"])
+    yield from baselines(run["baselines"], None)
     before = len(run["sources_before"])
     others = f"; {before:,} other{'s' * (before > 1)} before" if before else ""
     source = run["source"] or "requests to a service"
@@ -65,9 +68,23 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "bad rows", bad_rows(run["bad_rows"])
 
 
-def _columns(columns: dict[str, str]) -> str:
-    names = [name if kind == "number" else f"{name} ({kind})" for name, kind in columns.items()]
-    return ", ".join(names[:MOST_COLUMNS]) + (", ..." if len(names) > MOST_COLUMNS else "")
+def _categories(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The strongest categories of each column with their effects, the pairs of columns, what was evicted."""
+    outputs = facts["outputs"]
+    name = "effects"
+    for column, effects in facts["effects"].items():
+        every = [(each, value, o) for each, values in effects.items() for o, value in enumerate(values)]
+        strongest = sorted(every, key=lambda entry: -abs(entry[1]))[:MOST_EFFECTS]
+        of = [f" on {outputs[o]}" if len(outputs) > 1 else "" for _, _, o in strongest]
+        listed = ", ".join(f"{each} {value:+.3g}{on}" for (each, value, _), on in zip(strongest, of, strict=True))
+        yield name, f"{column}: {listed}"
+        name = ""
+    if facts["effects"] and len(outputs) == 1:
+        yield "", f"(log odds of {outputs[0]})"
+    if facts["pairs"]:
+        yield "pairs", ", ".join(" and ".join(pair) for pair in facts["pairs"])
+    if facts["evicted"]:
+        yield "evicted", f"{facts['evicted']:,} categories made room for others"
 
 
 def _draw(inspection: Inspection, facts: dict[str, Any], plot: Path) -> None:

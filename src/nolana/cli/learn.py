@@ -88,7 +88,8 @@ def execute(
         if as_json:
             typer.echo(json_text({"summary": facts}) if each else json_text(facts, 2))
         else:
-            print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", lines(facts), stderr=each)
+            pairs = lines(facts, run.evaluation.advice(run.estimator))
+            print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", pairs, stderr=each)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
 
@@ -140,8 +141,9 @@ def remedy_after_saving(options: set[str], can_resume: bool = True) -> str:
         )
     decided = [name for name, option in declared(SourceOptions).items() if option.saved and name not in CHANGEABLE]
     for name in decided:
-        if name in options:
-            return f"a model cannot change --{name.replace('_', '-')}, so add --fresh and learn them again"
+        if name in options and (can_resume or name != "categorical_features"):
+            skip = "; with --on-bad-row skip the same command leaves such rows out" * (name == "categorical_features")
+            return f"a model cannot change --{name.replace('_', '-')}, so add --fresh and learn them again{skip}"
     if not can_resume:
         return (
             "the next run learns every row that it is sent, so send only those after them; with --on-bad-row skip it "

@@ -14,8 +14,8 @@ __all__ = ["METHODS", "METRICS", "LearnerOptions"]
 
 # Written here because help texts are printed before anything heavy is loaded.
 METRICS = (
-    "accuracy, auc, average_precision, balanced_accuracy, brier, f1, log_loss, precision, recall; "
-    "for regression mae, r2, rmse"
+    "accuracy, auc, average_precision, balanced_accuracy, brier, f1, kappa, kappa_temporal, log_loss, precision, "
+    "recall; for regression mae, mase, r2, rmse"
 )
 METHODS = (
     "stream, nolana, PA, NOGD, FOGD, DualSGD, RRF, KernelOGD, RBP, Forgetron, Projectron, ProjectronPlusPlus, BPA, "
@@ -90,6 +90,16 @@ class LearnerOptions(Options):
         help="Memory of the method stream: bytes, or a size such as 64KB or 2MB, from 32KB to 1GB. Default: 512KB.",
         check=check_memory,
         metavar="SIZE",
+    )
+    lag: int | None = option(
+        help="stream: the label of a row is known when the row so many rows later is predicted, and is an input there. "
+        "Default: labels of other rows are no input.",
+        check=at_least(1),
+        kind=int,
+    )
+    group: str | None = option(
+        help="stream: the column of categories that names the series of a row; --lag counts rows of the same series.",
+        metavar="COLUMN",
     )
     n_landmarks: int | None = option(
         help="nolana and NOGD: number of landmarks. Default: 100.", flag="--landmarks", check=at_least(1), kind=int

@@ -27,8 +27,8 @@ __all__ = [
 ]  # fmt: skip
 
 OF_COMMANDS = {  # and of no group
-    "again": "--again", "delay": "--delay", "fresh": "--fresh", "leave_rest": "--leave-rest", "metrics": "--metrics",
-    "probabilities": "--proba", "window": "--window",
+    "again": "--again", "delay": "--delay", "fresh": "--fresh", "lag": "--lag", "leave_rest": "--leave-rest",
+    "metrics": "--metrics", "probabilities": "--proba", "window": "--window",
 }  # fmt: skip
 
 

@@ -13,8 +13,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from nolana.cli.options import words
 from nolana.cli.output import bad_rows, new_categories, new_columns
-from nolana.metrics import IN_PER_CENT
+from nolana.errors import Diagnostic
+from nolana.metrics import score_text
 from nolana.runs import Stop, resident_bytes
 from nolana.sources.task import InferredTask
 
@@ -22,28 +24,36 @@ if TYPE_CHECKING:
     from nolana.runs import Run
 
 __all__ = [
-    "bad_rows", "columns", "drift", "experts", "inferred_task", "labels", "lines", "live_view", "memory",
+    "bad_rows", "baselines", "columns", "drift", "experts", "inferred_task", "kinds", "labels", "lines", "live_view",
+    "memory",
     "new_categories", "new_columns", "print_lines", "progress_bar", "scores", "summary",
 ]  # fmt: skip
 
 REFRESH = 0.1  # seconds between two pictures of the live view
 LARGEST_SHARE = 0.05  # of the time of a run, for pictures of the live view
 MOST_LABELS = 8
+MOST_COLUMNS = 24  # with a line each
 MOST_ALARMS = 5
+ENCODED = "learns numbers alone: categories are encoded, missing values are filled in"
 ALL_ALARMS = 100  # a model remembers so many
 NAME_WIDTH = 11
 
 
-def score(name: str, value: float) -> str:
-    """A metric as text."""
-    return f"{name} {100 * value:.2f} %" if name in IN_PER_CENT else f"{name} {value:.4g}"
-
-
 def scores(metrics: Mapping[str, float], recent: Mapping[str, float], recent_rows: int, rows: int) -> str:
     """Metrics over all rows, and over the last ones if they are not all."""
-    overall = ", ".join(score(name, value) for name, value in metrics.items())
-    last = ", ".join(score(name, value).removeprefix(name + " ") for name, value in recent.items())
+    overall = ", ".join(score_text(name, value) for name, value in metrics.items())
+    last = ", ".join(score_text(name, value).removeprefix(name + " ") for name, value in recent.items())
     return overall + (f" (last {recent_rows:,} rows: {last})" if last and recent_rows < rows else "")
+
+
+def baselines(metrics: Mapping[str, Mapping[str, float]], better: Diagnostic | None) -> Iterator[tuple[str, str]]:
+    """A line for each baseline, and one that says what to do if the last label or value is better than the model."""
+    width = max(map(len, metrics), default=0)
+    for i, (name, own) in enumerate(metrics.items()):
+        text = ", ".join(score_text(metric, value) for metric, value in own.items())
+        yield "" if i else "baselines", f"{name:<{width}}  {text}"
+    if better is not None:
+        yield "note", better.message(words)
 
 
 def labels(classes: list[Any]) -> str:
@@ -55,6 +65,19 @@ def labels(classes: list[Any]) -> str:
 def inferred_task(inferred: InferredTask, saved: bool) -> str:
     """What the task was inferred from, and how to change it."""
     return f"from {inferred.why}; --task {inferred.other}{' --fresh' * saved} changes it"
+
+
+def kinds(became: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What each column is learned as: in a line each, or those of a kind in one line if there are many."""
+    if len(became) <= MOST_COLUMNS:
+        width = max(map(len, became), default=0)
+        for i, (name, what) in enumerate(became.items()):
+            yield "" if i else "columns", f"{name:<{width}}  {what}"
+        return
+    for i, what in enumerate(dict.fromkeys(became.values())):
+        names = [name for name, each in became.items() if each == what]
+        some = ", ".join(names[:MOST_COLUMNS]) + ", ..." * (len(names) > MOST_COLUMNS)
+        yield "" if i else "columns", f"{len(names):,} {what}: {some}"
 
 
 def columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -108,6 +131,7 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
         "finished": run.finished,
         "metrics": run.evaluation.metrics,
         "recent": run.recent,
+        "baselines": run.evaluation.baselines,
         "window": run.evaluation.window,
         "recent_rows": run.evaluation.recent_rows,
         "scored_rows": run.evaluation.rows,
@@ -118,6 +142,8 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
         "memory": memory_bytes(model.memory) if stream else None,
         "experts": model.experts_ if stream else None,
         "drift": model.drift_ if stream else None,
+        "columns": run.stream.columns,
+        "encoding": None if run.takes_tables else ENCODED,
         "left_out": run.stream.left_out,
         "new_columns": run.stream.new_columns,
         "new_categories": run.stream.new_categories,
@@ -130,8 +156,8 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
     }
 
 
-def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """A summary as names and values."""
+def lines(facts: Mapping[str, Any], better: Diagnostic | None) -> Iterator[tuple[str, str]]:
+    """A summary as names and values; `better` is the advice of the evaluation."""
     before = facts["rows"] - facts["new_rows"]
     yield "rows", f"{facts['new_rows']:,}" + (f" and {before:,} before" if before else "")
     yield "method", facts["method"]
@@ -139,12 +165,16 @@ def lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if facts["task_inferred_from"] is not None:
         yield "inferred", inferred_task(InferredTask(facts["task"], facts["task_inferred_from"]), "model" in facts)
     yield "score", scores(facts["metrics"], facts["recent"], facts["recent_rows"], facts["scored_rows"])
+    yield from baselines(facts["baselines"], better)
     if facts["landmarks"] is not None:
         yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"
     if facts["experts"] is not None:
         yield from experts(facts["experts"], facts["task"])
         yield "drift", drift(facts["drift"])
     yield "memory", memory(facts["bytes"], facts["memory"])
+    yield from kinds(facts["columns"])
+    if facts["encoding"] is not None and set(facts["columns"].values()) != {"number"}:
+        yield "", f"{facts['method']} {facts['encoding']}"
     yield from columns(facts)
     if facts["bad_rows"]:
         yield "bad rows", bad_rows(facts["bad_rows"])
@@ -215,9 +245,10 @@ def _picture(run: "Run", seconds: float) -> Group:
     if run.stream.bad_rows:
         third += f", {run.stream.bad_rows:,} bad rows"
     parts: list[Any] = [Text(first), Text(second), Text(third)]
+    named = [*baselines(run.evaluation.baselines, None)]
     if isinstance(model, StreamModel):
-        named = [*experts(model.experts_, run.task), ("drift", drift(model.drift_))]
-        parts += [Text(f"{name:<{NAME_WIDTH}}{text}") for name, text in named]
+        named += [*experts(model.experts_, run.task), ("drift", drift(model.drift_))]
+    parts += [Text(f"{name:<{NAME_WIDTH}}{text}") for name, text in named]
     if share is not None:
         bar = Table.grid(padding=(0, 1))
         bar.add_row(ProgressBar(total=1.0, completed=share, width=40), Text(f"{100 * share:.0f} %"))

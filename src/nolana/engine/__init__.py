@@ -10,6 +10,8 @@ from nolana.engine.base.state import Stateful
 from nolana.engine.experts.bins.bin_map import BinMap
 from nolana.engine.experts.bins.grids import draw_grids
 from nolana.engine.experts.bins.heads import ConstantBins, DiagonalBins
+from nolana.engine.experts.effects.effect_map import EffectMap
+from nolana.engine.experts.effects.effects import Effects
 from nolana.engine.experts.fourier_map import FourierMap
 from nolana.engine.experts.head import Head
 from nolana.engine.experts.landmarks import kernels, policies
@@ -28,12 +30,15 @@ from nolana.engine.experts.sparse_linear.diagonal_linear import DiagonalLinear
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.experts.sparse_linear.linear_map import LinearMap
 from nolana.engine.experts.sparse_linear.sketch import sketch_rows
+from nolana.engine.experts.trees.leaves import ConstantLeaves, DiagonalLeaves
+from nolana.engine.experts.trees.tree_map import TreeMap
 from nolana.engine.learner import losses
 from nolana.engine.learner.calibration import Calibration
 from nolana.engine.learner.combiner import Combiner
 from nolana.engine.learner.drift_alarm import DriftAlarm
 from nolana.engine.learner.growth import GrowthWatch
 from nolana.engine.learner.interval_width import IntervalWidth
+from nolana.engine.learner.lags import Lags
 from nolana.engine.learner.learner import Expert, Learner
 from nolana.engine.learner.losses import *  # noqa: F403
 from nolana.engine.learner.mean import Mean
@@ -53,9 +58,13 @@ __all__ = [
     "Calibration",
     "Combiner",
     "ConstantBins",
+    "ConstantLeaves",
     "DiagonalBins",
+    "DiagonalLeaves",
     "DiagonalLinear",
     "DriftAlarm",
+    "EffectMap",
+    "Effects",
     "Expert",
     "FeatureTable",
     "FourierMap",
@@ -64,6 +73,7 @@ __all__ = [
     "Head",
     "IdentityMap",
     "IntervalWidth",
+    "Lags",
     "LandmarkMap",
     "Learner",
     "LinearMap",
@@ -77,6 +87,7 @@ __all__ = [
     "RobustScaling",
     "Stack",
     "Stateful",
+    "TreeMap",
     "Vote",
     "add_moments",
     "draw_grids",

@@ -5,12 +5,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolana import modelfile
+from nolana.columns import EncodedRows, Schema
 from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import BaseEstimator, check_is_fitted, check_random_state
 from nolana.estimators.edge import Learner, blocks_for, check_features, check_values, is_plain
@@ -57,6 +58,9 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     _learner: Any  # a Driver with the readers of its kind, or a SketchedLearner
     _learner_class: ClassVar[type]
+    _takes_tables: ClassVar[bool] = False  # whether X may have other columns than numbers
+    _takes_missing: ClassVar[bool] = False  # whether X may have NaN
+    _schema: Schema  # of the tables that it learned; arrays of numbers have none
     _seeded: ClassVar[bool] = False  # whether the learner draws numbers by random_state, not the shuffles alone
     _began_with: dict[str, object]  # parameters that the learner was made of
     max_iter: int | None
@@ -91,7 +95,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """Whether rows like x can be learned without a look at column names, at a way back, or at what is missing."""
         mine = self.__dict__
         known = "_learner" in mine and "feature_names_in_" not in mine and x.shape[1] == mine["n_features_in_"]
-        known = known and "_parameters_were_set" not in mine
+        known = known and "_parameters_were_set" not in mine and "_schema" not in mine
         return known and not self._learner.runs_user_code and not self._learner.sparse
 
     @contextmanager
@@ -181,16 +185,20 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fitted_record(self) -> dict[str, Tree]:
         """What was fitted beside the learner, as plain data; the caller holds the lock."""
-        names = self.__dict__.get("feature_names_in_")
-        return {
+        names, schema = self.__dict__.get("feature_names_in_"), self.__dict__.get("_schema")
+        record: dict[str, Tree] = {
             "n_features_in_": int(self.n_features_in_),
             "feature_names_in_": None if names is None else [str(name) for name in names],
             "n_iter_": self.__dict__.get("n_iter_"),
         }
+        return record if schema is None else record | {"schema": schema.as_dict()}
 
     def _restore_fitted(self, node: Node) -> None:
         """Take `_fitted_record` from a file; the learner is there already."""
         width = self._learner.n_features
+        if "schema" in node.entries():
+            self._schema = self._restored_schema(node["schema"], width)
+            width = len(self._schema.columns)
         self.n_features_in_ = node["n_features_in_"].integer(width, width)
         if not node["n_iter_"].is_none:
             self.n_iter_ = node["n_iter_"].integer(1)
@@ -200,10 +208,25 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
                 raise node["feature_names_in_"].wrong(f"{width} names")
             self.feature_names_in_ = np.array(names, dtype=object)
 
+    def _restored_schema(self, node: Node, width: int) -> Schema:
+        """The schema of a file, for a learner of so many encoded columns."""
+        try:
+            schema = Schema.from_dict(node.entries() and cast(dict[str, Any], node.value))
+        except ValueError as error:
+            raise ModelFileError(f"{node.place}: {error}") from error
+        if not self._takes_tables or schema.width != width:
+            raise node.wrong(f"the schema of {width} encoded columns")
+        return schema
+
     def _forget(self) -> None:
         """Back to before the first row."""
+        self.__dict__.pop("_schema", None)
         for name in [n for n in vars(self) if n == "_learner" or (n.endswith("_") and not n.startswith("__"))]:
             delattr(self, name)
+
+    def _rows_of_both(self, X: Any, late_X: Any) -> tuple[Any, Any]:
+        """Rows of X and of `late_X` that can be alternated; tables are encoded."""
+        return X, late_X
 
     def _epochs(self, rows: int) -> Iterator[NDArray[np.intp] | slice]:
         """The order of the rows in each epoch of fit."""
@@ -225,7 +248,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         """The fast path for reading: scores (1, outputs) of one plain row. None where it does not apply."""
         if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x) or not self._learner.rows:
             return None
-        check_values(x, self._learner.largest)
+        check_values(x, self._learner.largest, nan=self._takes_missing)
         with self._learner.lock:
             return np.asarray(self._learner.scores(x))
 
@@ -270,8 +293,17 @@ def alternate_rows(
     """
     if X.shape != late_X.shape:
         raise ValueError(f"X and late_X must be equally large; got {X.shape} and {late_X.shape}")
-    rows = np.stack([X, late_X], axis=1).reshape(-1, X.shape[1])
-    weights = np.zeros((len(X), 2))
+    rows: Any
+    if isinstance(X, np.ndarray):
+        rows = np.stack([X, late_X], axis=1).reshape(-1, X.shape[1])
+        if isinstance(X, EncodedRows) and X.schema is not None:
+            rows = EncodedRows.of(rows, X.schema)
+    else:  # encoded rows with text
+        from scipy.sparse import vstack
+
+        rows = vstack([X, late_X], format="csr")[np.arange(2 * X.shape[0]).reshape(2, -1).T.ravel()]
+        rows.schema = X.schema
+    weights = np.zeros((X.shape[0], 2))
     weights[:, 1] = 1.0 if sample_weight is None else sample_weight
     return rows, np.repeat(late_y, 2, axis=0), weights.ravel()
 
@@ -296,7 +328,8 @@ class OnlinePredictor(OnlineEstimator):
 
         For labels that come late: ``scores`` and ``learn`` by turns, in one call and at the speed of a block.
         """
-        return self._learn_weighted(*alternate_rows(X, late_X, late_y, sample_weight))[::2]
+        rows, late_rows = self._rows_of_both(X, late_X)
+        return self._learn_weighted(*alternate_rows(rows, late_rows, late_y, sample_weight))[::2]
 
     def _learn_weighted(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
         """`learn` with weights, also where a method defines none but 0 and 1."""

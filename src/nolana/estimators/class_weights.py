@@ -181,11 +181,11 @@ class WeightedClassifier(OnlineClassifier):
         log_weights = before.log_weights(self.class_weight, labels, np.where(by_class > 0, columns, -1))
         if self._weighs_steps:
             learned = super()._learn_block(x, distinct, codes, weight, by_class)
-            return replace(learned, shift=shift_of(log_weights, ~np.isnan(learned.scores)))
+            return replace(learned, shift=shift_of(log_weights, learned.scores > -np.inf))
         if not (by_class > 0).all():  # a class of weight 0 is not learned
             weight = (np.ones(len(codes)) if weight is None else weight) * (by_class > 0)
         learned = super()._learn_block(x, distinct, codes, weight)
-        return replace(learned, scores=learned.scores + shift_of(log_weights, ~np.isnan(learned.scores)))
+        return replace(learned, scores=learned.scores + shift_of(log_weights, learned.scores > -np.inf))
 
     def _shift(self) -> Array | None:  # (classes,)
         """Of the scores now, by the weights of the classes; None without any."""

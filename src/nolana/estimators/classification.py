@@ -46,7 +46,7 @@ FAST_CLASSES = 32  # up to so many the targets of single rows are cached
 class LearnedRows:
     """Rows as they were before they were learned, by column."""
 
-    scores: Array  # (n, classes), NaN where a class had no output
+    scores: Array  # (n, classes), -inf where a class had no output
     log_odds: Array  # (n, classes), calibrated; the scores themselves where these are log-odds
     before: Array  # (n,), rows learned before
     shift: Array | None = None  # (n, classes), log weights of the classes that the model has learned with the odds
@@ -76,7 +76,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     ) -> Array:
         """Score each row, then learn it; returns the scores (n, classes known at the end), by sorted ``classes_``.
 
-        NaN where a class was not yet known at that row. For two classes the columns are -f and f.
+        -inf where a class was not yet known at that row. For two classes the columns are -f and f.
         """
         if classes is None and sample_weight is None:
             scores = self._learn_one(X, y)
@@ -106,7 +106,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     ) -> tuple[Array, Array]:
         """`learn_late` that also returns the probabilities (n, classes) of each row of `X`."""
         with self._all_or_nothing() as first:
-            rows, labels, weights = alternate_rows(X, late_X, late_y, sample_weight)
+            both = self._rows_of_both(X, late_X)
+            rows, labels, weights = alternate_rows(*both, late_y, sample_weight)
             learned = self._learn_many(rows, labels, None, weights, first)
         return learned.scores[::2], self._probabilities(learned)[::2]
 
@@ -171,12 +172,12 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             target = self._targets[label]
         except (TypeError, ValueError, KeyError):
             return None
-        check_values(x, self._learner.largest)
+        check_values(x, self._learner.largest, nan=self._takes_missing)
         with self._learner.lock:
             f = self._learner.learn(x, target)
             if self._calibration is not None:
                 self._calibration.observe(f, target)
-            return self._one_by_column(f, np.nan)
+            return self._one_by_column(f, -np.inf)
 
     def _one_by_column(self, f: Array, missing: float) -> Array:  # (1, c) -> (1, classes)
         """`Labels.by_column` for one row, without a search where there are two classes."""
@@ -204,8 +205,8 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             weight = None if weights is None else weights[rows]
             with learner.lock:
                 parts.append((self.classes_, self._learn_block(part, distinct.tolist(), codes[rows], weight)))
-        classes, scores = aligned([(own, block.scores) for own, block in parts], np.nan)
-        _, log_odds = aligned([(own, block.log_odds) for own, block in parts], np.nan)
+        classes, scores = aligned([(own, block.scores) for own, block in parts], -np.inf)
+        _, log_odds = aligned([(own, block.log_odds) for own, block in parts], -np.inf)
         fresh = [code for code, label in enumerate(distinct.tolist()) if label not in earlier]
         first = tuple((int(np.searchsorted(classes, distinct[c])), int(np.argmax(codes == c))) for c in fresh)
         before = np.concatenate([block.before for _, block in parts])
@@ -247,13 +248,13 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             own = [None if weight is None else weight[rows] for weight in weights]
             targets = known.targets(positions)
             f = learner.learn(x[rows], targets, *own)
-            out[rows] = known.by_column(f, np.nan)
+            out[rows] = known.by_column(f, -np.inf)
             if self._calibration is not None:
                 logits = self._calibration.observe(f, targets, own[0])
-                log_odds[rows] = known.by_column(log_odds_of(logits), np.nan)
+                log_odds[rows] = known.by_column(log_odds_of(logits), -np.inf)
             if start in new_at:
                 column = known.column[distinct[new_at[start]]]
-                out[start, column] = log_odds[start, column] = np.nan
+                out[start, column] = log_odds[start, column] = -np.inf
         return LearnedRows(out, log_odds, before)
 
     def _publish(self) -> None:
@@ -265,7 +266,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         targets = known.targets(np.arange(known.seen)) if ready else np.zeros((0, 1))
         self._targets = {label: targets[i : i + 1] for label, i in known.position.items()} if ready else {}
         two = known.seen == 2 and len(known.classes) == 2
-        self._two = known.by_column(np.ones((1, 1)), np.nan)[0].tolist() if two else []
+        self._two = known.by_column(np.ones((1, 1)), -np.inf)[0].tolist() if two else []
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything, then learn the rows in `max_iter` passes; a refused fit changes nothing."""
@@ -315,10 +316,10 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return None
 
     def scores(self, X: MatrixLike) -> Array:
-        """What `learn` would return for these rows now, (n, classes), NaN for classes not known; nothing is learned."""
+        """What `learn` would return for these rows now, (n, classes), -inf for unknown classes; nothing is learned."""
         if not self.__sklearn_is_fitted__():
-            return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), np.nan)
-        return self._column_scores(X, np.nan)[1]
+            return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), -np.inf)
+        return self._column_scores(X)[1]
 
     def scores_proba(self, X: MatrixLike) -> tuple[Array, Array]:
         """`scores`, and the probabilities (n, classes) of these rows now, as of ``predict_proba``."""

@@ -1,12 +1,15 @@
 """The edge: what comes in is checked here, once, before anything changes; inside everything is trusted."""
 
+import warnings
 from collections.abc import Iterator
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolana.backend import backend
+from nolana.columns import EncodedRows, Schema, WidthError, encode_table, infer_schema, table_of
+from nolana.columns.tables import ArrayTable
 from nolana.estimators._sklearn import check_array, validate_data
 from nolana.learner.driver import Driver
 from nolana.learner.landmark import ROWS_PER_LOCK
@@ -52,14 +55,28 @@ def check_no_rows(**columns: ArrayLike | None) -> None:
 
 
 def check_features(estimator: Any, x: MatrixLike, largest: float, *, reset: bool, empty: bool = False) -> Matrix:
-    """X as float64, dense or CSR, finite and within range, of the width that was learned; `empty`: or without rows."""
-    known = not reset and not hasattr(estimator, "feature_names_in_")
+    """X as float64, dense or CSR, encoded and within range, of the columns that were learned; `empty`: or without rows.
+
+    Only estimators that `_takes_missing` take NaN, and only those that `_takes_tables` other values than numbers.
+    """
+    mine = estimator.__dict__
+    known = not reset and "feature_names_in_" not in mine and "_schema" not in mine
     if known and is_plain(x) and len(x) > 0 and x.shape[1] == estimator.n_features_in_:
-        check_values(x, largest)
+        check_values(x, largest, nan=estimator._takes_missing)
         return x
     if known and is_plain_csr(x) and x.shape[0] > 0 and x.shape[1] == estimator.n_features_in_:
         check_sparse_values(x, largest)
         return x
+    if estimator._takes_tables:
+        rows = encoded_rows(estimator, x, reset=reset)
+        if rows is not None:
+            if not empty and not rows.shape[0]:
+                raise ValueError(f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required.")
+            if isinstance(rows, np.ndarray):
+                check_values(rows, largest, nan=estimator._takes_missing)
+            else:
+                check_sparse_values(rows, largest)
+            return rows
     least = {"ensure_min_samples": 0} if empty else {}
     try:
         checked: Matrix = validate_data(
@@ -73,16 +90,27 @@ def check_features(estimator: Any, x: MatrixLike, largest: float, *, reset: bool
             **least,
         )
     except ValueError as error:
-        raise ValueError(f"{error}{_other_columns(estimator, x)}") from error
+        raise ValueError(f"{error}{_other_columns(estimator, x)}{_numbers_alone(estimator, x)}") from error
     if isinstance(checked, np.ndarray):
         checked = np.ascontiguousarray(checked)
-        check_values(checked, largest)
+        check_values(checked, largest, nan=estimator._takes_missing)
     else:
         if not checked.has_canonical_format:
             checked = checked.copy()  # never the caller's own
             checked.sum_duplicates()
         check_sparse_values(checked, largest)
     return checked
+
+
+def _numbers_alone(estimator: Any, x: object) -> str:
+    """Who takes a table that this estimator does not take; "" if that is not why it is refused."""
+    try:
+        table = None if estimator._takes_tables else table_of(x)
+        others = table is not None and not infer_schema(table).plain
+    except (TypeError, ValueError):
+        return ""
+    name = type(estimator).__name__
+    return f". {name} learns numbers; StreamClassifier and StreamRegressor take tables as they are" if others else ""
 
 
 def _other_columns(estimator: object, x: object) -> str:
@@ -104,9 +132,117 @@ def _other_columns(estimator: object, x: object) -> str:
     return f"X has other columns than this model has learned ({'; '.join(parts)}){remedy}"
 
 
-def check_values(x: Array, largest: float) -> None:
-    """No NaN, no infinity, nothing that overflows in the kernel; names the first bad place."""
+def encoded_rows(estimator: Any, x: Any, *, reset: bool) -> Matrix | None:
+    """The rows of a table, encoded by the estimator's schema, which `reset` infers; None: X is numbers without one."""
+    schema: Schema | None = None if reset else estimator.__dict__.get("_schema")
+    if isinstance(x, EncodedRows) and x.schema is not None:
+        if x.ndim != 2 or x.shape[1] != x.schema.width:
+            raise ValueError(f"X has encoded rows of shape {x.shape}, but their schema has {x.schema.width} columns")
+        if reset:
+            _learn_schema(estimator, x.schema)
+        elif schema is None and not (x.schema.plain and x.schema.width == estimator.n_features_in_):
+            raise ValueError("X has columns that are not numbers, and this model has learned numbers without names")
+        elif schema is not None and x.schema is not schema and x.schema != schema:
+            raise ValueError("X has rows of another schema than this model has learned")
+        return np.ascontiguousarray(x.view(np.ndarray))
+    declared = reset and estimator._declares_columns
+    if hasattr(x, "tocsr"):
+        return _encoded_sparse_rows(estimator, x, schema, reset=reset)
+    if type(x) is np.ndarray and schema is None and x.dtype.kind == "f" and not declared:
+        return None
+    table = table_of(x)
+    if table is None:
+        if not declared and schema is None:
+            return None
+        table = ArrayTable(check_array(x, dtype=None, ensure_all_finite=False, ensure_min_samples=0))
+    if reset:
+        if not table.width:
+            raise ValueError(
+                f"Found array with 0 feature(s) (shape={(table.rows, 0)}) while a minimum of 1 is required."
+            )
+        schema = infer_schema(table, estimator.categorical_features, estimator.text_features, estimator.group)
+        _learn_schema(estimator, schema)
+    elif schema is None:  # learned from arrays
+        if table.width != estimator.n_features_in_:
+            raise ValueError(_other_width(estimator, table.width))
+        schema = Schema.of_numbers(table.width)
+    _warn_about_names(estimator, schema, table.names is not None)
+    try:
+        rows = encode_table(schema, table)
+    except WidthError:
+        raise ValueError(_other_width(estimator, table.width)) from None
+    return rows.view(np.ndarray) if isinstance(rows, EncodedRows) else rows
+
+
+def _encoded_sparse_rows(estimator: Any, x: Any, schema: Schema | None, *, reset: bool) -> Matrix | None:
+    """Rows with text that are encoded already; None: a matrix of numbers."""
+    own = getattr(x, "schema", None)
+    if reset and own is not None:
+        _learn_schema(estimator, own)
+        return cast(Matrix, x)
+    if (
+        schema is not None
+        and schema.sparse
+        and is_plain_csr(x)
+        and x.shape[1] == schema.width
+        and own in (None, schema)
+    ):
+        return x
+    if (reset and estimator._declares_columns) or own is not None or not (schema is None or schema.plain):
+        raise ValueError("X is a sparse matrix; categories and texts are learned from a table or an array")
+    return None
+
+
+def encoded_pair(estimator: Any, x: Any, late: Any) -> tuple[Any, Any]:
+    """X and late X of a call, encoded by one schema if one of them is a table or the estimator has one."""
+    schema: Schema | None = estimator.__dict__.get("_schema")
+    tables = [None if isinstance(each, EncodedRows) else table_of(each) for each in (x, late)]
+    if tables == [None, None] and (schema is None or isinstance(x, EncodedRows)):
+        return x, late
+    both = [
+        ArrayTable(np.asarray(each)) if table is None else table for each, table in zip((x, late), tables, strict=True)
+    ]
+    if schema is None and "n_features_in_" in estimator.__dict__:
+        schema = Schema.of_numbers(estimator.n_features_in_)
+    elif schema is None:
+        schema = infer_schema(both[0], estimator.categorical_features, estimator.text_features, estimator.group)
+    first, second = (encode_table(schema, table) for table in both)
+    return first, second
+
+
+def _other_width(estimator: Any, width: int) -> str:
+    name = type(estimator).__name__
+    return f"X has {width} features, but {name} is expecting {estimator.n_features_in_} features as input"
+
+
+def _learn_schema(estimator: Any, schema: Schema) -> None:
+    """What scikit-learn has learned of the columns, and the schema if there is more to know."""
+    estimator.n_features_in_ = len(schema.columns)
+    if schema.named:
+        estimator.feature_names_in_ = np.array(schema.names, dtype=object)
+    if schema.named or not schema.plain:
+        estimator._schema = schema
+
+
+def _warn_about_names(estimator: Any, schema: Schema, has_names: bool) -> None:
+    """As scikit-learn does if columns are matched by their place."""
+    if schema.named and not has_names:
+        warnings.warn(
+            f"X does not have valid feature names, but {type(estimator).__name__} was fitted with feature names",
+            stacklevel=3,
+        )
+    elif has_names and not schema.named:
+        warnings.warn(
+            f"X has feature names, but {type(estimator).__name__} was fitted without feature names", stacklevel=3
+        )
+
+
+def check_values(x: Array, largest: float, *, nan: bool = False) -> None:
+    """No infinity, nothing that overflows in the kernel, NaN only if `nan`; names the first bad place."""
     bad = backend().first_beyond(x, largest)
+    if bad >= 0 and nan and np.isnan(x.flat[bad]):
+        beyond = np.flatnonzero(np.abs(x) > largest)  # NaN is not
+        bad = int(beyond[0]) if len(beyond) else -1
     if bad >= 0:
         refuse(float(x.flat[bad]), bad // x.shape[1], bad % x.shape[1], largest)
 
@@ -127,9 +263,10 @@ def refuse(value: float, row: int, column: int, largest: float) -> None:
             "nothing of this call was learned. Scale the features"
         )
     name = "NaN" if np.isnan(value) else "infinity"
+    others = "; StreamClassifier and StreamRegressor take missing values" if np.isnan(value) else ""
     raise ValueError(
         f"X contains {name} at row {row}, column {column}; nothing of this call was learned. "
-        "Drop or impute such rows (NaN and inf are refused)"
+        f"Drop or impute such rows{others}"
     )
 
 

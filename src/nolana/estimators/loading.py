@@ -10,6 +10,7 @@ from nolana.errors import ModelFileError
 from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.methods import methods
 from nolana.estimators.records import estimator_of
+from nolana.learner.driver import Driver
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -72,4 +73,9 @@ def _estimator(sections: dict[str, Tree], objects: Mapping[str, object]) -> Onli
     name, known = node["class"].text(), own_classes()
     if name not in known:
         known = classes()
-    return estimator_of(known[node["class"].text(known)], node, objects)
+    estimator = estimator_of(known[node["class"].text(known)], node, objects)
+    learner = estimator.__dict__.get("_learner")
+    if isinstance(learner, Driver) and learner.origin is None:
+        parts = {name: node[name].value for name in ("fitted", "learner")}
+        learner.loaded = modelfile.fingerprint(parts), learner.rows
+    return estimator

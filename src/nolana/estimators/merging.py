@@ -68,6 +68,11 @@ def settled(model: E) -> E:
 
 def check_mergeable(model: OnlineEstimator) -> None:
     """ValueError for a model, fitted or not, whose parts could not be merged."""
+    if getattr(model, "lag", None) is not None:
+        raise ValueError(
+            "a model with a lag cannot be split or merged: the last targets that a part knows would be those of its "
+            "own rows, not those of the stream"
+        )
     learner = model.__dict__.get("_learner")
     if learner is not None:
         can = mergeable(learner)
@@ -149,8 +154,10 @@ def _common_base(parts: list[Any], base: Any) -> tuple[Origin, Any]:
     else:
         if type(base) is not type(parts[0]):
             raise ValueError(f"base is of class {_name(base)}, the parts of class {_name(parts[0])}")
+        # Parts of an earlier version know their base as its file has it.
+        loaded = getattr(base.__dict__.get("_learner"), "loaded", None)
         base = settled(base)
-        if fingerprint(base) != origins[0].fingerprint:
+        if loaded != (origins[0].fingerprint, base._learner.rows) and fingerprint(base) != origins[0].fingerprint:
             raise ValueError(
                 "base is not the model that these parts were split from, or it has learned since; pass that model as "
                 "it was, for example loaded from its file"

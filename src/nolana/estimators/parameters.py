@@ -17,7 +17,8 @@ from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.losses import REGRESSION, EpsilonInsensitive, Loss
 from nolana.engine.learner.residual_variance import NoiseLevel
 from nolana.errors import OptionError, Setting
-from nolana.experts import DEFAULT, Bins, Expert, Linear
+from nolana.experts import MIXED, Bins, Effects, Expert, Linear, Trees
+from nolana.experts.base import Budget
 from nolana.experts.linear import has_full_covariance
 from nolana.experts.spectral.refit import PaperLandmarkMap, PaperRefit, Refit
 from nolana.experts.spectral.spectral_map import SpectralMap
@@ -377,24 +378,31 @@ def options_of(estimator: "LandmarkEstimator", ridge: float) -> LandmarkOptions:
     return LandmarkOptions(gamma, threshold, ridge, scale, watch_growth=scale and not keep)
 
 
-def sets_of(experts: object) -> list[Spec]:
-    """The expert sets as specs."""
-    sets = list(DEFAULT) if experts is None else experts
+def sets_of(experts: object, mixed: bool = False) -> list[Spec]:
+    """The expert sets as specs; `mixed`: of rows with categories, the only ones with effects."""
+    sets = list(MIXED) if experts is None else experts
     if not isinstance(sets, list | tuple) or not sets or not all(isinstance(each, Expert) for each in sets):
         raise ValueError(f"experts={experts!r} is not a list of expert sets such as nolana.experts.Bins()")
-    return [Spec(type(each), dict(vars(each))) for each in sets]
+    return [Spec(type(each), dict(vars(each))) for each in sets if mixed or not isinstance(each, Effects)]
 
 
-def sets_for(experts: object, memory: int, features: int, sparse: bool) -> list[Spec]:
+def fits_trees(trees: Spec, memory: int, features: int) -> bool:
+    """Whether the memory is enough for trees of one output; if not, they are left out."""
+    return bool(Trees(**trees.arguments).sizes(Budget(memory, features, features, 1))["trees"])
+
+
+def sets_for(experts: object, memory: int, features: int, sparse: bool, mixed: bool = False) -> list[Spec]:
     """The expert sets of a learner; `sparse`: of one that takes the non-zeros of rows, if there is a set for these."""
-    sets = sets_of(experts)
+    sets = sets_of(experts, mixed)
     linear = sum(each.kind is Linear for each in sets)
     if linear > 1:
         raise ValueError(f"experts={experts!r} has {linear} linear sets; leave one")
     if sparse and linear:
-        # The sums of a sketch are all alike: there is no relevance to measure.
+        # The sums of a sketch are all alike: there is no relevance to measure, and no axis to split along.
+        sets = [each for each in sets if each.kind is not Trees]
         alike = {"relevance": False}
         return [replace(each, arguments={**each.arguments, **alike}) if each.kind is Bins else each for each in sets]
+    sets = [each for each in sets if each.kind is not Trees or len(sets) == 1 or fits_trees(each, memory, features)]
     others = [each for each in sets if each.kind is not Linear]
     if has_full_covariance(memory, features, alone=not others):
         return sets

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nolana.estimators.base import OnlineEstimator
 
 LATER = {"calibration"}  # of what was fitted: names that files of v0.1 do not have
+OF_COLUMNS = ("categorical_features", "text_features")
 TWISTER = 624  # words in the state of NumPy's RandomState
 
 
@@ -93,7 +94,9 @@ def _parameter_record(name: str, value: Any) -> Tree:
     if isinstance(value, numbers.Real):
         return float(value)
     if name == "experts":
-        return [specs.record_of(each) for each in sets_of(value)]
+        return [specs.record_of(each) for each in sets_of(value, mixed=True)]
+    if name in OF_COLUMNS:
+        return [each.item() if isinstance(each, np.generic) else each for each in value]
     if name == "class_weight":
         return {"classes": list(value), "weights": [float(weight) for weight in value.values()]}
     if name == "initial_landmarks":
@@ -130,6 +133,10 @@ def _parameter_of(name: str, node: Node, objects: Mapping[str, object]) -> objec
         if len(labels) != len(weights) or not all(isinstance(label, str | bool | int | float) for label in labels):
             raise node.wrong("as many weights as classes")
         return dict(zip(labels, weights, strict=True))
+    if name in OF_COLUMNS and isinstance(node.value, list):
+        if not all(isinstance(each, str | bool | int) for each in node.value):
+            raise node.wrong("names or indices of columns, or a mask")
+        return list(node.value)
     if name == "initial_landmarks" and not node.is_none:
         return node.array((None, None))
     if name == "random_state" and isinstance(node.value, dict):

@@ -186,7 +186,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         target = float(y[0])
         if not abs(target) <= LARGEST_TARGET:
             return None
-        check_values(x, self._learner.largest)
+        check_values(x, self._learner.largest, nan=self._takes_missing)
         with self._learner.lock:
             mean = self._centre.advance(target)
             f = self._learner.learn(x, self._centre.targets(y, np.array([mean])))

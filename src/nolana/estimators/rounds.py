@@ -125,7 +125,7 @@ class RoundLearner:
     def _in_order(self, done: list[Learned], count: int) -> list[Array]:
         """Scores, and probabilities where there are any, by rows and by the classes known at the end."""
         columns: list[Array] = []
-        for i, missing in enumerate((np.nan, 0.0)):
+        for i, missing in enumerate((-np.inf, 0.0)):
             results = [(own, part, result[i] if isinstance(result, tuple) else result) for own, part, result in done]
             if hasattr(self.model, "classes_"):
                 last = (self.model.classes_, np.zeros((0, len(self.model.classes_))))

@@ -1,17 +1,21 @@
 """The default estimators: nothing to tune, in a fixed number of bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.estimators._sklearn import check_random_state
+from nolana.columns import Schema
+from nolana.engine.learner.lags import MOST as MOST_LAG
+from nolana.errors import OptionError, Remedy, Setting
+from nolana.estimators._sklearn import check_is_fitted, check_random_state
 from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
-from nolana.estimators.edge import Learner, is_wide_and_sparse
-from nolana.estimators.parameters import number, sets_for
+from nolana.estimators.edge import Learner, encoded_pair, is_wide_and_sparse
+from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.experts import Expert
 from nolana.learner.driver import Driver
@@ -22,6 +26,9 @@ from nolana.learner.targets import TargetsLearner, targets_learner
 
 Array = NDArray[np.float64]
 
+Columns = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None
+COLUMNS = "None, names or indices of columns, or a mask"
+
 TWO_PASSES = 20_000  # rows up to which fit learns twice: 0.3 point on average for less than a second
 
 
@@ -31,39 +38,94 @@ class StreamModel(OnlineEstimator):
 
     memory: int | str = "512KB"
     experts: Sequence[Expert] | None = None
+    categorical_features: str | Columns = "from_dtype"
+    text_features: Columns = None
+    lag: int | None = None
+    group: str | int | None = None
     max_iter: int | None = None
     shuffle: bool = True
     random_state: RandomState = None
 
+    _takes_tables = True
+    _takes_missing = True
     _learner_class = StreamLearner
     _seeded = True
     _number: ClassVar[bool]
 
-    def _options(self, seed: int, n_features: int, sparse: bool = False, targets: int = 1) -> StreamOptions:
+    def _options(
+        self, seed: int, n_features: int, sparse: bool = False, targets: int = 1, schema: Schema | None = None
+    ) -> StreamOptions:
         memory = memory_bytes(self.memory)
-        sets = sets_for(self.experts, memory // targets, n_features, sparse)
-        return StreamOptions(memory, sets, self._number, seed)  # type: ignore[arg-type]
+        categories = [] if schema is None or schema.sparse else schema.categories
+        lag = 0 if self.lag is None else integer("lag", self.lag, 1, MOST_LAG)
+        options = StreamOptions(memory, [], self._number, seed, categories, lag, self._group_column(schema))
+        if lag and sparse:
+            what = "needs dense rows, of numbers and categories: X has text, or is sparse and wider than 256 columns"
+            raise OptionError("lag", self.lag, what)
+        sets = sets_for(self.experts, memory // targets, options.width(n_features), sparse, bool(categories))
+        return replace(options, experts=sets)  # type: ignore[arg-type]
+
+    def _group_column(self, schema: Schema | None) -> int:
+        """The encoded column that names the series of a row; -1: there is one series."""
+        if self.group is None or schema is None:
+            return -1
+        names = schema.names
+        at = names.index(self.group) if self.group in names else self.group if isinstance(self.group, int) else -1
+        if not 0 <= at < len(names) or schema.columns[at].kind != "category":
+            remedy = Remedy("categorical_features", [self.group], "takes its values as categories")
+            raise OptionError("group", self.group, "is not a column of categories of the rows", remedies=[remedy])
+        return int(schema.places[at].start)
+
+    @property
+    def _declares_columns(self) -> bool:
+        """Whether the user names categories, texts or groups, so that an array of numbers has a schema too."""
+        by_type = self.categorical_features is None or isinstance(self.categorical_features, str)
+        return not by_type or self.text_features is not None or self.group is not None
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
-        return stream_learner(self._options(self._seed(), n_features, sparse), n_features, outputs)
+        options = self._options(self._seed(), n_features, sparse, schema=self.__dict__.get("_schema"))
+        return stream_learner(options, n_features, outputs)
 
     def _make_learner_for(self, x: Matrix, outputs: int) -> Driver:
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
+        named = self.categorical_features
+        if isinstance(named, str) and named != "from_dtype":
+            raise OptionError("categorical_features", named, f"is invalid; expected 'from_dtype', {COLUMNS}")
+        if isinstance(self.text_features, str):
+            raise OptionError("text_features", self.text_features, f"is invalid; expected {COLUMNS}")
+        if self.group is not None and (isinstance(self.group, bool) or not isinstance(self.group, str | int)):
+            raise OptionError("group", self.group, "is invalid; expected the name or the index of a column")
+        if self.group is not None and self.lag is None:
+            remedy = Remedy("lag", 1, "uses the last target of the same series")
+            raise OptionError("group", self.group, "needs a lag", remedies=[remedy])
+        if self.lag is not None and self.max_iter not in (None, 1):
+            what = "does not fit {lag}: rows in the order of time are learned once"
+            raise OptionError("max_iter", self.max_iter, what, facts={"lag": Setting("lag", self.lag)})
         stream_learner(self._options(0, 1), 1, 1)
+
+    def _rows_of_both(self, X: Any, late_X: Any) -> tuple[Any, Any]:
+        return encoded_pair(self, X, late_X)
 
     def _passes(self, rows: int) -> int:
         """None: two passes over few rows, in which the stack learns in the first only; a stream has one.
 
         In the second pass the experts know the rows: a stack that learned there would trust them too much.
         """
-        if self.max_iter is not None:
-            return super()._passes(rows)
+        if self.max_iter is not None or self.lag is not None:
+            return super()._passes(rows) if self.max_iter is not None else 1
         return 2 if self.shuffle and rows <= TWO_PASSES else 1
+
+    def _epochs(self, rows: int) -> Iterator[NDArray[np.intp] | slice]:
+        if self.lag is None:
+            yield from super()._epochs(rows)
+        else:  # in the order of time
+            self.n_iter_ = self._passes(rows)
+            yield slice(None)
 
     def _largest(self) -> float:
         return StreamLearner.largest
@@ -108,15 +170,32 @@ class StreamModel(OnlineEstimator):
 
     @property
     def relevance_(self) -> Array:
-        """The relevance of each feature for the predictions, 1 on average (d,)."""
-        learner = self._read()
+        """The relevance of each feature for the predictions, 1 on average (d,); of a date that of its largest part."""
+        learner, schema = self._read(), self.__dict__.get("_schema")
         with learner.lock:
-            return np.asarray(learner.relevance())
+            found = np.asarray(learner.relevance())
+        if schema is None:
+            return found
+        if schema.sparse:  # not measured
+            return np.ones(len(schema.columns))
+        return np.array([found[place].max(initial=0.0) for place in schema.places])
+
+    @property
+    def schema_(self) -> Schema:
+        """What each column is learned as; ``schema_.describe()`` has a line for each."""
+        check_is_fitted(self)
+        return self.__dict__.get("_schema") or Schema.of_numbers(self.n_features_in_)
 
     @property
     def sizes_(self) -> dict[str, int]:
         """Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows."""
         return dict(self._read().sizes())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing
+        tags.input_tags.categorical = True
+        return tags
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = str(super().__repr__(N_CHAR_MAX))
@@ -138,12 +217,30 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     memory : int or str, default="512KB"
         Bytes of state and scratch, never exceeded: a number, or a string such as "64KB" or "2MB"; 32KB to 1GB.
     experts : list of Expert, default=None
-        The experts (`nolana.experts`). None: linear, landmarks, bins and neighbours.
+        The experts (`nolana.experts`). None: linear, landmarks, bins, neighbours and trees; with
+        categorical columns also effects.
     class_weight : dict or "balanced", default=None
         Weights by class; "balanced": 1 / share of the class, by running counts. The prediction is the class of the
         largest weight times probability; scores carry the weights, so their argmax is it. What is learned, the ranking
         of rows and ``predict_proba`` do not depend on the weights. Rows of a class of weight 0 are not learned.
         ``sample_weight`` counts in what is learned, capped at 10 times its mean.
+    categorical_features : "from_dtype", list of str, int or bool, or None, default="from_dtype"
+        The categories among the columns of X. "from_dtype": columns of strings and categories of a frame (pandas,
+        Polars, Arrow), of a list of dicts or of an array of objects, as in ``HistGradientBoostingClassifier``; integers
+        are numbers. Or their names, their indices, or a mask; None: there are none. Categories are told apart by the
+        bytes of their strings: white space, case and Unicode form count. 5, 5.0 and "5" are one category.
+    text_features : list of str, int or bool, default=None
+        Columns of text whose words are learned: names, indices or a mask. Rows are then sparse, all columns hashed.
+    lag : int, default=None
+        The label of a row is known when the row ``lag`` later is predicted, 1 to 2,048: the learner then also learns
+        from the last known label and whether it had been predicted. None: labels of other rows are no input, and a
+        prediction depends on the row and the model alone. Rows come in the order of time, and ``fit`` learns them in
+        that order, once. ``predict`` assumes that each of its rows comes ``lag`` rows after the last learned one: all
+        of them see the same last labels. Rows of weight 0 are scored alone; their label is not known later.
+    group : str or int, default=None
+        The column, by name or index, that names the series of a row (user, sensor, store): ``lag`` counts rows of the
+        same series. It is learned as a category. The last labels are in a hash table that takes at most 3/8 of the
+        memory; the series that was not learned for longest is forgotten first. Needs ``lag``.
     max_iter : int, default=None
         Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
         on the stack and the intervals learn nothing, because their experts have seen the rows. ``learn`` and
@@ -178,6 +275,8 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         Features of a row.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if X had names.
+    schema_ : nolana.columns.Schema
+        What each column of X is learned as.
 
     Examples
     --------
@@ -222,7 +321,26 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     memory : int or str, default="512KB"
         Bytes of state and scratch, never exceeded: a number, or a string such as "64KB" or "2MB"; 32KB to 1GB.
     experts : list of Expert, default=None
-        The experts (`nolana.experts`). None: linear, landmarks, bins and neighbours.
+        The experts (`nolana.experts`). None: linear, landmarks, bins, neighbours and trees; with
+        categorical columns also effects.
+    categorical_features : "from_dtype", list of str, int or bool, or None, default="from_dtype"
+        The categories among the columns of X. "from_dtype": columns of strings and categories of a frame (pandas,
+        Polars, Arrow), of a list of dicts or of an array of objects, as in ``HistGradientBoostingClassifier``; integers
+        are numbers. Or their names, their indices, or a mask; None: there are none. Categories are told apart by the
+        bytes of their strings: white space, case and Unicode form count. 5, 5.0 and "5" are one category.
+    text_features : list of str, int or bool, default=None
+        Columns of text whose words are learned: names, indices or a mask. Rows are then sparse, all columns hashed.
+    lag : int, default=None
+        The target of a row is known when the row ``lag`` later is predicted, 1 to 2,048: the learner then also learns
+        from the last known target, its change, its running mean and its season. None: targets of other rows are no
+        input, and a prediction depends on the row and the model alone. Rows come in the order of time, and ``fit``
+        learns them in that order, once. ``predict`` assumes that each of its rows comes ``lag`` rows after the last
+        learned one: all of them see the same last targets. Rows of weight 0 are scored alone; their target is not known
+        later.
+    group : str or int, default=None
+        The column, by name or index, that names the series of a row (user, sensor, store): ``lag`` counts rows of the
+        same series. It is learned as a category. The last targets are in a hash table that takes at most 3/8 of the
+        memory; the series that was not learned for longest is forgotten first. Needs ``lag``.
     max_iter : int, default=None
         Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
         on the stack and the intervals learn nothing, because their experts have seen the rows. ``learn`` and
@@ -255,6 +373,8 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         Features of a row.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if X had names.
+    schema_ : nolana.columns.Schema
+        What each column of X is learned as.
 
     Examples
     --------
@@ -283,7 +403,8 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
         if outputs == 1:
             return super()._make_learner(n_features, outputs, sparse)
-        return targets_learner(self._options(self._seed(), n_features, sparse, outputs), n_features, outputs)
+        options = self._options(self._seed(), n_features, sparse, outputs, self.__dict__.get("_schema"))
+        return targets_learner(options, n_features, outputs)
 
     def _accepts(self, learner: Learner) -> bool:
         return isinstance(learner, StreamLearner | TargetsLearner)

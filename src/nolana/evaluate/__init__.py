@@ -36,9 +36,9 @@ def progressive(
         ``convert(X, y)``, which makes the rows that its ``learn`` takes; the time for this is not counted.
     blocks : tuples (X, y) or (X, y, sample_weight), or objects with ``.X``, ``.y`` and optionally ``.sample_weight``.
         Weights are passed to `learn` and used in the metrics.
-    metrics : names ("accuracy", "f1", "auc", "log_loss", ...; "rmse", "mae", "r2") or objects, see
+    metrics : names ("accuracy", "f1", "auc", "log_loss", ...; "rmse", "mae", "r2", "mase") or objects, see
         `nolana.metrics`; by default accuracy if the learner has ``classes_``, otherwise rmse. For several targets
-        rmse, mae and r2 are the mean over the targets.
+        rmse, mae, r2 and mase are the mean over the targets.
     window : rows between two points of the history, each with the metrics of its own rows and of all rows so far; by
         default one point for each block. The history is bounded: at 1,024 points every second one is dropped, and
         from then on every second new one. The last point is always included.

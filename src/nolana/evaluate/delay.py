@@ -93,12 +93,12 @@ class Scores:
         return Scores(np.tile(self.values[:, None], y.shape[1]))
 
     def by(self, classes: Labels | None) -> "Scores":
-        """The same with a column for each of these classes; NaN and probability 0 if it was not known."""
+        """The same with a column for each of these classes; -inf and probability 0 if it was not known."""
         if classes is None or self.classes is None or np.array_equal(classes, self.classes):
             return self
         column = {label: i for i, label in enumerate(classes.tolist())}
         columns = [column[label] for label in self.classes.tolist()]
-        values = np.full((len(self.values), len(classes)), np.nan)
+        values = np.full((len(self.values), len(classes)), -np.inf)
         values[:, columns] = self.values
         if self.probabilities is None:
             return Scores(values, classes)

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nolana.errors import Diagnostic, OptionError, Remedy, Setting
+from nolana.evaluate.baseline_scores import BaselineScores, advice
 from nolana.evaluate.delay import DelayedLabels, ScoredRows, WithProbabilities, learn_scores
 from nolana.evaluate.history import History, Point
 from nolana.evaluate.one_by_one import Features, RowModel, as_learner
-from nolana.metrics import Metric, Predictions, resolve
+from nolana.metrics import Metric, Predictions, resolve, score_text
 from nolana.metrics.label_index import flat
+from nolana.metrics.registry import METRICS
 
 if TYPE_CHECKING:
     from nolana.engine.base.state import State  # loads the engine
@@ -42,12 +45,19 @@ class Progress:
 
 @dataclass
 class Result:
-    """The outcome of a run."""
+    """The outcome of a run; ``print`` shows the score, that of the baselines, and what to do if one is better."""
 
     rows: int = 0
     metrics: dict[str, float] = field(default_factory=dict)
     history: list[Point] = field(default_factory=list)
     seconds: float = 0.0  # spent in the learner
+    baselines: dict[str, dict[str, float]] = field(default_factory=dict)  # metrics by name of the baseline
+    advice: Diagnostic | None = None  # if the last label or value alone is better than the learner
+
+    def __str__(self) -> str:
+        named = {f"{self.rows:,} rows": self.metrics} | self.baselines
+        lines = [f"{name}: {', '.join(score_text(*each) for each in own.items())}" for name, own in named.items()]
+        return "\n".join(lines if self.advice is None else [*lines, str(self.advice)])
 
     @property
     def microseconds_per_row(self) -> float:
@@ -58,15 +68,15 @@ class Result:
 class Evaluation:
     """Progressive validation that can be stopped and resumed; the parameters are those of `progressive`.
 
-    `state` and `restore` hold the sums of the metrics, the window, the history and the rows that wait for labels, as
-    plain data (dicts and lists of numbers, text, None and numeric arrays). With the saved learner, a resumed run gives
-    the same results as one that never stopped.
+    `state` and `restore` hold the sums of the metrics, the window, the history, the baselines and the rows that wait
+    for labels, as plain data (dicts and lists of numbers, text, None and numeric arrays). With the saved learner, a
+    resumed run gives the same results as one that never stopped.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nolana.evaluate import Evaluation
-    >>> from nolana.research.baselines import MajorityClass
+    >>> from nolana.evaluate.baselines import MajorityClass
     >>> X, y, learner = np.zeros((6, 1)), np.array(list("abbabb")), MajorityClass()
     >>> first = Evaluation(metrics=["accuracy"])
     >>> first.run(learner, [(X[:3], y[:3])]).metrics
@@ -90,6 +100,7 @@ class Evaluation:
         self._window = window
         self._delayed = DelayedLabels(delay)
         self._history = History()
+        self._baselines: BaselineScores | None = None
         self._overall: list[Metric] = []
         self._recent: list[Metric] = []  # over the current window, or the last one if it has ended
         self._since = 0  # rows in it
@@ -117,10 +128,13 @@ class Evaluation:
             self._count(own, rest)
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds))
-        return Result(self.rows, self.metrics, self.history, self.seconds)
+        metrics, baselines = self.metrics, self.baselines
+        better = advice(metrics, baselines, self._delayed.delay, learner)
+        return Result(self.rows, metrics, self.history, self.seconds, baselines, better)
 
     def step(self, learner: Learner, block: Any) -> None:
         """Predict, then learn one block; a block that the learner refuses changes nothing."""
+        check_delay(self._delayed.delay, learner)
         self._count(learner, self._learn(self._with_probabilities(learner), *_unpacked(block)))
 
     def _with_probabilities(self, learner: Learner) -> Any:
@@ -152,6 +166,7 @@ class Evaluation:
             self._patterns = resolve(["rmse" if rows.classes is None else "accuracy"])
         if not self.rows:
             self._overall = copy.deepcopy(self._patterns)
+            self._baselines = _baselines(rows, self._patterns, self._delayed.delay)
         start = 0
         while start < len(rows):
             if self._ended:
@@ -166,6 +181,8 @@ class Evaluation:
             if self._since == self._window or (self._window is None and start == len(rows)):
                 self._ended, self._before = True, _values(self._recent)
                 self._history.offer(self._point)
+        if self._baselines is not None:
+            self._baselines.add(rows.truth, rows.weight)
 
     @property
     def window(self) -> int | None:
@@ -176,6 +193,18 @@ class Evaluation:
     def metrics(self) -> dict[str, float]:
         """Metrics of all rows so far."""
         return _values(self._overall)
+
+    @property
+    def baselines(self) -> dict[str, dict[str, float]]:
+        """The metrics of the majority class and the last label, or the mean and the last value, on the same rows.
+
+        Empty before the first row, and if the state comes from a file of nolana 0.2.
+        """
+        return {} if self._baselines is None else self._baselines.values()
+
+    def advice(self, learner: object) -> Diagnostic | None:
+        """What to do if the last label or value alone is better than the learner; None if it is not."""
+        return advice(self.metrics, self.baselines, self._delayed.delay, learner)
 
     @property
     def recent(self) -> dict[str, float]:
@@ -217,6 +246,7 @@ class Evaluation:
             "recent": [metric.state() for metric in self._recent],
             "before": [self._before[name] for name in names] if self._before else None,
             "history": self._history.state(names),
+            "baselines": None if self._baselines is None else self._baselines.state(),
             "late": self._delayed.state(),
         }
 
@@ -252,6 +282,8 @@ class Evaluation:
             new._ended = bool(state["ended"])
             if state["before"] is not None:
                 new._before = {name: float(value) for name, value in zip(names, state["before"], strict=True)}
+            if state.get("baselines") is not None:  # files of 0.2 have none
+                new._baselines = BaselineScores.of_state(state["baselines"], self._delayed.delay)
         if rows < 0 or new._since < 0 or (self._window is not None and new._since > self._window):
             raise ValueError(f"the state has rows={rows} and since={new._since}, which is impossible")
         new._history.restore(state["history"], names)
@@ -268,6 +300,15 @@ def _unpacked(block: Any) -> tuple[Features, ArrayLike, Array | None]:
     if y is None:
         raise ValueError("a block has no y; progressive validation needs labels. Name the target of the stream")
     return x, y, None if weight is None else np.asarray(weight, dtype=np.float64)
+
+
+def check_delay(delay: int, learner: object) -> None:
+    """OptionError if labels come later than this learner assumes."""
+    lag = getattr(learner, "lag", None)
+    if isinstance(lag, int) and delay > lag:
+        what = "is longer than {lag}: the labels that the learner takes as known would not be there yet"
+        remedy = Remedy("lag", delay + 1, "uses the last labels that are known")
+        raise OptionError("delay", delay, what, facts={"lag": Setting("lag", lag)}, remedies=[remedy])
 
 
 def _scoring(learner: Any, delay: int) -> Any:
@@ -295,6 +336,15 @@ def _predictions(learner: Learner, counted: ScoredRows) -> Predictions:
     classes = np.asarray(learner.classes_)  # among them those that were not known when these rows were scored
     convert, wide = getattr(learner, "probabilities", None), scores.by(classes)
     return Predictions(counted.truth, wide.values, classes, counted.weight, convert, name, wide.probabilities)
+
+
+def _baselines(rows: Predictions, metrics: list[Metric], delay: int) -> BaselineScores | None:
+    """Of the metrics of nolana that do not rank rows, which are all alike to a baseline; None if none is left."""
+    own = [metric.name for metric in metrics if type(metric) is METRICS.get(metric.name)]
+    names = [name for name in own if not METRICS[name].ranks]
+    if not names or (rows.classes is not None and rows.truth.ndim > 1):
+        return None
+    return BaselineScores("regression" if rows.classes is None else "classification", names, delay)
 
 
 def _values(metrics: list[Metric]) -> dict[str, float]:

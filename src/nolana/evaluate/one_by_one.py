@@ -114,7 +114,7 @@ class OneByOneClassifier(_OneByOne):
         return self._index.labels if self._classes is None else self._classes
 
     def learn(self, X: Features, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
-        """The scores (n, classes) of each row before it is learned; NaN if the model did not know a class."""
+        """The scores (n, classes) of each row before it is learned; -inf if the model did not know a class."""
         labels = flat(y)
         known = labels.tolist() if self._classes is None else np.searchsorted(self._classes, labels).tolist()
         predicted = []
@@ -148,7 +148,7 @@ class OneByOneClassifier(_OneByOne):
             if new:
                 self._index.columns(np.array(new))
         column = self._column()
-        scores = np.full((len(predicted), len(column)), np.nan)
+        scores = np.full((len(predicted), len(column)), -np.inf)
         for i, each in enumerate(predicted):
             if not each:
                 continue

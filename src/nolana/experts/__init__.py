@@ -1,8 +1,8 @@
-"""The experts that a stream learner can have: linear, landmarks, bins, neighbours.
+"""The experts that a stream learner can have: linear, landmarks, bins, neighbours, trees.
 
 An expert is one feature map with its heads. `StreamClassifier(experts=[...])` takes a list of them; the default is
-``[Linear(), Landmarks(), Bins(), Neighbours()]``. How large each map becomes follows from the memory. An expert of your
-own is a subclass of `Expert` (docs/extend.md).
+``[Linear(), Landmarks(), Bins(), Neighbours(), Trees()]``. How large each map becomes follows from the memory. An
+expert of your own is a subclass of `Expert` (docs/extend.md).
 
 Examples
 --------
@@ -17,14 +17,17 @@ import warnings
 
 from nolana.experts.base import Expert
 from nolana.experts.bins import Bins
+from nolana.experts.effects import Effects
 from nolana.experts.landmarks import Landmarks
 from nolana.experts.linear import Linear
 from nolana.experts.neighbours import Neighbours
 from nolana.experts.sparse_linear import SparseLinear
+from nolana.experts.trees import Trees
 
-__all__ = ["DEFAULT", "Bins", "Expert", "Landmarks", "Linear", "Neighbours", "SparseLinear"]
+__all__ = ["DEFAULT", "Bins", "Effects", "Expert", "Landmarks", "Linear", "Neighbours", "SparseLinear", "Trees"]
 
-DEFAULT = (Linear(), Landmarks(), Bins(), Neighbours())
+DEFAULT = (Linear(), Landmarks(), Bins(), Neighbours(), Trees())
+MIXED = (Effects(), *DEFAULT)  # of rows with categories
 
 
 def __getattr__(name: str) -> type[Expert]:

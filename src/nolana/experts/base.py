@@ -71,7 +71,7 @@ class HeadEntry:
     head: Spec
     factor: float
     limit: float
-    speed: str  # slow, fast or vote
+    speed: str  # slow, fast, vote or late
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,8 @@ class Expert(ABC):
     """
 
     elastic: ClassVar[bool] = False  # whether its table takes the memory that the others leave
+    sized_by_outputs: ClassVar[bool] = False  # whether it becomes smaller with each output
+    stores_rows: ClassVar[bool] = False  # whether it has `recent_rows`
 
     def for_rows(self, features: int) -> "Expert":
         """The expert for rows of so many features."""
@@ -169,6 +171,10 @@ class Expert(ABC):
     @abstractmethod
     def map_spec(self, sizes: Sizes, features: int, task: str, seed: int) -> Spec:
         """The map."""
+
+    def with_categories(self, map: Spec, categories: Array) -> Spec:
+        """The map for rows whose columns of these indices are categories; there is at least one."""
+        return map
 
     @abstractmethod
     def heads(self, map: Spec, task: str, first: int) -> list[HeadEntry]:
@@ -226,6 +232,10 @@ class Expert(ABC):
         """How much the loss increases without each feature (d,), and how often that was measured (d,)."""
         return None
 
+    def recent_rows(self, own: ExpertState) -> tuple[Array, Array] | None:
+        """The rows that it stores (n, d), the oldest first, and their targets (n,): y, or the number of the class."""
+        return None
+
     def redrawn(self, map: Spec, relevance: Array) -> Spec:
         """The map for features of this relevance (d,)."""
         return map
@@ -262,9 +272,12 @@ def losses(task: str) -> tuple[Spec, Spec]:
     return (Spec(Squared), Spec(Squared)) if task == "regression" else (Spec(SquaredHinge), Spec(Logistic))
 
 
-def heads_on(spec: Spec, map: int) -> list[int]:
-    """Indices of the heads that share a map."""
-    return [e for e, each in enumerate(spec.arguments["experts"]) if each.arguments["map"] == map]
+def heads_by_map(spec: Spec) -> list[list[int]]:
+    """For each map the indices of the heads that share it."""
+    heads: list[list[int]] = [[] for _ in spec.arguments["maps"]]
+    for e, each in enumerate(spec.arguments["experts"]):
+        heads[each.arguments["map"]].append(e)
+    return heads
 
 
 def is_single(spec: Spec) -> bool:
@@ -274,7 +287,12 @@ def is_single(spec: Spec) -> bool:
 
 def prefixes(spec: Spec, map: int) -> list[str]:
     """Beginnings of the names of a map and of its heads."""
-    return [f"map{map}/", *(f"expert{e}/" for e in heads_on(spec, map))]
+    return part_prefixes(map, heads_by_map(spec)[map])
+
+
+def part_prefixes(map: int, heads: Sequence[int]) -> list[str]:
+    """The same, if the indices of its heads are known."""
+    return [f"map{map}/", *(f"expert{e}/" for e in heads)]
 
 
 def by_part(named: Mapping[str, T]) -> dict[str, dict[str, T]]:
@@ -292,9 +310,9 @@ def split(spec: Spec, state: State, axes: Mapping[str, Axes]) -> list[ExpertStat
         head = spec.arguments["experts"][0].arguments["head"]
         return [ExpertState(spec.arguments["maps"][0], [head], state, [state], axes, ("", ""))]
     parts, states = by_part(state), []
-    for i, map in enumerate(spec.arguments["maps"]):
-        heads = [spec.arguments["experts"][e].arguments["head"] for e in heads_on(spec, i)]
-        names = [name.removesuffix("/") for name in prefixes(spec, i)]
+    for i, (map, indices) in enumerate(zip(spec.arguments["maps"], heads_by_map(spec), strict=True)):
+        heads = [spec.arguments["experts"][e].arguments["head"] for e in indices]
+        names = [name.removesuffix("/") for name in part_prefixes(i, indices)]
         own, *learned = (parts.get(name, {}) for name in names)
         states.append(ExpertState(map, heads, own, learned, axes, names))
     return states
@@ -303,8 +321,8 @@ def split(spec: Spec, state: State, axes: Mapping[str, Axes]) -> list[ExpertStat
 def joined_spec(spec: Spec, states: Sequence[ExpertState]) -> Spec:
     """The spec with these specs of maps and heads."""
     experts = list(spec.arguments["experts"])
-    for i, own in enumerate(states):
-        for e, head in zip(heads_on(spec, i), own.heads, strict=True):
+    for i, (own, indices) in enumerate(zip(states, heads_by_map(spec), strict=True)):
+        for e, head in zip(indices, own.heads, strict=True):
             experts[e] = Spec(engine_learner.Expert, {"map": i, "head": head})
     maps = [own.map for own in states]
     return replace(spec, arguments={**spec.arguments, "maps": maps, "experts": experts})
@@ -315,7 +333,7 @@ def joined_state(spec: Spec, states: Sequence[ExpertState]) -> State:
     if is_single(spec):
         return states[0].map_state
     state: State = {}
-    for i, own in enumerate(states):
-        for name, learned in zip(prefixes(spec, i), [own.map_state, *own.head_states], strict=True):
+    for i, (own, indices) in enumerate(zip(states, heads_by_map(spec), strict=True)):
+        for name, learned in zip(part_prefixes(i, indices), [own.map_state, *own.head_states], strict=True):
             state |= {name + key: value for key, value in learned.items()}
     return state

@@ -81,6 +81,9 @@ class Bins(Expert):
         own = {"features": features, "table": sizes["table"], "grids": sizes["grids"]}
         return Spec(BinMap, own | {"seed": seed, "relevance": None, "drawn": None})
 
+    def with_categories(self, map: Spec, categories: Array) -> Spec:
+        return replace(map, arguments={**map.arguments, "categories": categories})
+
     def heads(self, map: Spec, task: str, first: int) -> list[HeadEntry]:
         loss, grids = losses(task)[1], map.arguments["grids"]
         steps = {"loss": loss, "variance": VARIANCE[task] / grids, "linear": LINEAR_VARIANCE, "floor": FLOOR}
@@ -214,14 +217,14 @@ class Bins(Expert):
         return super().head_bytes(state) - sum(int(table.nbytes) // 2 for table in tables)
 
 
-def merge_constant(parts: Parts) -> Array:
+def merge_constant(parts: Parts, name: str = "cells") -> Array:
     """A head of constant gain: a slot that only some parts changed is the mean of those, by their rows."""
-    base = parts.base["cells"].astype(np.float64)
+    base = parts.base[name].astype(np.float64)
     change, rows = np.zeros_like(base), np.zeros_like(base)
     for i, state in enumerate(parts.states):
-        changed = (state["cells"] != parts.base["cells"]).any(axis=1)
+        changed = (state[name] != parts.base[name]).any(axis=1)
         own = parts.rows[i] * parts.saw(i, base.shape[1])
-        change[changed] += own * (state["cells"][changed] - base[changed])
+        change[changed] += own * (state[name][changed] - base[changed])
         rows[changed] += own
     merged = base + change / np.maximum(rows, 1.0)
     return np.ascontiguousarray(merged, dtype=np.float32)

@@ -15,8 +15,7 @@ import numpy as np
 from nolana import engine as numpy_engine
 from nolana.engine.base.bounds import Count, Memory, Share
 from nolana.engine.base.state import unpack
-from nolana.engine.experts.landmarks.inverse import factored
-from nolana.engine.experts.landmarks.kernels import RBF, Kernel, decayed, width_of_distances
+from nolana.engine.experts.landmarks.kernels import RBF, SLAB, Kernel, decayed, width_of_distances
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.lms import LMS
 from nolana.engine.experts.landmarks.newton import Newton
@@ -32,6 +31,7 @@ from nolana.experts.base import (
     HeadEntry,
     Outputs,
     Sizes,
+    State,
     losses,
 )
 from nolana.experts.information import merge_information, relaxed
@@ -132,15 +132,23 @@ class Landmarks(Expert):
         map = own.map_state
         if len(map.get("landmarks", ())) <= m:
             return
-        kernel = kernel_of(own.map)
         places = np.ascontiguousarray(map["landmarks"][:m])
-        gram = kernel.gram(places, places, map["gamma"])
-        cross = kernel.gram(places, map["landmarks"], map["gamma"])
+        cross = kernel_of(own.map).gram(places, map["landmarks"], map["gamma"])
         first = {name: np.ascontiguousarray(map[name][:m]) for name in own.along(LANDMARKS) if name != "inverse"}
-        for head, state in zip(own.heads, own.head_states, strict=True):
-            mapped = relocate(map | state, places, gram, cross, head.arguments.get("prior", 1.0))
-            state |= {name: mapped[name] for name in state}
-        own.map_state |= {name: (mapped | first)[name] for name in map}
+        self.change(own, lambda state, prior: relocate(state, places, cross[:, :m], cross, prior) | first)
+
+    def change(self, own: ExpertState, changed: Callable[[State, float], State]) -> None:
+        """Map and heads by a change of the map and of one head: the weights of all heads change alike.
+
+        At most one of them, the Newton head, has a covariance.
+        """
+        newton = next((i for i, head in enumerate(own.heads) if head.kind is Newton), 0)
+        weights = np.concatenate([state["weights"] for state in own.head_states])
+        state = own.map_state | own.head_states[newton] | {"weights": weights}
+        after = changed(state, own.heads[newton].arguments.get("prior", 1.0))
+        for state, part in zip(own.head_states, np.split(after["weights"], len(own.heads)), strict=True):
+            state |= {name: after[name] for name in state} | {"weights": part}
+        own.map_state |= {name: after[name] for name in own.map_state}
 
     def smallest_sizes(self, states: Sequence[ExpertState]) -> Sizes:
         return {"capacity": min(len(own.map_state["landmarks"]) for own in states)}
@@ -164,11 +172,8 @@ class Landmarks(Expert):
         distances = kernel.pairwise(places)
         gamma = width_of_distances(distances[~np.tri(len(places), dtype=bool)]) or map["gamma"]
         before, after = decayed(map["gamma"], kernel.pairwise(map["landmarks"])), decayed(gamma, distances)
-        factors = factored(after, RIDGE)
-        for head, state in zip(own.heads, own.head_states, strict=True):
-            mapped = rekernel(map | state, before, after, RIDGE, head.arguments.get("prior", 1.0), factors)
-            state |= {name: mapped[name] for name in state}
-        own.map_state |= {name: (mapped | {"landmarks": places, "gamma": gamma})[name] for name in map}
+        moves = {"landmarks": places, "gamma": gamma}
+        self.change(own, lambda state, prior: rekernel(state, before, after, RIDGE, prior) | moves)
 
     def rescale_targets(self, own: ExpertState, g: float, shift: float) -> None:
         ones = prior_ones(own)
@@ -199,10 +204,13 @@ class Landmarks(Expert):
         if len(weights) > weights.shape[1]:  # only sums over the outputs count: R of QR has the same, in fewer rows
             weights = np.linalg.qr(weights, mode="r")
         squares = np.zeros(places.shape[1])
-        for alpha in weights:
-            terms = kernel * alpha
-            slope = terms.sum(axis=1)[:, None] * places - terms @ places  # over -2 gamma
-            squares += (slope**2).sum(axis=0)
+        step = max(1, SLAB // places.size)  # outputs at a time
+        for alpha in (weights[i : i + step].T[:, :, None] for i in range(0, len(weights), step)):  # (m, step, 1)
+            values, sums = alpha * places[:, None], kernel @ alpha[:, :, 0]
+            slope = sums[:, :, None] * places[:, None] - (kernel @ values.reshape(len(values), -1)).reshape(
+                values.shape
+            )
+            squares += (slope**2).sum(axis=(0, 1))  # times (2 gamma)^2
         squares *= metric**2
         varies = squares > 0
         if not varies.any():

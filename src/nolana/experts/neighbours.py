@@ -20,6 +20,7 @@ from nolana.experts.parts import Parts
 from nolana.modelfile.specs import Spec
 
 SHARE, LEAST_SHARE = 0.2, 0.1  # of the memory, and of a small one
+WIDE = 2.0  # largest standard deviation of a feature for which steps are 1/40: 1.6 of them are not clipped
 FIRST_WINDOW = 100  # rows; each further one is sqrt(10) times as long
 
 
@@ -37,6 +38,8 @@ class Neighbours(Expert):
         Of the memory, at most; None: 0.2, less if a small memory has few landmarks.
     """
 
+    stores_rows = True
+
     neighbours: Count = 5
     most: Count = 4096
     share: Share | None = None
@@ -50,7 +53,7 @@ class Neighbours(Expert):
 
     def map_spec(self, sizes: Sizes, features: int, task: str, seed: int) -> Spec:
         own = {"features": features, "windows": sizes["windows"], "neighbours": self.neighbours}
-        return Spec(NeighbourMap, own | {"seed": seed, "drawn": None})
+        return Spec(NeighbourMap, own | {"seed": seed, "drawn": None, "steps": STEPS})
 
     def heads(self, map: Spec, task: str, first: int) -> list[HeadEntry]:
         votes = [Spec(Vote, {"loss": losses(task)[1], "window": i}) for i in range(len(map.arguments["windows"]))]
@@ -80,16 +83,28 @@ class Neighbours(Expert):
         self._move(own, anchors.moved)
 
     def multiply_features(self, own: ExpertState, metric: Array) -> None:
-        self._move(own, lambda z: z * metric)
+        """Steps become longer if a feature has become so wide that many rows would be clipped."""
+        self._move(own, lambda z: z * metric, longer=True)
 
-    def _move(self, own: ExpertState, moved: Callable[[Array], Array]) -> None:
+    def _move(self, own: ExpertState, moved: Callable[[Array], Array], longer: bool = False) -> None:
         """Stored rows go to other places; sketches cannot, and are forgotten."""
         recent = own.map_state["recent"]
         if recent.shape[1] < own.map.arguments["features"]:
             own.map_state["recent"] = np.zeros((0, recent.shape[1]), dtype=np.float32)
             return
-        steps = np.clip(np.rint(moved(recent.astype(np.float64) / STEPS) * STEPS), -LARGEST, LARGEST)
+        places = moved(recent.astype(np.float64) / steps_in_unit(own.map))
+        if longer and len(places) and "steps" in own.map.arguments:
+            own.resize(steps=STEPS / max(1.0, float(places.std(axis=0).max()) / WIDE))
+        steps = np.clip(np.rint(places * steps_in_unit(own.map)), -LARGEST, LARGEST)
         own.map_state["recent"] = np.ascontiguousarray(steps, dtype=np.float32)
+
+    def recent_rows(self, own: ExpertState) -> tuple[Array, Array] | None:
+        """None for sketches, whose sums have no single features."""
+        recent, targets = own.map_state["recent"], own.head_states[-1]["targets"]
+        if recent.shape[1] < own.map.arguments["features"] or "steps" not in own.map.arguments:
+            return None
+        n = min(len(recent), len(targets))
+        return recent[len(recent) - n :] / steps_in_unit(own.map), targets[len(targets) - n :].astype(np.float64)
 
     def rescale_targets(self, own: ExpertState, g: float, shift: float) -> None:
         for state in own.head_states:
@@ -123,6 +138,11 @@ class Neighbours(Expert):
 
     def size_summary(self, map: Spec) -> dict[str, int]:
         return {"recent rows": int(map.arguments["windows"][-1])}
+
+
+def steps_in_unit(map: Spec) -> float:
+    """Of the stored rows. A map of a file before 0.3 does not name them, and its learner continues as it did then."""
+    return float(map.arguments.get("steps", STEPS))
 
 
 def row_bytes(features: int) -> int:

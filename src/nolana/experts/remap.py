@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.state import State, pack, unpack
-from nolana.engine.experts.landmarks.inverse import Factors, factored, inverted
+from nolana.engine.experts.landmarks.inverse import factored, inverted
 
 Array = NDArray[np.float64]
 Gram = Callable[[Array, Array], Array]  # (n, d), (m, d) -> (n, m)
@@ -73,36 +73,50 @@ def with_matrices(state: State, inverse: Array, covariance: Array | None) -> Sta
     return after
 
 
-def rekernel(
-    state: State, before: Array, after: Array, ridge: float, prior: float, factors: Factors | None = None
-) -> State:
+def rekernel(state: State, before: Array, after: Array, ridge: float, prior: float) -> State:
     """Another kernel over the same landmarks: kernel matrices before and after (m, m), the new ridge.
 
-    factors: those of `after`, where the caller has them already.
+    The weights (c, m) may be those of several heads, one below the other.
     """
     from scipy.linalg import solve_triangular  # loading SciPy takes longer than many commands
 
-    n = len(before)
-    new, new_inverse, ridge = factors or factored(after, ridge)
+    if not len(before):  # LAPACK refuses empty matrices
+        return state | {"ridge": ridge}
+    identity = np.eye(len(before))
+    new, ridge = factored(after, ridge)
+    new_inverse = solve_triangular(new, identity, lower=True)
     p = new_inverse.T @ new_inverse
-    a = before + state["ridge"] * np.eye(n)
-    weights = state["weights"] @ (a @ p)
+    a = before + state["ridge"] * identity
     covariance = None
     if "covariance" in state:
-        # In whitened coordinates w = L' alpha the prior is tau I, so evidence is what 1/eigenvalue exceeds 1/tau by.
+        # In whitened coordinates w = L' alpha the prior is tau I, and v = L w = L' w' gives w = L^-1 L' w'.
         old = np.linalg.cholesky(a)
-        white = old.T @ covariance_of(state) @ old
-        values, vectors = np.linalg.eigh((white + white.T) / 2)
-        evidence = 1 / np.clip(values, 1e-12 * prior, prior) - 1 / prior
-        # v = L w = L' w' gives w = L^-1 L' w'.
-        onto = vectors.T @ solve_triangular(old, new, lower=True)
-        precision = np.eye(n) / prior + onto.T @ (evidence[:, None] * onto)
+        onto = solve_triangular(old, new, lower=True)
+        precision = identity / prior + evidence(old.T @ covariance_of(state) @ old, onto, prior)
         try:
             half = solve_triangular(np.linalg.cholesky(precision), new_inverse, lower=True)
             covariance = half.T @ half
         except (np.linalg.LinAlgError, ValueError):  # not finite
             covariance = prior * p
+    weights = state["weights"] @ (a @ p)  # in this order several targets are learned as each alone
     return with_matrices(state, p, covariance) | {"weights": weights, "ridge": ridge}
+
+
+def evidence(white: Array, onto: Array, prior: float) -> Array:  # (m, m), (m, m) -> (m, m)
+    """onto' (W^-1 - I/tau) onto: what the rows said, by their covariance W <= tau I in whitened coordinates.
+
+    Rounding may leave eigenvalues of W above tau, which say nothing: only then they are needed one by one.
+    """
+    from scipy.linalg import solve_triangular
+
+    try:
+        np.linalg.cholesky(prior * np.eye(len(white)) - white)
+        half = solve_triangular(np.linalg.cholesky(white), onto, lower=True)
+        return np.asarray(half.T @ half - onto.T @ onto / prior)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh((white + white.T) / 2)
+        onto = vectors.T @ onto
+        return np.asarray(onto.T @ ((1 / np.clip(values, 1e-12 * prior, prior) - 1 / prior)[:, None] * onto))
 
 
 def reweight(state: State, gram: Array, factor: float, prior: float) -> State:

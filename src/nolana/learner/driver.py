@@ -24,7 +24,7 @@ from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
 
-UNITS = ("scaling", "target_scaling", "interval", "feature_table")  # of a learner of the engine
+UNITS = ("scaling", "target_scaling", "interval", "feature_table", "lags")  # of a learner of the engine
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
@@ -97,6 +97,7 @@ class Driver:
     sparse = False  # whether rows are `SparseRows`
     repeats = False  # whether rows were learned before, in an earlier pass of `fit`: their scores say nothing
     origin: Origin | None = None  # of a part, and of a merge of parts that has learned nothing since
+    loaded: tuple[str, int] | None = None  # the fingerprint and the rows of the file that it was read from
 
     _named: tuple[EngineLearner, Mapping[str, Axes]] | None = None  # axes of an engine
 

@@ -28,6 +28,7 @@ FRACTIONS = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.35, 0.25, 0.12, 0
 FEW_OUTPUTS = 32  # up to so many a new class is rare enough to rebuild the learner for it
 SLOW, FAST, VOTE = 0.9, 0.1, 0.1  # first weights in the stack: shared by the slow and by the fast heads, of each vote
 STACK_FORGETTING = 0.999
+STACK_CERTAIN = 0.3  # of the forgetting: slower gains on rare classes, faster on drift
 STACK_PRIOR = {"classification": 1.0, "regression": 70.0}
 
 UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
@@ -67,22 +68,36 @@ def first_weights(entries: Sequence[HeadEntry], task: str) -> list[float]:
     regression = task == "regression"
     total = 1.0 if regression else 2.0
     slow, fast = (sum(entry.speed == speed for entry in entries) for speed in ("slow", "fast"))
+    late = [entry for entry in entries if entry.speed == "late"]
     shares = {
         "slow": total * (SLOW if fast else 1.0) / max(1, slow),
         "fast": total * (FAST if slow else 1.0) / max(1, fast),
         "vote": (0.0 if regression else VOTE) if slow or fast else total / max(1, len(entries)),
+        "late": 0.0 if len(late) < len(entries) else total / max(1, len(entries)),
     }
     return [shares[entry.speed] for entry in entries]
 
 
-def learner_spec(experts: Sequence[Expert], sizes: Sequence[Sizes], features: int, task: str, seed: int) -> Spec:
-    """The learner with maps of these sizes."""
+def learner_spec(
+    experts: Sequence[Expert],
+    sizes: Sequence[Sizes],
+    features: int,
+    task: str,
+    seed: int,
+    categories: Sequence[int] = (),
+    knows: bool = False,
+) -> Spec:
+    """The learner with maps of these sizes.
+
+    `categories` are the columns that hold keys of categories; `knows`: it has lags.
+    """
     maps: list[Spec] = []
     heads: list[Spec] = []
     entries: list[HeadEntry] = []
     width = dense_features(experts, features)
     for i, (each, own) in enumerate(zip(experts, sizes, strict=True)):
-        maps.append(each.map_spec(own, width, task, seed + i))
+        map = each.map_spec(own, width, task, seed + i)
+        maps.append(each.with_categories(map, np.array(categories, dtype=float)) if len(categories) else map)
         entries += each.heads(maps[i], task, len(entries))
         heads += [Spec(EngineExpert, {"map": i, "head": entry.head}) for entry in entries[len(heads) :]]
     arguments: dict[str, Any] = {
@@ -94,6 +109,10 @@ def learner_spec(experts: Sequence[Expert], sizes: Sequence[Sizes], features: in
         "prior": STACK_PRIOR[task],
         "follows": task == "regression",
     }
+    if task == "classification":
+        arguments["certain"] = STACK_CERTAIN
+    if knows:
+        arguments["knows"] = True
     return Spec(Learner, {"maps": maps, "experts": heads, "combiner": Spec(Stack, arguments)})
 
 

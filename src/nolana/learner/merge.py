@@ -40,7 +40,7 @@ from nolana.learner.targets import TargetsLearner
 from nolana.modelfile.specs import Spec
 
 FEWEST_ROWS = 2  # of a base: the first anchors of the scaling
-OF_MAPS = ("landmarks", "gamma", "ridge", "inverse", "scaling_offset", "scaling_factor", "keys")
+OF_MAPS = ("landmarks", "gamma", "ridge", "inverse", "scaling_offset", "scaling_factor", "keys", "thresholds")
 OF_SCALING = ("center", "factor", "metric")
 
 Change = tuple[list[int], list[float]]  # sources and signs of the new outputs
@@ -172,7 +172,7 @@ def check_maps(spec: Spec, state: State, part_spec: Spec, part_state: State) -> 
         if is_map and not np.array_equal(value, part_state[name]):
             raise ValueError(f"the parts cannot be merged: {name} of a part differs from that of its base")
     for mine, theirs in zip(spec.arguments["maps"], part_spec.arguments["maps"], strict=True):
-        for name in ("grids", "seed", "relevance", "drawn", "features", "neighbours", "windows", "table"):
+        for name in ("grids", "seed", "relevance", "drawn", "features", "neighbours", "windows", "table", "trees"):
             first, second = mine.arguments.get(name), theirs.arguments.get(name)
             if mine.kind is not theirs.kind or not np.array_equal(np.asarray(first), np.asarray(second)):
                 raise ValueError(f"the parts cannot be merged: {name}={second} of a part, its base has {first}")

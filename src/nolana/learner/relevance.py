@@ -1,6 +1,6 @@
 """The relevance of the features, and how distances are measured by it.
 
-Two measures. The *slopes* are those of the landmarks (`Landmarks.slopes`): they see interactions of features long
+Three measures. The *slopes* are those of the landmarks (`Landmarks.slopes`): they see interactions of features long
 before the bins do, and the slope of a feature that does not matter is small after a few hundred rows. At 512, 1,024 and
 2,048 rows each feature is multiplied by sqrt(a_j), in [0.1, 2], over the root of the mean square, so that distances in
 a grid stay what its pitch was made for. Measured again with such distances, the slopes tell the features apart better
@@ -10,8 +10,27 @@ machine learning models", Science 2024). If stored rows are sketches, which a re
 *Probes* of the bins measure how much the loss increases when a feature is replaced. At 2048 4^k rows, once, if each
 feature had 100 of them and few features matter, the geometric mean of both measures takes the place of a_j. If the
 landmarks are too few, or not where recent rows are, the root of what the probes say does.
+
+The *screen* finds features that act only together, which neither slopes nor probes see among many others. The stored
+rows are cut at the quartiles of each feature; the 4 x 4 means of the target by a pair of features are compared with the
+sum of a function of each (two-way analysis of variance, for tables that are not balanced):
+
+    share_jk = (SS_cells - SS_sum - f s^2)/SS_total,  if (SS_cells - SS_sum)/s^2 > f + 2 sqrt(f x) + 2 x,  else 0
+
+with f degrees of freedom, s^2 the variance within the cells, and x = ln(pairs/0.01): rows of noise have a pair about
+once in 100 screens, more often if few of them are of a rare class (Laurent, Massart, "Adaptive estimation of a
+quadratic functional by model selection", Annals of Statistics 2000, Lemma 1). share_jj is that of the main effect. A
+scalar target counts by its rank, classes as 0 and 1. With p_j the part of feature j in all pairs, 1 on average, and w
+the part of pairs in all shares,
+
+    a_j^(1 - w) p_j^w
+
+takes the place of a_j, if nearest neighbours confirm it: the older half of the stored rows must predict the newer half
+better by these distances. This is part of every redraw, and at 128 and 256 rows, when tables are cleared in any case,
+a redraw of its own.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +41,14 @@ from nolana.experts.bins import LEAST_RELEVANCE
 CONCENTRATED = 0.3  # share of the features that effectively matter, below which the grids are drawn again
 FEWEST_PROBES = 100.0  # of each feature
 METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC = 0.5, 0.1, 2.0
+QUARTILES = 0.25, 0.5, 0.75
+BINS = len(QUARTILES) + 1
+FALSE_PAIRS = 0.01  # of a screen of noise
+FEWEST_ROWS, MOST_ROWS = 100, 2048  # of a screen; the most recent ones
+MOST_CLASSES = 16  # that the screen looks at: the most frequent
+LEAST_SCREENED = 0.01  # relevance of a feature in no pair
+NEIGHBOURS, MOST_QUERIES = 5, 512
+CONFIRMED = 2.0  # standard errors by which they must predict better
 
 
 def relevance(increases: Sequence[Array], features: int) -> Array:  # (d,)
@@ -43,3 +70,92 @@ def metric(relevance: Array) -> Array:
     """By what each feature is multiplied; 1 in root mean square."""
     clipped = np.clip(relevance**METRIC_POWER, SMALLEST_METRIC, LARGEST_METRIC)
     return np.asarray(clipped / np.sqrt(np.mean(clipped**2)))
+
+
+def screened(relevance: Array | None, rows: Array, targets: Array, task: str) -> Array | None:  # (d,), (n, d), (n,)
+    """`relevance`, with that of pairs of features if nearest neighbours confirm it; None is not known."""
+    if len(rows) < FEWEST_ROWS:
+        return relevance
+    rows, columns = rows[-MOST_ROWS:], target_columns(targets[-MOST_ROWS:], task)
+    shares = screen(rows, columns)
+    main, pairs = np.diag(shares).sum(), (shares - np.diag(np.diag(shares))).sum(axis=1) / 2
+    if not pairs.any():
+        return relevance
+    known = np.ones(len(pairs)) if relevance is None else relevance
+    by_pairs = LEAST_SCREENED + (1 - LEAST_SCREENED) * len(pairs) * pairs / pairs.sum()
+    weight = pairs.sum() / (main + pairs.sum())
+    both = known ** (1 - weight) * by_pairs**weight
+    gain = neighbour_losses(rows * metric(known), columns) - neighbour_losses(rows * metric(both), columns)
+    return both if gain.mean() > CONFIRMED * gain.std() / math.sqrt(len(gain)) else relevance
+
+
+def target_columns(targets: Array, task: str) -> Array:  # (n,) -> (n, c)
+    """Ranks in [0, 1], or 0 and 1 for each class."""
+    if task == "regression":
+        values, places = np.unique(targets, return_inverse=True)
+        return np.asarray(places[:, None] / max(1, len(values) - 1))
+    classes, counts = np.unique(targets, return_counts=True)
+    frequent = classes[np.argsort(-counts, kind="stable")[:MOST_CLASSES]]
+    return np.asarray(targets[:, None] == frequent, dtype=np.float64)
+
+
+def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
+    """Shares of the variance: of each feature, and of each pair beyond its two features; 0 for what may be noise."""
+    n, d = rows.shape
+    shares, (i, j) = np.zeros((d, d)), np.triu_indices(d, 1)
+    mean = targets.mean(axis=0)
+    covariance = (targets - mean).T @ (targets - mean)
+    total = float(np.trace(covariance))
+    if d < 2 or not total > 0:
+        return shares
+    cuts = np.quantile(rows, QUARTILES, axis=0)
+    bins = (rows[:, :, None] > cuts.T).sum(axis=2)  # (n, d)
+    active = (bins[:, :, None] == np.arange(BINS)).reshape(n, d * BINS).astype(np.float32)
+
+    def by_pair(table: Array) -> Array:  # (4 d, 4 d) -> (pairs, 4, 4)
+        return table.reshape(d, BINS, d, BINS)[i, :, j]
+
+    joint = (active.T @ active).astype(np.float64)
+    counts, cells = np.diag(joint).reshape(d, BINS), by_pair(joint)
+    inverse = np.linalg.inv(additive(counts[i], counts[j], cells) + 1e-6 * n * np.eye(2 * BINS))
+    of_one, of_cells, of_sum = np.zeros(d), np.zeros(len(i)), np.zeros(len(i))  # sums of squares
+    for column, centre in zip(targets.T, mean, strict=True):
+        own = column != 0  # the rows of a class
+        part = active[own]
+        tables = (part.T @ (part * column[own, None].astype(np.float32))).astype(np.float64) - centre * joint
+        sums = np.diag(tables).reshape(d, BINS)
+        margins = np.concatenate([sums[i], sums[j]], axis=1)
+        of_one += (sums**2 / np.maximum(1.0, counts)).sum(axis=1)
+        of_cells += (by_pair(tables) ** 2 / np.maximum(1.0, cells)).sum(axis=(1, 2))
+        of_sum += (margins * (inverse @ margins[:, :, None])[:, :, 0]).sum(axis=1)
+    outputs = total**2 / float((covariance**2).sum())  # effective number: classes depend on each other
+
+    def significant(squares: Array, freedom: Array, explained: Array, used: Array) -> Array:
+        variance = np.maximum((total - explained) / np.maximum(1, n - used), 1e-12 * total / n)
+        f, x = outputs * np.maximum(0, freedom), math.log(len(squares) / FALSE_PAIRS)
+        found = (freedom > 0) & (outputs * squares / variance > f + 2 * np.sqrt(f * x) + 2 * x)
+        return np.where(found, np.maximum(0.0, squares - freedom * variance) / total, 0.0)
+
+    levels, used = (counts > 0).sum(axis=1), (cells > 0).sum(axis=(1, 2))
+    shares[i, j] = significant(of_cells - of_sum, used - levels[i] - levels[j] + 1, of_cells, used)
+    shares += shares.T
+    shares[np.diag_indices(d)] = significant(of_one, levels - 1, of_one, levels)
+    return shares
+
+
+def additive(first: Array, second: Array, cells: Array) -> Array:  # (p, 4), (p, 4), (p, 4, 4) -> (p, 8, 8)
+    """Normal equations of the sum of a function of each feature of a pair."""
+    each = np.eye(BINS)
+    upper = np.concatenate([first[:, :, None] * each, cells], axis=2)
+    lower = np.concatenate([cells.transpose(0, 2, 1), second[:, :, None] * each], axis=2)
+    return np.concatenate([upper, lower], axis=1)
+
+
+def neighbour_losses(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (queries,)
+    """Squared errors of the newer half of the rows by their nearest neighbours in the older half."""
+    queries = min(len(rows) // 2, MOST_QUERIES)
+    old, new = rows[:-queries].astype(np.float32), rows[-queries:].astype(np.float32)
+    distances = (old**2).sum(axis=1) - 2 * new @ old.T  # less the square of the query
+    nearest = np.argpartition(distances, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
+    error = targets[:-queries][nearest].mean(axis=1) - targets[-queries:]
+    return np.asarray((error**2).sum(axis=1))

@@ -48,6 +48,8 @@ def bytes_needed(spec: Spec, features: int, outputs: int) -> int:
             numbers += arguments["table"] * (outputs + 3) + arguments.get("grids", 0) * (2 * min(features, 64) + 16)
         if "windows" in arguments:
             numbers += arguments["windows"][-1] * (features + 16) / 8
+        if "trees" in arguments:
+            numbers += arguments["trees"] * 2 ** arguments["depth"] * (outputs + 1) + arguments["rows"] * wide / 4
     return int(8 * numbers)
 
 

@@ -17,6 +17,7 @@ NEVER = 1 << 62
 CHECK_FULL = 64  # rows between checks whether the landmarks have become full
 FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
 SLOPES_AT = 512, 1024, 2048
+SCREEN_AT = 128, 256  # before there are slopes; later the screen is part of every redraw
 
 
 class Event(NamedTuple):
@@ -65,6 +66,11 @@ def slopes_row(t: int) -> int:
     return next((row for row in SLOPES_AT if row > t), NEVER)
 
 
+def screen_row(t: int) -> int:
+    """128, 256."""
+    return next((row for row in SCREEN_AT if row > t), NEVER)
+
+
 def sketched_slopes_row(t: int) -> int:
     """Stored rows that are sketches are forgotten by a redraw: slopes are measured once."""
     return SLOPES_AT[0] if t < SLOPES_AT[0] else NEVER
@@ -75,6 +81,12 @@ EVENTS = (
     Event(anchor_row, lambda learner: True, lambda learner: learner.follow_anchors()),
     Event(full_row, lambda learner: not learner.widened.all(), lambda learner: learner.widen_full_maps()),
     Event(late_anchor_row, lambda learner: learner.extrapolates, lambda learner: learner.follow_late_anchors()),
+    Event(
+        screen_row,
+        lambda learner: learner.may_redraw and not learner.stores_sketches,
+        lambda learner: learner.redraw_by_screen(),
+        catches_up=True,
+    ),
     Event(
         slopes_row,
         lambda learner: learner.may_redraw and not learner.stores_sketches,

@@ -6,8 +6,9 @@ is fixed, so that a block may be split anywhere; the experts say what then happe
 - rows are scaled by `RobustScaling`; at its anchors (2, 4, ..., 512 rows) experts follow the new scale, and tables are
   cleared (up to 256 rows; at 2 rows everything starts again);
 - the kernel width is 1 / median squared distance of the landmarks, taken at the anchors and once they are full;
-- at 512, 1024 and 2048 rows, and at 2048 4^k rows once if few features matter: rows are scaled by the relevance of the
-  features, the grids are drawn again, the tables cleared and the landmarks re-mapped;
+- at 512, 1024 and 2048 rows, at 2048 4^k rows once if few features matter, and at 128 and 256 rows if features act
+  together: rows are scaled by the relevance of the features, the grids are drawn again, the tables cleared and the
+  landmarks re-mapped;
 - a new class may need memory: then tables fold, and if that is not enough, windows and landmarks become fewer; up to
   256 rows, when every anchor clears the tables, a new class clears them too.
 
@@ -21,16 +22,18 @@ import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import field as dataclass_field
+from typing import Annotated, Any
 
 import numpy as np
 
 from nolana import engine as numpy_engine
-from nolana.engine.base.bounds import Count, Seed
+from nolana.engine.base.bounds import Count, Range, Seed
 from nolana.engine.base.state import Field, export
 from nolana.engine.base.state import check as check_field
 from nolana.engine.base.threads import one_blas_thread
 from nolana.engine.experts.neighbours.neighbour_map import WIDEST
+from nolana.engine.learner.lags import COLUMNS, MOST, WAYS
 from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.robust_scaling import LAST_ANCHOR, OTHER_STEP, unscaled
 from nolana.errors import OptionError, Remedy
@@ -39,13 +42,15 @@ from nolana.experts.base import (
     Expert,
     ExpertState,
     Outputs,
-    heads_on,
+    Sizes,
+    heads_by_map,
     joined_spec,
     joined_state,
     prefixes,
     split,
 )
 from nolana.experts.bins import Bins
+from nolana.experts.effects import Effects
 from nolana.experts.landmarks import RIDGE, Landmarks
 from nolana.experts.linear import Linear, has_full_covariance
 from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
@@ -63,32 +68,56 @@ from nolana.learner.memory import (
     sizes_for,
     smallest,
 )
-from nolana.learner.relevance import FEWEST_PROBES, is_concentrated, metric, relevance
+from nolana.learner.relevance import FEWEST_PROBES, is_concentrated, metric, relevance, screened
 from nolana.learner.rows import SparseRows
 from nolana.learner.schedule import catch_up, next_event, run_events
 from nolana.modelfile.specs import Spec
 
 LAST_CLEARING = 256  # rows up to which an anchor clears the tables
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
+ROWS_PER_BYTE, RING_ROWS = 1 / 512, (64, 4096)  # of the ring of targets in which seasons are found
+SERIES_SHARE = 3 / 8  # of the memory, for the table of series
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """memory: bytes that state and scratch never exceed; experts: specs of experts; number: targets are numbers."""
+    """memory: bytes that state and scratch never exceed; experts: specs of experts; number: targets are numbers.
+
+    lag: the target of a row is known when the row so many rows later is scored; 0: targets are no input. group: the
+    column that names the series of a row; -1: there is one.
+    """
 
     memory: Count
     experts: list[Expert]  # as specs
     number: bool
     seed: Seed
+    categories: list[int] = dataclass_field(default_factory=list)  # columns that hold keys of categories
+    lag: Annotated[int, Range(0, MOST)] = 0
+    group: Annotated[int, Range(-1, 2**31)] = -1
 
     @property
     def task(self) -> str:
         return "regression" if self.number else "classification"
 
+    def width(self, features: int) -> int:
+        """Features of rows with what is known of earlier targets."""
+        return features + (COLUMNS if self.lag and self.number else 0)
+
     def built(self, features: int) -> list[Expert]:
         """The experts for rows of so many features."""
-        return [each.build(numpy_engine).for_rows(features) for each in self.experts]  # type: ignore[attr-defined]
+        width = self.width(features)
+        return [each.build(numpy_engine).for_rows(width) for each in self.experts]  # type: ignore[attr-defined]
+
+    def lags(self, module: Any) -> Any:
+        """The unit that knows earlier targets."""
+        slots = 0
+        if self.group >= 0:
+            slots = max(1, int(SERIES_SHARE * self.memory) // (4 * (2 * self.lag + 4) * WAYS)) * WAYS
+        least, most = RING_ROWS
+        rows = 1 << int(min(most, max(least, self.memory * ROWS_PER_BYTE))).bit_length() - 1
+        rows = max(2 * self.lag, rows if self.number and not slots else 2)
+        return module.Lags(self.lag, rows, not self.number, slots, max(0, self.group))
 
 
 class StreamLearner(Driver):
@@ -125,7 +154,7 @@ class StreamLearner(Driver):
 
     @classmethod
     def engine_features(cls, options: StreamOptions, features: int) -> int:
-        return dense_features(options.built(features), features)
+        return dense_features(options.built(features), options.width(features))
 
     @property
     def experts(self) -> list[Expert]:
@@ -134,10 +163,13 @@ class StreamLearner(Driver):
     def _build(self, spec: Spec) -> Any:
         """An engine of this spec, in the units of this learner; a feature table of another size is empty."""
         if not self._units:
-            self._units = {"scaling": self._module.RobustScaling(self.width)}
+            fixed = np.array(self.options.categories, dtype=float) if self.options.categories else None
+            self._units = {"scaling": self._module.RobustScaling(self.width, fixed=fixed)}
             if self.regression:
                 self._units["target_scaling"] = self._module.RobustScaling(1, follows_level=False)
                 self._units["interval"] = self._module.IntervalWidth(LEVELS)
+            if self.options.lag:
+                self._units["lags"] = self.options.lags(self._module)
         units = dict(self._units)
         if self.sparse and ("feature_table" not in units or self._slots(spec) != self._slots(self.spec)):
             counts = counters(self.options.memory, self.n_features)
@@ -169,6 +201,11 @@ class StreamLearner(Driver):
         self._next_event = next_event(self)  # the row after which something may be re-estimated
 
     @property
+    def _features(self) -> int:
+        """Of a row with what is known of earlier targets."""
+        return self.options.width(self.n_features)
+
+    @property
     def _landmarks(self) -> list[int]:
         """Indices of the landmark experts."""
         return [i for i, each in enumerate(self._experts) if isinstance(each, Landmarks)]
@@ -184,7 +221,8 @@ class StreamLearner(Driver):
         return self._warn_if_diverged(np.asarray(scores))
 
     def centre(self) -> Array:
-        return np.asarray(self._scaling.state()["center"])
+        centre = np.asarray(self._scaling.state()["center"])
+        return centre[: self.n_features] if self.options.lag else centre
 
     def half_width(self, level: float) -> float:
         """Of the interval that covers this share of the targets, in their units."""
@@ -198,7 +236,7 @@ class StreamLearner(Driver):
         records = []
         for i, (expert, own) in enumerate(zip(self._experts, self._split(state), strict=True)):
             shared = sum(np.asarray(value).nbytes for value in own.map_state.values()) // len(own.heads)
-            for e, name, learned in zip(heads_on(self.spec, i), expert.names(own), own.head_states, strict=True):
+            for e, name, learned in zip(heads_by_map(self.spec)[i], expert.names(own), own.head_states, strict=True):
                 error = float(state["errors"][e])
                 score = math.sqrt(error) / unit if self.regression else 1 - error
                 nbytes = expert.head_bytes(learned) + shared
@@ -214,9 +252,29 @@ class StreamLearner(Driver):
                 sizes[name] = sizes.get(name, 0) + size
         return sizes
 
+    def category_effects(self, column: int, keys: Array) -> Array:  # (k,) -> (k, c)
+        """The effects of these categories of a column, in the unit of the targets; NaN for one that has no slot."""
+        unit = self._target_unit()[1] or 1.0 if self.regression else 1.0
+        found = [each.effects_of(own, column, keys) / unit for each, own in self._effects()]
+        return np.sum(found, axis=0) if found else np.full((len(keys), self.outputs), np.nan)
+
+    def category_facts(self) -> dict[str, Any]:
+        """The pairs of columns whose effects count, and how many categories were evicted from the hash table."""
+        effects = self._effects()
+        pairs = [pair for each, own in effects for pair in each.open_pairs(own)]
+        return {"pairs": pairs, "evicted": int(sum(own.map_state["evicted"] for _, own in effects))}
+
+    def _effects(self) -> list[tuple[Effects, ExpertState]]:
+        found = self._export([i for i, each in enumerate(self._experts) if isinstance(each, Effects)])
+        return [(each, own) for each, own in found if isinstance(each, Effects)]
+
     def relevance(self) -> Array:
         """The relevance of each feature, 1 on average (d,)."""
-        return relevance([increase for increase, _ in self._probes()], self.n_features)
+        found = relevance([increase for increase, _ in self._probes()], self._features)
+        if not self.options.lag:
+            return found
+        own = found[: self.n_features]  # without the columns that lags add
+        return own / own.mean() if own.any() else np.ones(self.n_features)
 
     def _probes(self) -> list[tuple[Array, Array]]:
         """What the probes of the experts measured, and how often."""
@@ -397,24 +455,32 @@ class StreamLearner(Driver):
             return expert.slopes(own, scaling["metric"], middle)
         return None
 
+    def redraw_by_screen(self) -> None:
+        """If features act together, before there are slopes."""
+        with one_blas_thread():
+            self._redraw(None)
+
     def redraw_by_slopes(self) -> None:
         with one_blas_thread():
-            slopes = self._slopes()
-            if slopes is not None:
-                self._redraw(slopes)
+            self._redraw(self._slopes())
 
     def redraw_by_probes(self) -> None:
         """Once, if few features matter."""
-        probed, relevances = self._probes(), self.relevance()
+        probed = self._probes()
+        relevances = relevance([increase for increase, _ in probed], self._features)
         if all(bool((count >= FEWEST_PROBES).all()) for _, count in probed) and is_concentrated(relevances):
             self.redrawn = 1.0
             with one_blas_thread():
                 slopes = self._slopes()
                 self._redraw(np.sqrt(relevances) if slopes is None else np.sqrt(relevances * slopes))
 
-    def _redraw(self, relevances: Array) -> None:
-        """Measure distances by relevance and draw the grids again."""
+    def _redraw(self, relevances: Array | None) -> None:
+        """Measure distances by relevance, that of pairs of features included, and draw the grids again."""
         before = self._scaling.state()["metric"]
+        for rows, targets in self._recent_rows():
+            relevances = screened(relevances, rows / before, targets, self.options.task)
+        if relevances is None:
+            return
         after, state = metric(relevances), self._engine.state(tables=False, units=False)
         states = self._split(state)
         for expert, own in zip(self._experts, states, strict=True):
@@ -423,6 +489,12 @@ class StreamLearner(Driver):
         self._rebuild(joined_spec(self.spec, states), state | joined_state(self.spec, states), self.outputs)
         self._note_widths()
         self._scaling.restore(self._scaling.state() | {"metric": after})
+
+    def _recent_rows(self) -> list[tuple[Array, Array]]:
+        """The rows that the first expert stores which stores any, and their targets."""
+        storing = [i for i, each in enumerate(self._experts) if each.stores_rows]
+        found = [expert.recent_rows(own) for expert, own in self._export(storing)]
+        return [each for each in found if each is not None][:1]
 
     def _rebuild(self, spec: Spec, state: State, outputs: int, tables: bool = False) -> None:
         """Continue with an engine of another spec; without `tables` those are empty."""
@@ -466,19 +538,23 @@ class StreamLearner(Driver):
             self._new_class = True
             return
         spec = None
+        sizes = sizes_for(self._experts, memory, self.n_features, outputs)
         if self.rows < LAST_CLEARING and not self.frozen:  # the next anchor clears the tables in any case
-            spec = self._fitted(self._regridded(outputs), outputs)
+            spec = self._fitted(self._regridded(outputs, sizes), outputs)
         tables = spec is None
         state = self.rearranged(
             self._engine.state(tables=tables, units=False),
             Outputs(sources, signs, self.outputs, int(self._engine.rows)),
         )
         table = self._engine.feature_table.state() if self.sparse else {}
-        if spec is None:
-            states = self._split(state)
+        states = self._split(state)
+        if spec is not None:
+            self._shrink_by_outputs(states, sizes)
+            state |= joined_state(self.spec, states)
+        else:
             self._add_slots(states, table)
             measure = functools.partial(self.bytes_with, outputs=padded_outputs(outputs))
-            smaller = (sizes_for(self._experts, memory, self.n_features, outputs, each) for each in FRACTIONS)
+            smaller = (sizes_for(self._experts, memory, self._features, outputs, each) for each in FRACTIONS)
             shrunk(self._experts, self.spec, states, smaller, measure, memory)
             table |= self._take_slots(states)
             spec, state = joined_spec(self.spec, states), state | joined_state(self.spec, states)
@@ -508,12 +584,18 @@ class StreamLearner(Driver):
                 return {name: own.map_state.pop(name) for name in ("keys", "scales")}
         return {}
 
-    def _regridded(self, outputs: int) -> Spec:
-        """The spec with the grids of so many outputs."""
+    def _shrink_by_outputs(self, states: list[ExpertState], sizes: list[Sizes]) -> None:
+        for expert, own, size in zip(self._experts, states, sizes, strict=True):
+            if expert.sized_by_outputs:
+                expert.shrink(own, size)
+
+    def _regridded(self, outputs: int, sizes: list[Sizes]) -> Spec:
+        """The spec with the grids of so many outputs, and other experts of at most these sizes if outputs decide."""
         states = split(self.spec, {}, {})
+        self._shrink_by_outputs(states, sizes)
         for i, (expert, own) in enumerate(zip(self._experts, states, strict=True)):
             if isinstance(expert, Bins):
-                expert.regrid(own, self.options.memory, self.outputs, outputs, heads_on(self.spec, i)[0])
+                expert.regrid(own, self.options.memory, self.outputs, outputs, heads_by_map(self.spec)[i][0])
         return joined_spec(self.spec, states)
 
     def check_outputs(self, outputs: int) -> None:
@@ -528,7 +610,7 @@ class StreamLearner(Driver):
 
     def least_bytes(self, outputs: int) -> int:
         """Bytes with so many outputs and maps as small as they may be."""
-        sizes = sizes_for(self._experts, self.options.memory, self.n_features, outputs, 0.0)
+        sizes = sizes_for(self._experts, self.options.memory, self._features, outputs, 0.0)
         return self.bytes_with(smallest(self._experts, self.spec, sizes), outputs)
 
     @property
@@ -618,7 +700,7 @@ def memory_for(options: StreamOptions, features: int, outputs: int) -> int:
         memory = size_for(needed)
         experts: list[Any] = list(options.experts)
         linear = any(isinstance(each, Linear | SparseLinear) for each in options.built(features))
-        if has_full_covariance(memory, features) and not linear:
+        if has_full_covariance(memory, options.width(features)) and not linear:
             experts.append(Spec(Linear))
         needed = stream_learner(replace(options, memory=memory, experts=experts), features, 1).least_bytes(outputs)
     return memory
@@ -628,8 +710,7 @@ def stream_learner(options: StreamOptions, features: int, outputs: int) -> Strea
     """A learner whose maps are as large as the memory allows."""
     experts = options.built(features)
     for fraction in FRACTIONS:
-        sizes = sizes_for(experts, options.memory, features, outputs, fraction)
-        spec = learner_spec(experts, sizes, features, options.task, options.seed)
+        spec = sized_spec(options, experts, features, outputs, fraction)
         learner = StreamLearner(spec, options, features, outputs)
         fits = fitted(experts, spec, learner.bytes_with, options.memory)
         if fits is not None:
@@ -640,9 +721,14 @@ def stream_learner(options: StreamOptions, features: int, outputs: int) -> Strea
     raise OptionError("memory", options.memory, what, remedies=[enough])
 
 
+def sized_spec(options: StreamOptions, experts: list[Expert], features: int, outputs: int, fraction: float) -> Spec:
+    """The spec of a learner before its tables are fitted."""
+    width = options.width(features)
+    sizes = sizes_for(experts, options.memory, width, outputs, fraction)
+    return learner_spec(experts, sizes, width, options.task, options.seed, options.categories, bool(options.lag))
+
+
 def least_memory(options: StreamOptions, features: int) -> int:
     """Bytes of a learner of one target whose maps are as small as they may be."""
-    experts = options.built(features)
-    sizes = sizes_for(experts, options.memory, features, 1, FRACTIONS[-1])
-    spec = learner_spec(experts, sizes, features, options.task, options.seed)
+    spec = sized_spec(options, options.built(features), features, 1, FRACTIONS[-1])
     return StreamLearner(spec, options, features, 1).memory_bytes

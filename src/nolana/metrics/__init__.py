@@ -10,6 +10,10 @@
 | `recall`            | the share of the rows of a class that were       | an error of its class                    |
 |                     | predicted; classes as for precision              |                                          |
 | `f1`                | the harmonic mean of precision and recall        | an error of its class                    |
+| `kappa`             | accuracy between chance (0) and perfect (1):     | an error and no prediction               |
+|                     | as many predictions of each class, at random     |                                          |
+| `kappa_temporal`    | accuracy between the last label (0) and perfect  | an error                                 |
+|                     | (1)                                              |                                          |
 | `log_loss`          | minus the mean log probability of the true label | of probability 2.2e-16                   |
 | `brier`             | half the squared error of the probabilities      | 1/2                                      |
 | `auc`               | the area under the ROC curve; of more than two   | below every row of the other class; of   |
@@ -18,21 +22,23 @@
 |                     | classes as for precision                         |                                          |
 | `rmse`, `mae`       | root mean squared error, mean absolute error     | (numbers are always predicted)           |
 | `r2`                | the share of the targets' variance explained     | (numbers are always predicted)           |
+| `mase`              | `mae` over that of the last value                | (numbers are always predicted)           |
 
-For several targets `rmse`, `mae` and `r2` are the mean of their values for each target, as in scikit-learn.
+For several targets `rmse`, `mae`, `r2` and `mase` are the mean of their values for each target, as in scikit-learn.
 
 A custom metric is an object with the protocol `Metric`; for a mean over rows, a subclass of `Mean` with one method. All
 sums run in the order of the rows, so the metric has the same bits however the blocks are cut.
 """
 
 from nolana.metrics.auc import AUC
-from nolana.metrics.by_class import F1, BalancedAccuracy, Precision, Recall
+from nolana.metrics.by_class import F1, BalancedAccuracy, Kappa, Precision, Recall
 from nolana.metrics.means import MAE, RMSE, Accuracy, Brier, LogLoss, Mean
 from nolana.metrics.metric import Metric, running_sum
+from nolana.metrics.persistence import MASE, KappaTemporal
 from nolana.metrics.predictions import Predictions
 from nolana.metrics.r2 import R2
 from nolana.metrics.ranking import AveragePrecision
-from nolana.metrics.registry import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS, SMALLER_IS_BETTER, resolve
+from nolana.metrics.registry import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS, SMALLER_IS_BETTER, resolve, score_text
 
 __all__ = [
     "AUC",
@@ -40,6 +46,7 @@ __all__ = [
     "IN_PER_CENT",
     "MAE",
     "MAIN_METRICS",
+    "MASE",
     "NAMES",
     "OF_NUMBERS",
     "R2",
@@ -49,6 +56,8 @@ __all__ = [
     "AveragePrecision",
     "BalancedAccuracy",
     "Brier",
+    "Kappa",
+    "KappaTemporal",
     "LogLoss",
     "Mean",
     "Metric",
@@ -57,4 +66,5 @@ __all__ = [
     "Recall",
     "resolve",
     "running_sum",
+    "score_text",
 ]

@@ -132,8 +132,9 @@ def _margins(scores: Array, first: int) -> Array:  # (n, c) -> (n,)
     columns = np.full((len(scores), 2), np.nan)
     columns[:, 0] = scores[:, first]
     columns[:, 1 : scores.shape[1]] = np.delete(scores, first, axis=1)
-    known = ~np.isnan(columns)
+    known = columns > -np.inf
     with np.errstate(invalid="ignore", over="ignore"):  # two infinities: neither is the larger
         both = columns[:, 1] - columns[:, 0]
-    alone = np.where(known[:, 0], -CERTAIN, np.where(known[:, 1], CERTAIN, np.nan))
+    first_alone, second_alone = -np.maximum(columns[:, 0], CERTAIN), np.maximum(columns[:, 1], CERTAIN)
+    alone = np.where(known[:, 0], first_alone, np.where(known[:, 1], second_alone, np.nan))
     return np.asarray(np.where(known.all(axis=1), both, alone))

@@ -1,4 +1,4 @@
-"""Accuracy, precision, recall and F1 by class: errors of one class against the others."""
+"""Accuracy, precision, recall and F1 by class, and kappa: errors of one class against the others."""
 
 import math
 from abc import abstractmethod
@@ -14,7 +14,7 @@ from nolana.metrics.predictions import Predictions
 if TYPE_CHECKING:
     from nolana.engine.base.state import State  # loads the engine
 
-__all__ = ["F1", "BalancedAccuracy", "Precision", "Recall"]
+__all__ = ["F1", "BalancedAccuracy", "Kappa", "Precision", "Recall"]
 
 Array = NDArray[np.float64]
 
@@ -38,11 +38,14 @@ class ClassSums(RunningMetric):
 
     def update(self, rows: Predictions) -> None:
         rows.need_classes(self.name)
-        truth = self._columns(rows.truth)
-        # add.at adds row by row, so these sums do not depend on the blocks
+        # Labels get their columns and add.at adds row by row, so neither depends on the blocks.
         if self.sums == 3:
-            predicted = self._columns(rows.predicted[rows.known])
-            np.add.at(self._sums[2], predicted, rows.weights[rows.known])
+            known = rows.known
+            pairs = np.stack([rows.truth, np.where(known, rows.predicted, rows.truth)], axis=1)
+            truth, predicted = self._columns(pairs.ravel()).reshape(-1, 2).T
+            np.add.at(self._sums[2], predicted[known], rows.weights[known])
+        else:
+            truth = self._columns(rows.truth)
         np.add.at(self._sums[0], truth, np.where(rows.hits, rows.weights, 0.0))
         np.add.at(self._sums[1], truth, rows.weights)
 
@@ -85,6 +88,35 @@ class BalancedAccuracy(ClassSums):
         if not counted.any():
             return math.nan
         return math.fsum(hits[counted] / weights[counted]) / int(counted.sum())
+
+
+class Kappa(ClassSums):
+    """(p - p_c)/(1 - p_c), p the accuracy and p_c that of chance: 1 is perfect, 0 as good as chance.
+
+    p_c = sum_c (share of the rows of c) (share of the predictions of c): as many predictions of each class, on rows
+    drawn by lot. NaN if all rows and predictions are of one class. (J. Cohen. A coefficient of agreement for nominal
+    scales. 1960.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.metrics import Kappa, Predictions
+    >>> metric = Kappa()
+    >>> truth, scores = np.array([0, 0, 1, 1]), np.array([[1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]])
+    >>> metric.update(Predictions(truth, scores, classes=np.array([0, 1])))
+    >>> metric.value()
+    0.5
+    """
+
+    name = "kappa"
+
+    def value(self) -> float:
+        hits, rows, predicted = self._sums
+        total = math.fsum(rows)
+        if not total > 0:
+            return math.nan
+        by_chance = math.fsum(rows * predicted) / total
+        return (math.fsum(hits) - by_chance) / (total - by_chance) if by_chance < total else math.nan
 
 
 class ByClass(ClassSums):

@@ -32,9 +32,15 @@ class LabelIndex:
     def __init__(self, labels: Labels | None = None) -> None:
         self.labels: Labels = np.zeros(0) if labels is None else labels
         self._column: dict[Hashable, int] = {label: i for i, label in enumerate(self.labels.tolist())}
+        self._order = np.argsort(self.labels)
 
     def columns(self, labels: Labels) -> NDArray[np.intp]:  # (n,) -> (n,)
         """The column of each label; a new label gets the next free column."""
+        if len(self.labels) and labels.dtype.kind == self.labels.dtype.kind != "O":  # all known: without sorting them
+            places = np.minimum(np.searchsorted(self.labels, labels, sorter=self._order), len(self) - 1)
+            columns = self._order[places]
+            if np.array_equal(self.labels[columns], labels):
+                return columns
         distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         names = distinct.tolist()
         new = [i for i in np.argsort(first).tolist() if names[i] not in self._column]
@@ -43,6 +49,7 @@ class LabelIndex:
         if new:
             added = distinct[new]
             self.labels = np.concatenate([self.labels, added]) if len(self.labels) else added
+            self._order = np.argsort(self.labels)
         return np.array([self._column[name] for name in names], dtype=np.intp)[codes]
 
     def __contains__(self, label: Hashable) -> bool:

@@ -52,6 +52,7 @@ class RunningMetric(ABC):
     in_per_cent: ClassVar[bool] = False  # printed as a percentage
     smaller_is_better: ClassVar[bool] = False
     needs_probabilities: ClassVar[bool] = False
+    ranks: ClassVar[bool] = False  # compares the rows with each other, as AUC does
 
     @abstractmethod
     def update(self, rows: Predictions) -> None:

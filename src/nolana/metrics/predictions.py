@@ -23,7 +23,7 @@ class Predictions:
     Parameters
     ----------
     truth : labels or targets (n,), or several targets (n, t).
-    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, NaN if it was not known yet.
+    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, -inf or NaN if it was not known yet.
     classes : the labels of the columns (c,), or None for regression.
     weight : the weight of each row (n,), or None if all are equal.
     to_probabilities : converts scores (n, c) to probabilities (n, c); None if the scores alone do not determine them.
@@ -33,7 +33,7 @@ class Predictions:
     Examples
     --------
     >>> import numpy as np
-    >>> rows = Predictions(np.array(["a", "b"]), np.array([[np.nan, np.nan], [-1.0, 1.0]]), np.array(["a", "b"]))
+    >>> rows = Predictions(np.array(["a", "b"]), np.array([[-np.inf, -np.inf], [-1.0, 1.0]]), np.array(["a", "b"]))
     >>> rows.known, rows.predicted[1]
     (array([False,  True]), np.str_('b'))
     """
@@ -68,14 +68,14 @@ class Predictions:
         """Whether a class was known, (n,); always true for regression."""
         if self.classes is None:
             return np.ones(len(self), dtype=bool)
-        return np.asarray(~np.isnan(self.scores).all(axis=1))
+        return np.asarray((self.scores > -np.inf).any(axis=1))
 
     @cached_property
     def predicted(self) -> Labels:
         """The label of the largest score or the number itself, (n,); without meaning if `known` is false."""
         if self.classes is None:
             return self.scores
-        return np.asarray(self.classes[np.where(np.isnan(self.scores), -np.inf, self.scores).argmax(axis=1)])
+        return np.asarray(self.classes[np.fmax(self.scores, -np.inf).argmax(axis=1)])
 
     @cached_property
     def hits(self) -> NDArray[np.bool_]:

@@ -99,6 +99,7 @@ class ClassRanking(RunningMetric):
 
     in_per_cent = True
     needs_probabilities = True
+    ranks = True
 
     def __init__(self) -> None:
         self._ranking = Ranking()

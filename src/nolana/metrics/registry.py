@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from nolana.metrics.metric import Metric, RunningMetric
 
-__all__ = ["IN_PER_CENT", "MAIN_METRICS", "METRICS", "NAMES", "OF_NUMBERS", "SMALLER_IS_BETTER", "resolve"]
+__all__ = [
+    "IN_PER_CENT",
+    "MAIN_METRICS",
+    "METRICS",
+    "NAMES",
+    "OF_NUMBERS",
+    "SMALLER_IS_BETTER",
+    "resolve",
+    "score_text",
+]
 
 
 def _metrics() -> Iterator[type[RunningMetric]]:
@@ -26,6 +35,15 @@ IN_PER_CENT = tuple(name for name, metric in METRICS.items() if metric.in_per_ce
 OF_NUMBERS = tuple(name for name, metric in METRICS.items() if metric.task == "regression")
 SMALLER_IS_BETTER = tuple(name for name, metric in METRICS.items() if metric.smaller_is_better)
 MAIN_METRICS = {"classification": "accuracy", "regression": "rmse"}  # of each task
+
+
+def score_text(name: str, value: float) -> str:
+    """A metric as text.
+
+    >>> score_text("accuracy", 0.5), score_text("rmse", 12.34567)
+    ('accuracy 50.00 %', 'rmse 12.35')
+    """
+    return f"{name} {100 * value:.2f} %" if name in IN_PER_CENT else f"{name} {value:.4g}"
 
 
 def resolve(metrics: Sequence[str | Metric]) -> list[Metric]:

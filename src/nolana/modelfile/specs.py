@@ -39,7 +39,13 @@ class Spec:
     def build(self, engine: Engine) -> Any:
         """The object, by this engine."""
         kind = self.kind if engine is numpy_engine else getattr(engine, self.kind.__name__)
-        return kind(**{name: _built(value, engine) for name, value in self.arguments.items()})
+        arguments = dict(self.arguments)
+        for name, value in self.arguments.items():
+            if isinstance(value, Spec):
+                arguments[name] = value.build(engine)
+            elif isinstance(value, list):
+                arguments[name] = [each.build(engine) if isinstance(each, Spec) else each for each in value]
+        return kind(**arguments)
 
     def parts(self) -> Iterator["Spec"]:
         """This spec and all specs in it."""
@@ -57,12 +63,6 @@ class Spec:
     def runs_user_code(self) -> bool:
         """Whether a kernel or a policy of the user's own runs inside the loop."""
         return any(user_parameter(part.kind) is not None for part in self.parts())
-
-
-def _built(value: object, engine: Engine) -> object:
-    if isinstance(value, list):
-        return [_built(each, engine) for each in value]
-    return value.build(engine) if isinstance(value, Spec) else value
 
 
 def user_parameter(kind: type) -> str | None:

@@ -31,7 +31,7 @@ class StreamClassifier(RiverClassifier, StreamModel):
     memory
         Bytes of the learner, never exceeded: a number, or text such as "64KB" or "2MB"; 32KB to 1GB.
     experts
-        List of expert sets (`nolana.experts`); None: linear, landmarks, cells and neighbours.
+        List of expert sets (`nolana.experts`); None: linear, landmarks, bins, neighbours and trees.
     class_weight
         Dict from label to weight, or "balanced": rows of rare labels count more, by running counts.
     n_slots

@@ -32,7 +32,10 @@ from nolana.sources.plan import Plan
 if TYPE_CHECKING:
     from nolana.runs.run import Run
 
-__all__ = ["SECTION", "Checkpoints", "Interval", "LearnedSource", "LogPosition", "SavedRun", "check_writable", "read"]
+__all__ = [
+    "SECTION", "Checkpoints", "Interval", "LearnedSource", "LogPosition", "SavedRun", "check_writable",
+    "encoded_width", "read",
+]  # fmt: skip
 
 SECTION = "run"
 SERVED = "nolana serve"  # the source of a model without one in files of nolana 0.2, with a position that no file has
@@ -144,7 +147,7 @@ class SavedRun:
 
     source: str | None
     finished: bool
-    options: dict[str, Any]
+    options: dict[str, object]
     stream: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
     learned: tuple[LearnedSource, ...] = ()
@@ -179,11 +182,16 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
     if SECTION not in extra:
         return estimator, None
     try:
-        saved = _saved_run(Node(extra[SECTION], SECTION), int(estimator.n_features_in_))
+        saved = _saved_run(Node(extra[SECTION], SECTION), encoded_width(estimator))
         _name_columns(saved.evaluation, estimator)
         return estimator, saved
     except ModelFileError as error:
         raise ModelFileError.of(error, os.fspath(path)) from error
+
+
+def encoded_width(estimator: Any) -> int:
+    """Columns of X of an estimator that has learned rows: of a table those that it was encoded in."""
+    return int(estimator._learner.n_features)
 
 
 def _saved_run(node: Node, width: int) -> SavedRun:
@@ -225,7 +233,7 @@ def _learned_source(node: Node) -> LearnedSource:
     return LearnedSource(fields["source"].text(), {name: entry.value for name, entry in position.entries().items()})
 
 
-def _name_columns(evaluation: dict[str, Any], estimator: Any) -> None:
+def _name_columns(evaluation: dict[str, object], estimator: object) -> None:
     """Add the labels of columns to a score that was saved when classes stood in order of appearance."""
     labels = estimator.__dict__.get("_labels")
     if labels is None:

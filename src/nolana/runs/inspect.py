@@ -3,11 +3,14 @@
 import os
 from typing import Any
 
+import numpy as np
+
 from nolana.errors import ModelFileError
 from nolana.estimators.methods import method_of
 from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation, Point
 from nolana.learner.memory import memory_bytes
+from nolana.learner.stream import StreamLearner
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.score import Scoring
@@ -60,8 +63,42 @@ class Inspection:
             "sizes": model.sizes_ if stream else None,
             "experts": model.experts_ if stream else None,
             "drift": model.drift_ if stream else None,
+            "columns": self._columns(),
+            "categories": self._categories(),
             "parameters": _plain(model.get_params(deep=False)),
             "run": None if self.saved is None else self._run(self.saved),
+        }
+
+    def _columns(self) -> dict[str, str] | None:
+        """What each column is learned as; None: X had no names."""
+        schema = self.estimator.__dict__.get("_schema")
+        if schema is not None:
+            return dict(line.split(": ", 1) for line in schema.describe())
+        return None if self.saved is None else Plan.from_dict(self.saved.stream["plan"]).describe() or None
+
+    def _categories(self) -> dict[str, Any] | None:
+        """The effects of the first categories of each column, the open pairs, and how many were evicted."""
+        schema, learner = self.estimator.__dict__.get("_schema"), self.estimator._learner
+        if schema is None or not schema.categories or not isinstance(learner, StreamLearner):
+            return None
+        facts = learner.category_facts()
+        stored = [] if self.saved is None else self.saved.stream["encoder"]["categories"]
+        places = {place.start: str(column.name) for column, place in zip(schema.columns, schema.places, strict=True)}
+        effects: dict[str, dict[str, list[float]]] = {}
+        for column, named in zip(schema.categories, stored, strict=False):
+            found = learner.category_effects(column, np.array([key for key, _ in named]))
+            by_name = {str(name): each for (_, name), each in zip(named, found.tolist(), strict=True)}
+            effects[places[column]] = {name: each for name, each in by_name.items() if each == each}
+        labels = self.estimator.__dict__.get("_labels")
+        seen = [] if labels is None else list(labels.position)
+        if len(seen) == 2 and seen[1] < seen[0]:  # the output is that of the second one that came
+            seen = seen[::-1]
+            effects = {c: {n: [-v for v in each] for n, each in named.items()} for c, named in effects.items()}
+        return {
+            "effects": effects,
+            "outputs": seen[1:2] if len(seen) == 2 else seen,
+            "pairs": [[places[a], places[b]] for a, b in facts["pairs"]],
+            "evicted": facts["evicted"],
         }
 
     def _run(self, saved: SavedRun) -> dict[str, Any]:
@@ -72,7 +109,7 @@ class Inspection:
             "finished": saved.finished,
             "sources_before": [each.source for each in saved.learned],
             "line": None if saved.source is None else saved.stream["position"]["line"],
-            "columns": None if plan.columns is None else {column_title(c.column): c.kind for c in plan.columns},
+            "columns": None if plan.columns is None else plan.describe(),
             "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),
             "labels": plan.labels,
             "left_out": dict(plan.left_out),
@@ -82,6 +119,7 @@ class Inspection:
             "rows_scored": self.evaluation.rows,
             "score": self.evaluation.metrics,
             "recent_score": self.evaluation.recent,
+            "baselines": self.evaluation.baselines,
             "window": saved.evaluation["window"],
             "recent_rows": self.evaluation.recent_rows,
             "scored_rows": self.evaluation.rows,

@@ -19,6 +19,7 @@ from nolana.runs.source import (
     check_width,
     is_file,
     open_labelled,
+    open_labelled_for,
     open_resumed,
     options_to_save,
 )  # fmt: skip
@@ -54,7 +55,7 @@ def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scori
     """
     recipe.check_new()
     evaluation = scoring.new_evaluation()
-    stream = open_labelled(source, options, recipe.task)
+    stream = open_labelled(source, options, recipe.task, only_numbers=not recipe.takes_tables)
     try:
         first = next(stream, None)
         if first is None:
@@ -116,10 +117,9 @@ def resume(
 
 
 def _first_run(estimator: Any, source: str, options: SourceOptions, scoring: "Scoring") -> "Run":
-    from nolana.runs.recipe import task_of
     from nolana.runs.run import Run
 
-    stream = open_labelled(source, options, task_of(estimator), "keep")
+    stream = open_labelled_for(source, options, estimator)
     check_width(stream, estimator)
     record = SavedRun(stream.name, False, options_to_save(options, stream))
     return Run(estimator, scoring.new_evaluation(), record, stream=stream)

@@ -52,7 +52,7 @@ class Predictor:
         if saved is not None and "missing" in options.specified:
             _check_missing(path, options, saved)
         try:
-            self.stream = open_to_predict(source, options, None if saved is None else saved.stream)
+            self.stream = open_to_predict(source, options, None if saved is None else saved.stream, self.estimator)
         except (NolanaError, OSError):
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Recipe", "task_of"]
 
-DEFAULTS: dict[str, Any] = {"scale": True, "random_state": 0}  # where a run differs from the estimators
+DEFAULTS: dict[str, object] = {"scale": True, "random_state": 0}  # where a run differs from the estimators
 MOST_REMEDIES = 3
 
 
-def task_of(estimator: Any) -> str:
+def task_of(estimator: object) -> str:
     """ "classification" or "regression"."""
     return "classification" if is_classifier(estimator) else "regression"
 
@@ -40,7 +40,7 @@ class Recipe:
     """
 
     task: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
     method: str | None = None
 
     def __post_init__(self) -> None:
@@ -58,7 +58,14 @@ class Recipe:
                 what = f"is no parameter; those of {method.short_name} are: {{expected}}"
                 raise OptionError(name, value, what, expected=legal)
 
-    def infer_task(self, y: NDArray[Any], name: object = None) -> InferredTask:
+    @property
+    def takes_tables(self) -> bool:
+        """Whether the learner takes categories and missing values."""
+        if self.method is None:
+            return True
+        return any(c is not None and c._takes_tables for c in map(self._method().class_for, MAIN_METRICS))
+
+    def infer_task(self, y: NDArray[np.generic], name: object = None) -> InferredTask:
         """The task, inferred from labels and the name of their column if it is not specified."""
         inferred = infer_task(y, name) if self.task is None else InferredTask(self.task)
         if inferred.task == "regression" and y.dtype.kind not in "iufO":
@@ -136,7 +143,7 @@ def parameter_names(method: "Method", task: str | None = None) -> set[str]:
     return {name for cls in classes if cls is not None for name in inspect.signature(cls).parameters}
 
 
-def _same(name: str, a: Any, b: Any) -> bool:
+def _same(name: str, a: object, b: object) -> bool:
     if name == "memory":  # "1MB" and "1024KB" are the same
         from nolana.learner.memory import memory_bytes  # loads the engine
 

@@ -83,6 +83,11 @@ class Run:
         self._round_rows: int | None = None  # of a round
 
     @property
+    def takes_tables(self) -> bool:
+        """Whether the learner takes categories and missing values as they are."""
+        return bool(self.estimator._takes_tables)
+
+    @property
     def stream(self) -> Stream:
         """The source of a run that pulls its rows."""
         assert self._stream is not None

@@ -8,6 +8,7 @@ import numpy as np
 from nolana.errors import ConflictError
 from nolana.estimators._sklearn import is_classifier
 from nolana.evaluate import Evaluation
+from nolana.evaluate.evaluation import check_delay
 from nolana.metrics import Predictions, resolve
 
 __all__ = ["Scoring"]
@@ -35,7 +36,8 @@ class Scoring:
         return Evaluation(metrics=self.metrics, window=self.window or WINDOW, delay=self.delay)
 
     def check(self, estimator: Any) -> None:
-        """ValueError if a metric is not defined for such an estimator."""
+        """ValueError if a metric is not defined for such an estimator, or the delay is longer than its lag."""
+        check_delay(self.delay, estimator)
         none = np.zeros(0)
         convert = (lambda scores: scores) if hasattr(estimator, "predict_proba") else None
         rows = Predictions(none, none, learner=type(estimator).__name__)

@@ -8,18 +8,18 @@ from typing import Any, BinaryIO
 
 from nolana import sources as streams
 from nolana.errors import ConflictError, Remedy
-from nolana.runs.checkpoints import SavedRun
+from nolana.runs.checkpoints import SavedRun, encoded_width
+from nolana.runs.recipe import task_of
 from nolana.sources import SourceOptions, Stream
 from nolana.sources.declaration import declared
-from nolana.sources.options import Growing
 from nolana.sources.plan import Plan
 
 __all__ = [
     "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_width", "is_file",
-    "open_labelled", "open_resumed", "open_to_predict", "options_to_save",
+    "open_labelled", "open_labelled_for", "open_resumed", "open_to_predict", "options_to_save",
 ]  # fmt: skip
 
-CHANGEABLE = {"missing": ("error", "mean")}  # options of a model that may change to one of these values
+CHANGEABLE = {"missing": ("error", "mean", "native")}  # options of a model that may change to one of these values
 BLOCK_ROWS = 1000  # also the rows that decide what columns and labels are
 
 
@@ -33,30 +33,55 @@ def is_file(source: str) -> bool:
 
 
 def open_labelled(
-    source: str | BinaryIO, options: SourceOptions, task: str | None, growing: Growing = "leave_out"
+    source: str | BinaryIO, options: SourceOptions, task: str | None, *, only_numbers: bool = False
 ) -> Stream:
-    """The stream of a source from its beginning, with the labels of a task; None: it is not yet known."""
+    """The stream of a source from its beginning, with the labels of a task; None: it is not yet known.
+
+    only_numbers: of a learner that takes neither strings nor missing values.
+    """
+    return _labelled(source, options, task, {"growing": "leave_out", "only_numbers": only_numbers})
+
+
+def open_labelled_for(source: str, options: SourceOptions, estimator: Any) -> Stream:
+    """The same for an estimator that has learned rows without a source, with the columns that it knows."""
+    return _labelled(source, options, task_of(estimator), _known_columns(options, estimator))
+
+
+def _labelled(source: Any, options: SourceOptions, task: str | None, arguments: dict[str, Any]) -> Stream:
     labels = {"labels": "float"} if task == "regression" else {}
-    stream = _open(source, {"growing": growing} | labels | options.specified)
+    stream = _open(source, labels | options.specified | arguments)
     if task == "classification":
         stream.read_labels_for(task)
     return stream
 
 
-def open_resumed(source: str, options: SourceOptions, state: Mapping[str, Any]) -> Stream:
+def open_resumed(source: str, options: SourceOptions, state: Mapping[str, object]) -> Stream:
     """The stream from the position of a state, with its columns."""
     return _open(source, _not_saved(options) | {"resume": changed_state(state, options)})
 
 
-def open_to_predict(source: str, options: SourceOptions, state: Mapping[str, Any] | None) -> Stream:
-    """The stream from its beginning without labels: columns and encoder of a state, else of the options."""
+def _known_columns(options: SourceOptions, estimator: Any) -> dict[str, Any]:
+    """Arguments for the columns of an estimator that has learned rows without a source."""
+    schema = estimator.__dict__.get("_schema")
+    if schema is not None and schema.named:
+        target = {} if options.target is not None else {"target": -1}
+        return {"plan": Plan.of_schema(schema, options.format or "csv").as_dict()} | target
+    categories = {} if schema is None else {"categorical_features": tuple(schema.categories)}
+    return {"growing": "keep", "only_numbers": not estimator._takes_tables} | categories
+
+
+def open_to_predict(source: str, options: SourceOptions, state: Mapping[str, Any] | None, estimator: Any) -> Stream:
+    """The stream from its beginning without labels: columns and encoder of a state, else of the estimator."""
     if state is not None:
         state = changed_state(state, options)
         saved = {"plan": state["plan"], "encoder": state["encoder"], "target": False}
         return _open(source, _not_saved(options) | saved)
     target = () if options.target is None else (options.target,)
     ignore = (*(options.ignore or ()), *target) or None
-    return _open(source, options.specified | {"target": False, "ignore": ignore, "labels": None})
+    known = _known_columns(options, estimator)
+    if "plan" in known:
+        return _open(source, options.specified | known | {"target": False, "ignore": None, "labels": None})
+    return _open(source, options.specified | known | {"target": False, "ignore": ignore, "labels": None})
 
 
 def _open(source: str | BinaryIO, arguments: dict[str, Any]) -> Stream:
@@ -69,12 +94,12 @@ def _not_saved(options: SourceOptions) -> dict[str, Any]:
     return {name: value for name, value in options.specified.items() if name not in saved}
 
 
-def options_to_save(options: SourceOptions, stream: Stream) -> dict[str, Any]:
+def options_to_save(options: SourceOptions, stream: Stream) -> dict[str, object]:
     """The specified options of the columns, in JSON's types; LIBSVM text counts its columns itself."""
     return _counted(options, Plan.from_dict(stream.plan))
 
 
-def _counted(options: SourceOptions, plan: Plan) -> dict[str, Any]:
+def _counted(options: SourceOptions, plan: Plan) -> dict[str, object]:
     values = options.to_save
     if plan.columns is None:
         for name in values.keys() & {"features", "ignore"}:
@@ -82,13 +107,15 @@ def _counted(options: SourceOptions, plan: Plan) -> dict[str, Any]:
     return values
 
 
-def changes(options: SourceOptions, plan: Plan) -> dict[str, Any]:
+def changes(options: SourceOptions, plan: Plan) -> dict[str, object]:
     """The specified options that may differ from those of a model: with them it has the same columns of X."""
     specified = {name: options.specified[name] for name in CHANGEABLE.keys() & options.specified.keys()}
+    native = plan.options.categories == "native"
+    other = {"missing": "mean" if native else "native"}  # it has other columns, or means that were not counted
     return {
         name: value
         for name, value in specified.items()
-        if plan.columns is not None and {value, getattr(plan.options, name)} <= set(CHANGEABLE[name])
+        if plan.columns is not None and {value, getattr(plan.options, name)} <= set(CHANGEABLE[name]) - {other[name]}
     }
 
 
@@ -119,7 +146,7 @@ def check_options(options: SourceOptions, saved: SavedRun) -> None:
 
 def check_width(stream: Stream, estimator: Any) -> None:
     """ConflictError, and the stream closed, where its features are not as many as those of the model."""
-    width = int(estimator.n_features_in_)
+    width = encoded_width(estimator)
     if stream.n_features != width:
         stream.close()
         raise ConflictError(

@@ -151,7 +151,7 @@ class App:
         finally:
             self._memory += held
 
-    def _predict(self, body: Body) -> tuple[bytes, dict[str, Any]]:
+    def _predict(self, body: Body) -> tuple[bytes, dict[str, object]]:
         if not body.rows:
             raise Refusal(400, 'there are no rows; send {"rows": [{"column": value, ...}]}')
         model = self.service.model
@@ -178,7 +178,7 @@ class App:
         self.service.counters.duplicates += learned.duplicate
         return _json(_answer(learned), 202 if learned.held else 200)
 
-    def _learn(self, body: Body) -> Callable[[Callable[[Any], None]], Job]:
+    def _learn(self, body: Body) -> Callable[[Callable[[object], None]], Job]:
         if body.rows is None:
             if body.id is None or not body.labels:
                 raise Refusal(
@@ -265,7 +265,7 @@ class App:
         finally:
             self._viewers -= 1
 
-    def _now(self) -> dict[str, Any]:
+    def _now(self) -> dict[str, object]:
         service, counters = self.service, self.service.counters
         latency = {path: [each.quantile(0.5), each.quantile(0.99)] for path, each in counters.latency.items()}
         return service.summary | {
@@ -332,7 +332,7 @@ class App:
     async def _wait(self, make: Callable[[Callable[[Any], None]], Job]) -> Any:
         """The result of a job of the thread that writes."""
         assert self._loop is not None
-        future: asyncio.Future[Any] = self._loop.create_future()
+        future: asyncio.Future[object] = self._loop.create_future()
         job = make(functools.partial(_resolve, future))
         self.service.submit(job)
         try:
@@ -350,22 +350,22 @@ class App:
         return result
 
 
-def _deliver_to(loop: asyncio.AbstractEventLoop, results: list[tuple[Job, Any]]) -> None:
+def _deliver_to(loop: asyncio.AbstractEventLoop, results: list[tuple[Job, object]]) -> None:
     """All results of a group wake the event loop once."""
     with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
         loop.call_soon_threadsafe(deliver, results)
 
 
-def _resolve(future: "asyncio.Future[Any]", result: Any) -> None:
+def _resolve(future: "asyncio.Future[object]", result: object) -> None:
     if not future.done():
         future.set_result(result)
 
 
-def _answer(learned: Learned) -> dict[str, Any]:
+def _answer(learned: Learned) -> dict[str, object]:
     """What a client gets for rows to learn; rows in quarantine have no prediction and no score."""
     outcome, held = learned.outcome, learned.held
     count = 0 if outcome is None else len(outcome.scores)
-    answer: dict[str, Any] = {"rows": count, "duplicate": learned.duplicate, "position": learned.position}
+    answer: dict[str, object] = {"rows": count, "duplicate": learned.duplicate, "position": learned.position}
     if outcome is not None:
         places = {row.row - 1 for row in held}
         scores, predicted = iter(outcome.scores.tolist()), iter(outcome.predicted)
@@ -382,16 +382,16 @@ def _answer(learned: Learned) -> dict[str, Any]:
     return answer
 
 
-def _chosen(decided: Decided) -> dict[str, Any]:
+def _chosen(decided: Decided) -> dict[str, object]:
     quarantine = [{"label": label, "rows": rows} for label, rows in decided.quarantine]
     return {"classes": decided.classes, "quarantine": quarantine}
 
 
-def _json(content: dict[str, Any], status: int = 200) -> Response:
+def _json(content: dict[str, object], status: int = 200) -> Response:
     return Response(_encode(content), status, media_type="application/json", headers=HEADERS)
 
 
-def _encode(content: dict[str, Any]) -> bytes:
+def _encode(content: dict[str, object]) -> bytes:
     try:
         return msgspec.json.encode(content)
     except OverflowError:  # a label beyond 64 bits

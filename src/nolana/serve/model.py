@@ -19,12 +19,14 @@ from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, NolanaError, StreamError
 from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation
+from nolana.metrics import Predictions
 from nolana.runs import Recipe, Run, Scoring, SourceOptions
 from nolana.runs.checkpoints import LogPosition, SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import TARGET, RowReader, Rows
+from nolana.sources.blocks import joined
 from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import LabelKind
 from nolana.sources.plan import Plan, PlannedColumn
@@ -99,7 +101,7 @@ class ServedModel:
     def _learn_some(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
         before = self._rows.encoder.state()
         encoded = [self._rows.encode(rows.cells) for rows in group]
-        x = self.reader.matrix(np.concatenate([x for x, _ in encoded]))
+        x = self.reader.matrix(joined([x for x, _ in encoded]))
         try:
             scores = self.run.push(x, np.concatenate([rows.y for rows in group if rows.y is not None]))
         except ValueError as error:
@@ -119,9 +121,9 @@ class ServedModel:
         if self.task == "regression":
             return Outcome(scores, None, scores.tolist())
         classes = self.estimator.classes_
-        best = classes[np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)].tolist()
-        unknown = set(np.flatnonzero(np.isnan(scores).all(axis=1)).tolist())  # before the first class
-        predicted = [None if row in unknown else label for row, label in enumerate(best)]
+        rows = Predictions(np.zeros(len(scores)), scores, classes)
+        known, best = rows.known.tolist(), rows.predicted.tolist()
+        predicted = [label if is_known else None for label, is_known in zip(best, known, strict=True)]
         return Outcome(scores, classes, predicted)
 
     # Predicting
@@ -198,7 +200,7 @@ class NewModel:
         source = io.BytesIO(text)
         source.name = "the request"  # in messages
         try:
-            with open_labelled(source, options, self.recipe.task) as stream:
+            with open_labelled(source, options, self.recipe.task, only_numbers=not self.recipe.takes_tables) as stream:
                 first = next(stream, None)
                 if first is None or first.y is None:
                     raise Refusal(400, "there are no rows")
@@ -250,7 +252,7 @@ def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
 
 def _plan_of(estimator: Any, options: SourceOptions) -> Plan:
     """The plan of an estimator that was saved without a run: its feature names, or numbers from 1."""
-    names = getattr(estimator, "feature_names_in_", None)
+    schema, names = estimator.__dict__.get("_schema"), getattr(estimator, "feature_names_in_", None)
     width = int(estimator.n_features_in_)
     columns = tuple(PlannedColumn(name) for name in (range(width) if names is None else map(str, names)))
     labels: LabelKind = "float"
@@ -258,6 +260,7 @@ def _plan_of(estimator: Any, options: SourceOptions) -> Plan:
         labels = LABEL_KINDS.get(estimator.classes_.dtype.kind, "int")
     target = options.target if isinstance(options.target, str) else None
     known = None if names is None else tuple(map(str, names))
-    return Plan(
-        "jsonl", columns, target=target, labels=labels, width=width, options=options.columns_as_numbers, known=known
-    )
+    if schema is not None:
+        return Plan.of_schema(schema, "jsonl", target=target, labels=labels, known=known)
+    encoding = SourceOptions(**(options.specified | {"only_numbers": not estimator._takes_tables})).columns_as_numbers
+    return Plan("jsonl", columns, target=target, labels=labels, width=width, options=encoding, known=known)

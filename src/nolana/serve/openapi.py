@@ -12,7 +12,8 @@ __all__ = ["description"]
 
 KINDS: dict[str, list[str]] = {
     "number": ["number", "string", "null"], "bool": ["boolean", "null"], "time": ["string", "null"],
-    "date": ["string", "null"], "text": ["string", "number", "boolean", "null"],
+    "date": ["string", "number", "null"], "text": ["string", "number", "boolean", "null"], "words": ["string", "null"],
+    "ignored": ["string", "number", "boolean", "null"],
 }  # fmt: skip
 LABEL_TYPES = {"int": "integer", "float": "number", "bool": "boolean", "text": "string"}
 REFUSED = {
@@ -27,7 +28,7 @@ QUARANTINED = "Some rows have a label that is no class of the model: they are on
 LOG_REFUSED = {"403": "The service is read-only.", "507": "The log cannot be written; nothing was learned."}
 
 
-def description(service: "Service") -> dict[str, Any]:
+def description(service: "Service") -> dict[str, object]:
     """The document at /openapi.json."""
     numbers = {"type": "array", "items": {"type": ["number", "null"]}}
     table = {"type": "array", "items": numbers}
@@ -180,7 +181,7 @@ def description(service: "Service") -> dict[str, Any]:
     }
 
 
-def _row(service: "Service") -> dict[str, Any]:
+def _row(service: "Service") -> dict[str, object]:
     if service.model is None:
         return {"type": ["object", "array"], "description": "The first rows decide the columns."}
     reader = service.model.reader
@@ -193,16 +194,16 @@ def _row(service: "Service") -> dict[str, Any]:
     }
 
 
-def _label(service: "Service") -> dict[str, Any]:
+def _label(service: "Service") -> dict[str, object]:
     kind = None if service.model is None else service.model.reader.plan.labels
     return {} if kind is None else {"type": LABEL_TYPES[kind]}
 
 
-def _list(schema: str) -> dict[str, Any]:
+def _list(schema: str) -> dict[str, object]:
     return {"type": "array", "items": {"$ref": f"#/components/schemas/{schema}"}}
 
 
-def _content(schema: str) -> dict[str, Any]:
+def _content(schema: str) -> dict[str, object]:
     return {"schema": {"$ref": f"#/components/schemas/{schema}"}}
 
 
@@ -219,10 +220,10 @@ def _post(summary: str, request: str, answer: str) -> dict[str, Any]:
     }
 
 
-def _refusals(statuses: dict[str, str]) -> dict[str, Any]:
+def _refusals(statuses: dict[str, str]) -> dict[str, object]:
     return {status: {"description": text, "content": {JSON: _content("Error")}} for status, text in statuses.items()}
 
 
-def _get(summary: str, kind: str, schema: str | None = None) -> dict[str, Any]:
+def _get(summary: str, kind: str, schema: str | None = None) -> dict[str, object]:
     content = {"schema": {}} if schema is None else _content(schema)
     return {"summary": summary, "responses": {"200": {"description": "Done.", "content": {kind: content}}}}

@@ -24,7 +24,7 @@ from nolana.sources.labels import Labels
 from nolana.sources.new_columns import NewColumn
 from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan, PlannedColumn
-from nolana.sources.rows import check_rows
+from nolana.sources.rows import AnyEncoder, check_rows, encoder_of
 
 __all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
 
@@ -91,9 +91,9 @@ class RowReader:
         self.width = encoder.width
         self.most_rows = max(1, LARGEST_BLOCK // max(1, self.width))
 
-    def encoder(self, *, frozen: bool) -> Encoder:
+    def encoder(self, *, frozen: bool) -> AnyEncoder:
         """A new encoder of the plan; one that is frozen does not change by the rows that it encodes."""
-        return Encoder(self.planned, self.plan.options, frozen=frozen, means=not self.indexed)
+        return encoder_of(self.plan, frozen=frozen)
 
     def _places(self, texts: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         numbers, places = (np.full(len(self._keys), -1, dtype=np.int64) for _ in range(2))

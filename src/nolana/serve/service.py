@@ -68,7 +68,7 @@ class Service:
         self.checkpoint_failure: str | None = None
         self.checkpoint_position = 0 if model is None else model.position
         self.stopping = False
-        self.deliver: Callable[[list[tuple[Job, Any]]], None] = deliver
+        self.deliver: Callable[[list[tuple[Job, object]]], None] = deliver
         self._rows_since, self._checkpoint_time, self._summary_time = 0, time.monotonic(), 0.0
         self._identity = _identity(path)
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
@@ -184,7 +184,7 @@ class Service:
         return group, True
 
     def _process(self, group: list[Job]) -> None:
-        results: list[tuple[Job, Any]] = []
+        results: list[tuple[Job, object]] = []
         jobs = [job for job in group if isinstance(job, Learn | Store) or (isinstance(job, Classes) and job.changes)]
         if jobs:
             try:
@@ -203,9 +203,9 @@ class Service:
         results += [(job, self._classes(Decided())) for job in group if isinstance(job, Classes) and not job.changes]
         self.deliver(results)
 
-    def _write_and_learn(self, jobs: Sequence[Job]) -> list[tuple[Job, Any]]:
+    def _write_and_learn(self, jobs: Sequence[Job]) -> list[tuple[Job, object]]:
         assert self.log is not None
-        results: list[tuple[Job, Any]] = []
+        results: list[tuple[Job, object]] = []
         group = Group(self.log, self.model, self.new, self.new_classes)
         with self.log.transaction():
             for job in jobs:
@@ -219,14 +219,14 @@ class Service:
         results += self._learn_group(group)
         return [(job, self._classes(answer) if isinstance(answer, Decided) else answer) for job, answer in results]
 
-    def _learn_group(self, group: Group) -> list[tuple[Job, Any]]:
+    def _learn_group(self, group: Group) -> list[tuple[Job, object]]:
         """Learn what was written; the answers of the jobs that it belongs to."""
         if not group.written:
             return []
         assert group.model is not None
         self.model = group.model
         outcomes = self._learn(self.model, [each.rows for each in group.written], group.written[-1].position)
-        answers: dict[int, tuple[Job, Any]] = {}
+        answers: dict[int, tuple[Job, object]] = {}
         for each, outcome in zip(group.written, outcomes, strict=True):
             if each.job is None:
                 if isinstance(outcome, Refusal):
@@ -304,7 +304,7 @@ class Service:
         self.summary = summary(self)
 
 
-def deliver(results: list[tuple[Job, Any]]) -> None:
+def deliver(results: list[tuple[Job, object]]) -> None:
     """Hand over the results of a group."""
     for job, result in results:
         job.done(result)

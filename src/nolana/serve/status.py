@@ -100,6 +100,7 @@ def summary(service: "Service") -> dict[str, Any]:
         "position": model.position,
         "score": evaluation.metrics,
         "recent_score": evaluation.recent,
+        "baselines": evaluation.baselines,
         "recent_rows": evaluation.recent_rows,
         "metric": name,
         "history": [[point.rows, point.window[name], point.overall[name]] for point in history if name is not None],
@@ -118,6 +119,7 @@ def prometheus(service: "Service") -> str:
         ("rows_learned_total", "counter", "Rows learned since the service was started.", _one(counters.rows)),
         ("score", "gauge", "Score of all rows, each predicted before it was learned.", _named(facts, "score")),
         ("recent_score", "gauge", "The same for the last rows.", _named(facts, "recent_score")),
+        ("baseline_score", "gauge", "Of the best constant and of the last label or value.", _baselines(facts)),
         ("drift_alarms", "gauge", "Drift alarms of the model, at most 100.", _one(facts.get("drift_alarms", 0))),
         ("model_bytes", "gauge", "Bytes of state and scratch of the model.", _one(facts.get("bytes", 0))),
         ("queue_requests", "gauge", "Requests that wait for the log.", _one(service.waiting)),
@@ -162,6 +164,14 @@ def _one(value: float | None) -> list[tuple[str, float | None]]:
 
 def _named(facts: dict[str, Any], name: str) -> list[tuple[str, float | None]]:
     return [(f'{{metric="{metric}"}}', value) for metric, value in facts.get(name, {}).items()]
+
+
+def _baselines(facts: dict[str, Any]) -> list[tuple[str, float | None]]:
+    return [
+        (f'{{baseline="{name}",metric="{metric}"}}', value)
+        for name, metrics in facts.get("baselines", {}).items()
+        for metric, value in metrics.items()
+    ]
 
 
 def _histograms(counters: Counters) -> list[str]:

@@ -4,11 +4,13 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.columns.tables import ArrowTable
+from nolana.columns.values import Values
 from nolana.errors import OtherSourceError, Remedy, StreamError
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position
@@ -100,6 +102,21 @@ class ArrowCells:
     def text_codes(self) -> Codes:
         codes = [codes for _, codes in self.converted]
         return np.column_stack(codes) if codes else np.zeros((len(self.lines), 0), dtype=np.uint8)
+
+    typed: ClassVar[bool] = True
+    readable: ClassVar[bool] = True
+
+    def text(self, place: int, row: int) -> str | None:
+        return _text(self.batch.column(self.names[place])[row].as_py())
+
+    def keys(self, place: int) -> NDArray[np.float64]:
+        return self._column(place).keys()
+
+    def seconds(self, place: int) -> NDArray[np.float64]:
+        return self._column(place).seconds()
+
+    def _column(self, place: int) -> Values:
+        return ArrowTable(self.batch.select([self.names[place]])).column(0)
 
     def texts(self, place: int) -> list[str | None]:
         """A column of texts; other values as text."""

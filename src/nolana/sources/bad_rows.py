@@ -76,11 +76,11 @@ class Quarantine(BadRows):
     >>> import io, json, tempfile, pathlib
     >>> import nolana
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "bad.jsonl"
-    >>> file = io.BytesIO(b"a,y\\n1,0\\noops,1\\n3,1\\n")
+    >>> file = io.BytesIO(b"a,y\\n1,0\\n2,oops,1\\n3,1\\n")
     >>> with nolana.sources.open(file, on_bad_row=nolana.sources.Quarantine(path)) as stream:
     ...     X, y = stream.gather()
     >>> X.tolist(), stream.bad_rows, json.loads(path.read_text())["text"]
-    ([[1.0], [3.0]], 1, 'oops,1')
+    ([[1.0], [3.0]], 1, '2,oops,1')
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.columns import EncodedRows
+
 __all__ = ["Block", "Position", "dense_rows", "joined"]
 
 
@@ -22,7 +24,7 @@ class Position:
 class Block:
     """Some rows of a stream: n rows, d features."""
 
-    X: Any  # (n, d): an array, C-contiguous; LIBSVM text of more than 256 features: a CSR matrix of SciPy
+    X: Any  # (n, d): `EncodedRows` of a schema, or an array; LIBSVM text of more than 256 features: a CSR matrix
     y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None if the stream has no target
     position: Position  # after these rows
     lines: NDArray[np.int64]  # (n,): the line where each row begins, from 1; the row of a Parquet or Arrow table
@@ -34,9 +36,14 @@ def dense_rows(x: Any) -> NDArray[np.float64]:
 
 
 def joined(arrays: list[Any]) -> Any:
-    """Arrays, or CSR matrices, as one."""
+    """Arrays, or CSR matrices, as one; encoded rows keep their schema."""
+    schema = getattr(arrays[0], "schema", None)
     if isinstance(arrays[0], np.ndarray):
-        return np.concatenate(arrays)
+        rows = np.concatenate(arrays)
+        return rows if schema is None else EncodedRows.of(rows, schema)
     from scipy.sparse import vstack
 
-    return vstack(arrays, format="csr")
+    rows = vstack(arrays, format="csr")
+    if schema is not None:
+        rows.schema = schema
+    return rows

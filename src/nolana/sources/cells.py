@@ -6,12 +6,14 @@ n rows, d numbers, t texts.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.backend import text_parsers
+from nolana.columns import key, keys, times
 from nolana.errors import Place, Remedy, Setting, StreamError
 
 __all__ = [
@@ -72,8 +74,25 @@ class Cells(Protocol):
     def lines(self) -> NDArray[np.int64]:
         """The line of each row, or the row in a table without lines, from 1, (n,)."""
 
+    @property
+    def typed(self) -> bool:
+        """Whether the source distinguishes numbers from strings."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether all texts can be decoded; False: perhaps not."""
+
     def texts(self, place: int) -> list[str | None]:
         """A column of texts; None if a text cannot be decoded."""
+
+    def text(self, place: int, row: int) -> str | None:
+        """One of them."""
+
+    def keys(self, place: int) -> NDArray[np.float64]:
+        """A column of texts as keys of categories (`nolana.columns.keys`), NaN for a missing value."""
+
+    def seconds(self, place: int) -> NDArray[np.float64]:
+        """A column of texts as seconds since the epoch, NaN for a missing value or one that is no date or time."""
 
     def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """A column of texts as doubles, and which of them are valid; quoted: "1" of JSON is a number too."""
@@ -117,6 +136,48 @@ class TextCells:
             texts = [_decode_or_none(decode, data[begin:end]) for begin, end in spans]
         self._decoded[place] = texts
         return texts
+
+    def text(self, place: int, row: int) -> str | None:
+        begin, end = self.spans[row, place].tolist()
+        return _decode_or_none(self.decode, self.data[begin:end])
+
+    @property
+    def typed(self) -> bool:
+        return self.decode is decode_json
+
+    @cached_property
+    def readable(self) -> bool:
+        if not len(self.rows):
+            return True
+        text = self.data[int(self.rows[0, 0]) : int(self.rows[-1, 1])]
+        if self.typed and b"\\" in text:  # it may be half of a surrogate pair
+            return False
+        if text.isascii():
+            return True
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def keys(self, place: int) -> NDArray[np.float64]:
+        codes = self.text_codes[:, place]
+        missing = (codes == ABSENT) | (codes == UNKNOWN)
+        if self.decode not in (decode_csv, decode_json):  # the text was changed for the parser
+            texts = self.texts(place)
+            return keys([None if gone else text for text, gone in zip(texts, missing.tolist(), strict=True)])
+        spans = np.ascontiguousarray(self.spans[:, place])
+        spans[missing] = -1
+        found = text_parsers().hash_fields(self.data, spans, self.typed)
+        if self.typed:
+            for row in np.flatnonzero((np.isnan(found) & ~missing) | (codes == NUMBER)).tolist():
+                text = self.text(place, row)
+                is_fraction = codes[row] == NUMBER and text is not None and not text.lstrip("-").isdigit()
+                found[row] = key(float(text or "") if is_fraction else text)
+        return found
+
+    def seconds(self, place: int) -> NDArray[np.float64]:
+        return times.column(self.texts(place))
 
     def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         return self._each(text_parsers().number_fields, place, quoted)

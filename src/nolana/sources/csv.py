@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from nolana.backend import text_parsers
+from nolana.columns.times import seconds
 from nolana.errors import OptionError, Remedy, StreamError
-from nolana.sources.cells import Cells, Flaw, TextCells, decode_csv
+from nolana.sources.cells import NUMBER, TEXT, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
 from nolana.sources.normal import Lines, blank_comments, decimal_points
 from nolana.sources.options import SourceOptions
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader
 from nolana.sources.sources import Bytes, fail
-from nolana.sources.times import seconds
 
 __all__ = ["CsvReader"]
 
@@ -105,6 +105,17 @@ class CsvReader(TextReader):
             remedies = (Remedy("decimal", mark, "reads it"), Remedy("labels", "text", "makes it a class"))
             what = f"label {{value}} is a number with a decimal {name}"
             raise self.cell_error(cells, 0, target, Flaw(None, "label", what, remedies))
+
+    def _check_strings(self, cells: Cells, place: int, column: int) -> None:
+        """Numbers with another decimal character are not categories, nor are numbers under a name."""
+        other = DECIMAL_COMMA if self._decimal == "." else DECIMAL_POINT
+        codes = cells.text_codes[:, place]
+        strings = np.flatnonzero(codes == TEXT).tolist()
+        texts = cells.texts(place)
+        are_numbers = strings and all(other.fullmatch(texts[row] or "") for row in strings)
+        if are_numbers or (self._inferred_no_header and strings == [0] and (codes[1:] == NUMBER).any()):
+            flaw = Flaw(place, "number", "{value} is not a number", numeric=True)
+            raise self.cell_error(cells, strings[0], column, flaw)
 
     def _infer_delimiter(self) -> str:
         """The one that makes most fields of the first row; not the comma of a decimal number where two do."""

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.columns import times
+from nolana.columns.times import parts
 from nolana.errors import Remedy
-from nolana.sources import times
 from nolana.sources.categories import Category, Hashed, OneHot
 from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
 from nolana.sources.labels import LATIN
 from nolana.sources.options import Encoding, column_title
 from nolana.sources.plan import PlannedColumn
-from nolana.sources.times import parts
 
-__all__ = ["Encoder"]
+__all__ = ["TIMES", "Encoder", "flaw_of", "invalid_times", "is_missing"]
 
-ACCEPTED = {"number": NUMBER, "bool": TRUTH}
+ACCEPTED: dict[str, int] = {"number": NUMBER, "bool": TRUTH}
 TIMES = ("time", "date")
 A_TIME = "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
 NOUNS = {"number": "a number", "bool": "true or false", "text": "text", "time": A_TIME, "date": A_TIME}
@@ -55,6 +55,7 @@ class Encoder:
         }
         self._tolerant = options.missing != "error"
         # Also where missing values are errors: a resumed run may fill them.
+        means = means and options.missing != "native"
         self._means = RunningMeans(len(self._real), frozen=frozen) if means else None
         widths = [self._categories[f].width if f in self._categories else c.width for f, c in enumerate(columns)]
         self._begins = np.concatenate([[0], np.cumsum(widths)]).tolist()
@@ -95,7 +96,7 @@ class Encoder:
             for row in np.flatnonzero(invalid.any(axis=1)).tolist():
                 place = int(invalid[row].argmax())
                 f = self.numbers[place]
-                first[row] = _flaw(f, self._columns[f], int(cells.codes[row, place]))
+                first[row] = flaw_of(f, self._columns[f], int(cells.codes[row, place]))
         for place, f in enumerate(self.texts):
             for row, flaw in self._invalid_texts(cells, place, f).items():
                 if row not in first or (first[row].feature or 0) > f:
@@ -104,11 +105,9 @@ class Encoder:
 
     def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, Flaw]:
         codes, texts = cells.text_codes[:, place], cells.texts(place)
-        missing = _is_missing(codes)
+        missing = is_missing(codes)
         if self._columns[f].kind in TIMES:
-            invalid = (codes != TIME) & ~missing
-            if invalid.any():
-                invalid &= np.isnan(times.column(texts))
+            invalid = invalid_times(cells, place)
         else:
             invalid = (codes == NESTED) | (codes == TIME)
             if None in texts:
@@ -116,7 +115,7 @@ class Encoder:
         if not self._tolerant:
             invalid |= missing
         return {
-            row: _flaw(f, self._columns[f], int(codes[row]), readable=texts[row] is not None)
+            row: flaw_of(f, self._columns[f], int(codes[row]), readable=texts[row] is not None)
             for row in np.flatnonzero(invalid).tolist()
         }
 
@@ -126,23 +125,26 @@ class Encoder:
         """X (n, d) of valid rows; means and categories are updated."""
         n = len(cells.lines)
         self.without_slot = {}
-        if self._plain and not self._tolerant:
+        complete = not self._tolerant or (self._options.missing == "native" and not is_missing(cells.codes).any())
+        if self._plain and complete:
             if self._means is not None:
                 self._means.add(cells.values)
             return cells.values
         real = np.empty((n, len(self._real)))
         absent = np.zeros((n, len(self._columns)), dtype=bool)
-        absent[:, self.numbers] = _is_missing(cells.codes)
-        absent[:, self.texts] = _is_missing(cells.text_codes[:, : len(self.texts)])
+        absent[:, self.numbers] = is_missing(cells.codes)
+        absent[:, self.texts] = is_missing(cells.text_codes[:, : len(self.texts)])
         begins = {f: i for i, f in reversed(list(enumerate(self._real)))}
         real[:, [begins[f] for f in self.numbers]] = cells.values
         for f in self._times:
             column, times = self._columns[f], self._seconds(cells, self._text_place[f])
             values = parts(times, column.parts) if column.kind == "date" else times[:, None]
             real[:, begins[f] : begins[f] + column.width] = values
-        if self._means is not None:
+        if self._options.missing == "native":
+            real[absent[:, self._real]] = np.nan
+        elif self._means is not None:
             self._means.fill(real, absent[:, self._real])
-        if self._plain and self._options.missing == "mean":
+        if self._plain and self._options.missing != "indicator":
             return real
         out = np.zeros((n, self.width))
         out[:, [self._begins[f] + i - begins[f] for i, f in enumerate(self._real)]] = real
@@ -228,22 +230,38 @@ def _means(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.f
         return np.asarray(np.clip(sums / np.maximum(counts, 1) / SCALE, -LARGEST, LARGEST))
 
 
-def _is_missing(codes: Codes) -> NDArray[np.bool_]:
+def is_missing(codes: Codes) -> NDArray[np.bool_]:
+    """Whether nothing is there, or what says so."""
     return np.asarray((codes == ABSENT) | (codes == UNKNOWN))
 
 
-def _flaw(f: int, column: PlannedColumn, code: int, readable: bool = True) -> Flaw:
-    """Why a cell of a feature is invalid."""
+def invalid_times(cells: Cells, place: int) -> NDArray[np.bool_]:
+    """Which cells of a column of dates are neither dates nor missing."""
+    codes = cells.text_codes[:, place]
+    invalid = (codes != TIME) & ~is_missing(codes)
+    return np.asarray(invalid & np.isnan(times.column(cells.texts(place))) if invalid.any() else invalid)
+
+
+def flaw_of(
+    f: int,
+    column: PlannedColumn,
+    code: int,
+    readable: bool = True,
+    if_missing: Remedy = FILL,
+    if_other: tuple[Remedy, ...] = (),
+) -> Flaw:
+    """Why a cell of a feature is invalid, and what to do if it is missing or of another kind."""
     if not readable:
         return Flaw(f, "encoding", "{value} is not UTF-8", (LATIN,))
     if code == ABSENT:
-        return Flaw(f, "missing", remedies=(FILL,), absent=True)
+        return Flaw(f, "missing", remedies=(if_missing,), absent=True)
     if code == NESTED:
         remedy = Remedy("ignore", [column.column], "leaves it out")
         return Flaw(f, "nested", "{value} is an array or object, not a flat value", (remedy,))
     noun = NOUNS[column.kind]
     if code == UNKNOWN:
-        return Flaw(f, "missing", f"{{value}} is not {'a finite number' if column.kind == 'number' else noun}", (FILL,))
+        what = f"{{value}} is not {'a finite number' if column.kind == 'number' else noun}"
+        return Flaw(f, "missing", what, (if_missing,))
     if code == UNBOUNDED and column.kind == "number":
         return Flaw(f, "number", "{value} is not a finite number")
-    return Flaw(f, column.kind, f"{{value}} is not {noun}", numeric=column.kind == "number")
+    return Flaw(f, column.kind, f"{{value}} is not {noun}", if_other, numeric=column.kind == "number")

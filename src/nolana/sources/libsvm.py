@@ -101,8 +101,8 @@ class LibsvmReader(TextReader):
 
     def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
         """The plan, for which no row is needed: all features are numbers."""
-        if options.columns_as_numbers != Encoding():
-            name = next(name for name in options.specified if name in declared(Encoding))
+        name = next((name for name in options.specified if name in declared(Encoding)), None)
+        if name is not None:
             raise OptionError(
                 name, options.specified[name], "is for formats with columns; LIBSVM text has numbers only"
             )

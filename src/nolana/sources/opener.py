@@ -21,13 +21,15 @@ def open_stream(source: Source, options: Arguments) -> Stream:
     plan, resume = _existing_plan(options), options.resume
     position = None if resume is None else resume["position"]
     if position is not None and options.target is None and not position["target"]:
-        options = replace(options, target=False)
+        options = Arguments(**(options.specified | {"target": False}))
     opened = Bytes(source, MAGIC, options.encoding or (position or {}).get("encoding"))
     try:
         reader = open_reader(opened, options, plan)
         if plan is None:
             plan = reader.infer_plan(options, *reader.choose(options))
         columns, target = reader.match(plan, options.target)
+        if target is not None and plan.target is None and not reader.indexed:  # of a model that learned no source
+            plan = replace(plan, target=reader.columns.key(target))
         kind = options.labels or plan.labels
         labels = Labels(kind, explicit=options.labels is not None, typed=reader.typed)
         counts = NewColumnCounts(reader.path, reader.unit, options.new_columns)
@@ -63,7 +65,7 @@ def _existing_plan(options: Arguments) -> Plan | None:
     if tree is None:
         return None
     plan = Plan.from_dict(tree)
-    for name in ("features", "ignore"):
+    for name in ("features", "ignore", "categorical_features"):
         if getattr(options, name) is not None:
             raise ValueError(f"{name}= is already decided by the plan; leave it out")
     if options.columns_as_numbers not in (Encoding(), plan.options):

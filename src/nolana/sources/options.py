@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from nolana.errors import OptionError
+from nolana.errors import OptionError, Setting
 from nolana.sources.bad_rows import BadRows, policy
 from nolana.sources.declaration import Options, at_least, option
 
@@ -16,13 +16,14 @@ __all__ = [
 
 Column = str | int
 Target = Column | Literal[False] | None
-ColumnKind = Literal["number", "bool", "time", "date", "text"]
+ColumnKind = Literal["number", "bool", "time", "date", "text", "words", "ignored"]
 LabelKind = Literal["int", "float", "bool", "text"]
-Categories = Literal["error", "hash", "onehot"]
-Missing = Literal["error", "mean", "indicator"]
+Categories = Literal["native", "error", "hash", "onehot"]
+Missing = Literal["native", "error", "mean", "indicator"]
 Growing = Literal["keep", "leave_out"]
 NewColumns = Literal["warn", "ignore", "error"]
 LastLine = Literal["take", "leave"]
+ONLY_NUMBERS = {"categories": "onehot", "missing": "mean"}  # of a learner that takes neither strings nor NaN
 
 
 class ColumnNumber(int):
@@ -138,6 +139,13 @@ class Selection(Options):
         check=_columns,
         parse=columns_of_text,
     )
+    categorical_features: Sequence[Column] | None = option(
+        help="Columns that are categories whatever they look like (codes, identifiers), by name or number. Default: "
+        "those whose first rows are neither numbers, nor true and false, nor dates.",
+        metavar="COLUMN,...",
+        check=_columns,
+        parse=columns_of_text,
+    )
     labels: LabelKind | None = option(
         help="Type of the labels. Default: inferred from the first block.", choices=("int", "float", "bool", "text")
     )
@@ -148,11 +156,13 @@ class Encoding(Options):
     """How columns become numbers; a plan stores it."""
 
     categories: Categories = option(
-        "error",
-        help="How a column of text becomes numbers; error refuses it.",
-        details='"hash": +1 or -1 in one of ``hash_slots`` columns, chosen by a stable hash; "onehot": 1 in a column '
+        "native",
+        help="How a column of strings is learned: native as categories, by their own effects; hash and onehot as "
+        "several numbers; error refuses it. Default: native, or onehot for a method that learns numbers alone.",
+        details='"native": one column that holds the keys of `nolana.columns`; '
+        '"hash": +1 or -1 in one of ``hash_slots`` columns, chosen by a stable hash; "onehot": 1 in a column '
         "of its own in order of appearance, or in one more column that all later strings share.",
-        choices=("error", "hash", "onehot"),
+        choices=("native", "error", "hash", "onehot"),
     )
     hash_slots: int = option(
         16, help="hash: number of columns that a column of text becomes.", check=at_least(1), kind=int
@@ -165,11 +175,14 @@ class Encoding(Options):
         kind=int,
     )
     missing: Missing = option(
-        "error",
-        help="What replaces missing values (empty, NA, NaN, null, no such key); error refuses the row.",
-        details='"mean": by the mean of the column over the rows before, 0 at first (a category: zeros); '
+        "native",
+        help="Missing values (empty, NA, NaN, null, no such key): native learns that they are missing, mean and "
+        "indicator replace them, error refuses the row. Default: native, or mean for a method that learns numbers "
+        "alone.",
+        details='"native": NaN; '
+        '"mean": by the mean of the column over the rows before, 0 at first (a category: zeros); '
         '"indicator": the same, and after all features one column for each that is 1 if it was missing.',
-        choices=("error", "mean", "indicator"),
+        choices=("native", "error", "mean", "indicator"),
     )
 
 
@@ -221,9 +234,17 @@ class SourceOptions(Encoding, Selection):
         "keep",
         help="Columns that grow without bound in the first block.",
         details='"keep": as they are, dates and times as seconds since 1970; "leave_out", as the commands do: row '
-        "numbers, counters and UNIX times are left out with a warning, and dates and times become hour (0 to 24), "
-        "weekday (0 is Monday) and, if the first block covers a year, day of the year (from 0).",
+        "numbers, counters and UNIX times are left out with a warning, and dates and times become circles of hour, "
+        "weekday and day of the year; with other ``categories`` than native hour (0 to 24), weekday (0 is Monday) and, "
+        "if the first block covers a year, day of the year (from 0).",
         choices=("keep", "leave_out"),
+        flag="",
+        saved=False,
+    )
+    only_numbers: bool = option(
+        False,
+        help="The learner takes numbers alone: the default of categories is onehot, that of missing is mean.",
+        kind=bool,
         flag="",
         saved=False,
     )
@@ -262,7 +283,14 @@ class SourceOptions(Encoding, Selection):
     @property
     def columns_as_numbers(self) -> Encoding:
         """The part that a plan stores."""
-        return Encoding(**{field.name: getattr(self, field.name) for field in fields(Encoding)})
+        own = {field.name: getattr(self, field.name) for field in fields(Encoding)}
+        fills = self.missing in ("mean", "indicator")
+        if fills and self.specified.get("categories") == "native":
+            what = "cannot be combined with {categories}, which learns what is missing"
+            raise OptionError("missing", self.missing, what, facts={"categories": Setting("categories", "native")})
+        defaults = ONLY_NUMBERS if self.only_numbers or fills else {}
+        own |= {name: value for name, value in defaults.items() if name not in self.specified}
+        return Encoding(**own)
 
 
 @dataclass(frozen=True, kw_only=True)

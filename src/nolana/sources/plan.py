@@ -3,6 +3,8 @@
 The same plan makes the same X of another source that has the same columns, in any order or format.
 """
 
+import functools
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_args
@@ -10,14 +12,25 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.sources.cells import ABSENT, NUMBER, TEXT, TIME, TRUTH, UNKNOWN, Cells
+from nolana.columns import Column as SchemaColumn
+from nolana.columns import Schema
+from nolana.columns.infer import UNITS, unix_unit
+from nolana.columns.schema import Kind, Unit
+from nolana.columns.times import PARTS, infer_parts, seconds
+from nolana.columns.values import Numbers
+from nolana.sources.cells import ABSENT, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells
 from nolana.sources.declaration import at_least
-from nolana.sources.options import Categories, Column, ColumnKind, Encoding, Growing, LabelKind
-from nolana.sources.times import PARTS, infer_parts, seconds
+from nolana.sources.options import Categories, Column, ColumnKind, Encoding, Growing, LabelKind, column_title
 
 __all__ = ["Plan", "PlannedColumn", "infer_column"]
 
 VERSION = 1
+MOSTLY = 0.9  # of the values: a column of numbers, in which other values are invalid; of few values all but one
+LEADING_ZERO = re.compile(r"[+-]?0[0-9]")  # of an identifier, not of a number
+KINDS: dict[ColumnKind, Kind] = {
+    "number": "number", "time": "number", "bool": "boolean", "date": "date", "text": "category", "words": "text",
+    "ignored": "ignored",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -26,12 +39,14 @@ class PlannedColumn:
 
     slots : one-hot columns of their own, the shared one not counted; None: ``max_categories``, as in every plan of
         nolana 0.2.
+    unit : of a date that is a UNIX time.
     """
 
     column: Column
     kind: ColumnKind = "number"
     parts: tuple[str, ...] = ()
     slots: int | None = None
+    unit: Unit | None = None
 
     @property
     def width(self) -> int:
@@ -74,12 +89,29 @@ class Plan:
             return self.columns
         return tuple(map(PlannedColumn, range(self.n_features) if self.chosen is None else self.chosen))
 
+    @functools.cached_property
+    def schema(self) -> Schema | None:
+        """The columns as a model has them; None: X has numbers alone, encoded by the options."""
+        if self.columns is None or self.options.categories != "native":
+            return None
+        names = [planned.column for planned in self.columns]
+        if not all(isinstance(name, str) for name in names):  # two columns of one name, or no names at all
+            names = list(range(len(names)))
+        return Schema(
+            tuple(
+                SchemaColumn(name, KINDS[c.kind], c.parts if c.kind == "date" else (), c.unit)
+                for name, c in zip(names, self.columns, strict=True)
+            )
+        )
+
     @property
     def n_features(self) -> int:
         """Columns of X."""
         if self.columns is None:
             return len(self.chosen) if self.chosen is not None else int(self.width or 0)
         options = self.options
+        if self.schema is not None:
+            return self.schema.width + (len(self.columns) if options.missing == "indicator" else 0)
         hashed = options.hash_slots if options.categories == "hash" else None
         columns = sum(
             column.width if column.kind != "text" else hashed or column.largest(options) + 1 for column in self.columns
@@ -88,12 +120,15 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """A tree of JSON's types."""
-        tree = {f.name: getattr(self, f.name) for f in fields(self)}  # asdict copies every leaf: expensive per block
+        tree: dict[str, Any] = {
+            f.name: getattr(self, f.name) for f in fields(self)
+        }  # asdict copies every leaf: expensive per block
         if self.columns is not None:
             tree["columns"] = [
                 {"column": c.column, "kind": c.kind}
                 | ({"parts": list(c.parts)} if c.parts else {})
                 | ({} if c.slots is None else {"slots": c.slots})
+                | ({} if c.unit is None else {"unit": c.unit})
                 for c in self.columns
             ]
         tree["chosen"] = None if self.chosen is None else list(self.chosen)
@@ -136,7 +171,35 @@ class Plan:
             if column.slots is not None and not 1 <= column.slots <= plan.options.max_categories:
                 raise ValueError(f"the plan's column {column.column!r} has {column.slots} slots, not 1 to "
                                  f"{plan.options.max_categories}")  # fmt: skip
+            if column.unit is not None and (column.kind != "date" or column.unit not in get_args(Unit)):
+                raise ValueError(f"the plan's column {column.column!r} has unit {column.unit!r}, not one of: "
+                                 f"{', '.join(get_args(Unit))}")  # fmt: skip
         return plan
+
+    @classmethod
+    def of_schema(cls, schema: Schema, format: str, **others: Any) -> "Plan":
+        """How the columns of a model that learned tables are read from a source."""
+        kinds = {kind: planned for planned, kind in KINDS.items() if planned != "time"}
+        columns = tuple(PlannedColumn(c.name, kinds[c.kind], c.parts, unit=c.unit) for c in schema.columns)
+        return cls(format, columns, width=len(columns), **others)
+
+    def describe(self) -> dict[str, str]:
+        """What each column is learned as, by its title."""
+        if self.columns is None:
+            return {}
+        if self.schema is not None:
+            became = [str(column).partition(": ")[2] for column in self.schema.columns]
+        else:
+            slots = self.options.hash_slots
+            how = {"hash": f"category, hashed into {slots} numbers", "onehot": "category, one-hot in {slots} numbers"}
+            text = how.get(self.options.categories, "text")
+            became = [
+                {"text": text.format(slots=c.largest(self.options) + 1), "date": f"date: {', '.join(c.parts)}"}.get(
+                    c.kind, KINDS[c.kind]
+                )
+                for c in self.columns
+            ]
+        return {column_title(c.column): what for c, what in zip(self.columns, became, strict=True)}
 
     def with_labels(self, labels: LabelKind | None) -> "Plan":
         """The same plan with another type of labels."""
@@ -148,20 +211,27 @@ def infer_column(
 ) -> tuple[PlannedColumn, int]:
     """A column of texts, its kind inferred from all its values in these rows; and the first row of text, or -1.
 
-    A column is of numbers, of true and false, or of dates and times where all its values are, missing ones apart.
-    Other columns are text where categories are encoded, else numbers with some invalid rows. quoted_numbers: the
-    texts of a source that distinguishes text from numbers may be numbers too.
+    A column is of numbers, of true and false, or of dates and times where all its values are, missing ones apart; a
+    number with a leading zero is a string. Of other columns those of numbers, but for one value or a tenth, have
+    invalid rows, if strings are learned as categories or refused; the others are text if categories are encoded.
+    quoted_numbers: the texts of a source that distinguishes text from numbers may be numbers too.
     """
     codes = cells.text_codes[:, place]
+    native = categories == "native"
     present = (codes != ABSENT) & (codes != UNKNOWN)
-    if not present.any() or (codes[present] == NUMBER).all():
+    if not present.any():
         return PlannedColumn(column), -1
-    if (
-        quoted_numbers
-        and np.isin(codes[present], (NUMBER, TEXT)).all()
-        and cells.floats(place, quoted=True)[1][present].all()
-    ):
-        return PlannedColumn(column), -1
+    number = codes == NUMBER
+    if quoted_numbers and np.isin(codes[present], (NUMBER, TEXT)).all():
+        number = cells.floats(place, quoted=True)[1]
+    if number[present].all():
+        if native and _are_identifiers(cells, place):
+            return PlannedColumn(column, "text"), -1
+        values = cells.floats(place, quoted=quoted_numbers)[0][present]
+        unit = unix_unit(column, Numbers(values)) if native and growing == "leave_out" else None
+        if unit is None:
+            return PlannedColumn(column), -1
+        return PlannedColumn(column, "date", infer_parts(values / UNITS[unit]), unit=unit), -1
     if (codes[present] == TRUTH).all():
         return PlannedColumn(column, "bool"), -1
     if (codes[present] == TIME).all():
@@ -173,7 +243,15 @@ def infer_column(
             return _times(column, np.array(times, dtype=np.float64), growing), -1
         if categories == "error":
             return PlannedColumn(column), int(np.flatnonzero(present)[0])
-    return PlannedColumn(column, "number" if categories == "error" else "text"), -1
+    finite = number | (codes == UNBOUNDED)
+    others = int((present & ~finite).sum())
+    few = others <= max(1.0, (1 - MOSTLY) * present.sum()) and others < finite[present].sum()
+    mostly_numbers = native and few and not _are_identifiers(cells, place)
+    return PlannedColumn(column, "number" if categories == "error" or mostly_numbers else "text"), -1
+
+
+def _are_identifiers(cells: Cells, place: int) -> bool:
+    return any(text is not None and LEADING_ZERO.match(text) for text in cells.texts(place))
 
 
 def _times(column: Column, times: NDArray[np.float64], growing: Growing) -> PlannedColumn:
@@ -183,4 +261,5 @@ def _times(column: Column, times: NDArray[np.float64], growing: Growing) -> Plan
 def _planned(tree: Mapping[str, Any]) -> PlannedColumn:
     slots = tree.get("slots")
     parts = tuple(str(part) for part in tree.get("parts", ()))
-    return PlannedColumn(tree["column"], tree["kind"], parts, None if slots is None else at_least(1)("slots", slots))
+    slots = None if slots is None else at_least(1)("slots", slots)
+    return PlannedColumn(tree["column"], tree["kind"], parts, slots, tree.get("unit"))

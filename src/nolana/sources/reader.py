@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nolana.backend import text_parsers
+from nolana.columns.infer import are_prose
 from nolana.errors import Place, Remedy, StreamError, StreamWarning
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position, joined
@@ -93,14 +94,24 @@ class Reader(ABC):
         """The plan for these columns, inferred from the first block."""
         cells = self.peek(options.block_rows, columns if target is None else [*columns, target])
         kept = {self.columns.index(which, "keep_column") for which in options.keep_column or ()}
+        declared = {self.columns.index(which, "categorical_features") for which in options.categorical_features or ()}
+        encoding = options.columns_as_numbers
         planned, left_out = list[PlannedColumn](), dict[int, str]()
         for place, column in enumerate(columns):
             growing = "keep" if column in kept else options.growing
             key = self.columns.key(column)
-            inferred, text = infer_column(key, cells, place, options.categories, growing, self.quoted_numbers)
+            inferred, text = infer_column(key, cells, place, encoding.categories, growing, self.quoted_numbers)
             if text >= 0:
                 raise self.cell_error(cells, text, column, _column_of_strings(place, key))
-            sized = options.categories == "onehot" and "max_categories" not in options.specified and not self.live
+            if column in declared:
+                inferred = PlannedColumn(key, "text")
+            elif inferred.kind == "text":
+                self._check_strings(cells, place, column)
+                if encoding.categories == "native" and are_prose(cells.texts(place)):
+                    what = f"{self.columns.describe(column)} looks like text, and is learned as a category"
+                    remedies = [Remedy("ignore", [key], "leaves it out")]
+                    warn(StreamWarning(what, place=self.path, remedies=remedies))
+            sized = encoding.categories == "onehot" and "max_categories" not in options.specified and not self.live
             if inferred.kind == "text" and sized:  # the first rows of a pipe are as many as have come: no sample
                 inferred = replace(inferred, slots=infer_slots(cells.texts(place), options.max_categories))
             planned.append(inferred)
@@ -127,12 +138,15 @@ class Reader(ABC):
             target=None if target is None else self.columns.key(target),
             labels=None if target is None else infer_label_kind(cells, len(columns), self.typed),
             width=self.columns.width,
-            options=options.columns_as_numbers,
+            options=encoding,
             **self.plan_fields(),
         )
 
     def _check_labels(self, cells: Cells, place: int, target: int) -> None:  # noqa: B027  (most formats have nothing to check)
         """StreamError if the labels of the first block are hardly what the user means."""
+
+    def _check_strings(self, cells: Cells, place: int, column: int) -> None:  # noqa: B027
+        """StreamError if the strings of a column of the first block are hardly categories."""
 
     def plan_fields(self) -> dict[str, Any]:
         """What the format itself adds to a plan."""

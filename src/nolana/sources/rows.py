@@ -16,11 +16,14 @@ from nolana.sources.encoder import Encoder
 from nolana.sources.labels import Labels
 from nolana.sources.new_columns import NewCategory, NewColumn, NewColumnCounts
 from nolana.sources.plan import Plan
+from nolana.sources.typed import SchemaEncoder
 
-__all__ = ["PlannedRows", "check_rows"]
+__all__ = ["AnyEncoder", "PlannedRows", "check_rows", "encoder_of"]
+
+AnyEncoder = Encoder | SchemaEncoder
 
 
-def check_rows(cells: Cells, encoder: Encoder, labels: Labels | None) -> tuple[NDArray[Any] | None, dict[int, Flaw]]:
+def check_rows(cells: Cells, encoder: AnyEncoder, labels: Labels | None) -> tuple[NDArray[Any] | None, dict[int, Flaw]]:
     """The labels (n,) of rows, None if they have none, and the flaws of the invalid ones by row.
 
     The strings of cells are those of the encoder, then the label.
@@ -37,6 +40,14 @@ def check_rows(cells: Cells, encoder: Encoder, labels: Labels | None) -> tuple[N
     return y, flaws
 
 
+def encoder_of(plan: Plan, *, frozen: bool) -> AnyEncoder:
+    """The encoder of a plan; one that is frozen does not change by the rows that it encodes."""
+    if plan.schema is not None:
+        tolerant = plan.options.missing != "error"
+        return SchemaEncoder(plan.features, plan.schema, tolerant=tolerant, frozen=frozen)
+    return Encoder(plan.features, plan.options, frozen=frozen, means=plan.columns is not None)
+
+
 class PlannedRows:
     """Reads rows by a plan; ``encoder``, ``labels`` and ``counts`` are what the rows so far have made of them.
 
@@ -50,7 +61,7 @@ class PlannedRows:
 
     def __init__(self, plan: Plan, labels: Labels | None, counts: NewColumnCounts, *, frozen: bool = False) -> None:
         self._plan, self.labels, self.counts = plan, labels, counts
-        self.encoder = Encoder(plan.features, plan.options, frozen=frozen, means=plan.columns is not None)
+        self.encoder = encoder_of(plan, frozen=frozen)
 
     @property
     def plan(self) -> Plan:

@@ -125,7 +125,7 @@ class Stream:
         blocks = list(self)
         if not blocks:
             return np.zeros((0, self.n_features)), None if self.rows.labels is None else self.rows.labels.none()
-        x = np.concatenate([dense_rows(block.X) for block in blocks])
+        x = joined([block.X if hasattr(block.X, "schema") else dense_rows(block.X) for block in blocks])
         return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
 
     @property
@@ -177,6 +177,11 @@ class Stream:
     def bad_rows_by_reason(self) -> dict[str, int]:
         """Number of invalid rows that were left out, by reason: format, number, missing, label, ..."""
         return dict(self._bad.reasons)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What each column is learned as, by its title."""
+        return self.rows.plan.describe()
 
     @property
     def left_out(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nolana.columns import Schema
 from nolana.errors import ConflictError
 from nolana.estimators._sklearn import is_classifier
 from nolana.sources.options import ColumnKind, LabelKind
@@ -22,9 +23,12 @@ class Columns:
 
     Parameters
     ----------
-    features : columns of numbers, or of true and false; or one column of vectors or arrays of them.
+    features : columns of numbers, of true and false, and, for a model that takes tables, of strings and dates; or one
+        column of vectors or arrays of numbers.
     kinds : of each of the features.
     vector : whether the feature is a column of vectors or arrays.
+    tables : whether the model takes categories, dates and missing values.
+    schema : of a model that has learned a table.
     label, labels : the column of the label and its type; None: there is none.
     width : numbers in a vector; None: as many as in the first row.
     """
@@ -32,6 +36,8 @@ class Columns:
     features: tuple[str, ...]
     kinds: tuple[ColumnKind, ...]
     vector: bool = False
+    tables: bool = False
+    schema: Schema | None = None
     label: str | None = None
     labels: LabelKind | None = None
     width: int | None = None
@@ -62,31 +68,38 @@ def choose(df: Any, features: Features | None, label: str | None, model: Any) ->
     """The columns to learn from; by default the last column is the label, and all others are features."""
     names = df.columns
     label = names[-1] if label is None else label
-    chosen = choose_features(df, [name for name in names if name != label] if features is None else features)
+    chosen = choose_features(df, [name for name in names if name != label] if features is None else features, model)
     if label in chosen.features:
         raise ValueError(f"label={label!r} is one of the features too; leave it out of features")
     kind = label_kind(df, label, model)
     return _of_width(replace(chosen, label=label, labels=kind), getattr(model, "n_features_in_", None))
 
 
-def choose_features(df: Any, features: Features) -> Columns:
-    """The columns of features, without a label."""
+def choose_features(df: Any, features: Features, model: Any) -> Columns:
+    """The columns of features, without a label; model None: the default one."""
+    tables = model is None or bool(model._takes_tables)
+    schema = None if model is None else model.__dict__.get("_schema")
+    of_numbers = not tables or (schema is None and hasattr(model, "n_features_in_"))
     single = [features] if isinstance(features, str) else list(features)
     if not single:
         raise ValueError("features is empty; name the columns to learn from")
     if len(set(single)) < len(single):
         raise ValueError(f"features={single} names a column twice")
-    kinds = [_kind(df, name) for name in single]
+    kinds = [_kind(df, name, not of_numbers) for name in single]
     vectors = [name for name, (_, vector) in zip(single, kinds, strict=True) if vector]
     if vectors and len(single) > 1:
         raise ValueError(
             f"features: column {vectors[0]!r} has vectors or arrays, so it must be the only one; "
             "pyspark.ml.feature.VectorAssembler joins several columns"
         )
-    return Columns(tuple(single), tuple(kind for kind, _ in kinds), bool(vectors))
+    if schema is not None and schema.named and set(schema.names) == set(single):  # in any order
+        single = [str(name) for name in schema.names]
+        kinds = [_kind(df, name, not of_numbers) for name in single]
+    kept = schema if not vectors and schema is not None and len(schema.columns) == len(single) else None
+    return Columns(tuple(single), tuple(kind for kind, _ in kinds), bool(vectors), tables, kept)
 
 
-def _kind(df: Any, name: str) -> tuple[ColumnKind, bool]:
+def _kind(df: Any, name: str, tables: bool) -> tuple[ColumnKind, bool]:
     """The kind of a feature, and whether it is a column of vectors or arrays of that kind."""
     kind = _type(df, name, "features")
     if is_vector(kind):
@@ -96,6 +109,8 @@ def _kind(df: Any, name: str) -> tuple[ColumnKind, bool]:
         return "number", inner is not kind
     if inner.typeName() == "boolean":
         return "bool", inner is not kind
+    if tables and inner is kind and _of_tables(kind) is not None:
+        return _of_tables(kind) or "text", False
     remedy = "leave it out of features"
     if inner.typeName() in ("string", "char", "varchar"):
         remedy += ", or turn it into numbers with pyspark.ml.feature.StringIndexer and OneHotEncoder"
@@ -105,6 +120,13 @@ def _kind(df: Any, name: str) -> tuple[ColumnKind, bool]:
         f"features: column {name!r} has type {kind.simpleString()}; expected a number, true or false, a vector, or an "
         f"array of numbers. Please {remedy}"
     )
+
+
+def _of_tables(kind: Any) -> ColumnKind | None:
+    """What a column of strings or dates is learned as; None if it is neither."""
+    if kind.typeName().startswith(("timestamp", "date")):
+        return "date"
+    return "text" if kind.typeName() in ("string", "char", "varchar") else None
 
 
 def label_kind(df: Any, label: str, model: Any) -> LabelKind:
@@ -145,7 +167,7 @@ def learned_columns(df: Any, model: Any, features: Features | None) -> Columns:
         features = [str(name) for name in model.feature_names_in_]
     if features is None:
         features = _fitting(df, int(model.n_features_in_))
-    return _of_width(choose_features(df, features), model.n_features_in_)
+    return _of_width(choose_features(df, features, model), model.n_features_in_)
 
 
 def _of_width(columns: Columns, width: int | None) -> Columns:

@@ -51,7 +51,7 @@ def _pack(columns: Columns, skip: bool, batches: Iterator[Any]) -> Iterator[Any]
                 return
         step = max(1, PIECE // (8 * (width + 1)))
         for begin in range(0, len(rows.x), step):
-            x = np.ascontiguousarray(rows.x[begin : begin + step])
+            x = rows.x[begin : begin + step]
             assert rows.y is not None
             data = pickle.dumps((x, rows.y[begin : begin + step].copy()), protocol=pickle.HIGHEST_PROTOCOL)
             yield _record(partition, first, len(x), width, data, None)

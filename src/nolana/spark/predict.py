@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nolana.columns import EncodedRows
 from nolana.estimators.loading import load_with_extra
 from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns, Features, as_arrays, learned_columns
@@ -67,7 +68,13 @@ def _schema(df: Any, model: Any) -> Any:
     classes = getattr(model, "classes_", None)
     numbers = types.ArrayType(types.DoubleType())
     kind: Any = "double" if classes is None else TYPES.get(classes.dtype.kind, "string")
-    if classes is None and np.ndim(model.predict(np.zeros((1, int(model.n_features_in_))))) == 2:
+    learned = model.__dict__.get("_schema")
+    row = (
+        np.zeros((1, int(model.n_features_in_)))
+        if learned is None
+        else EncodedRows.of(np.zeros((1, learned.width)), learned)
+    )
+    if classes is None and np.ndim(model.predict(row)) == 2:
         kind = numbers
     schema = schema.add(PREDICTION, kind)
     return schema.add(PROBABILITY, numbers) if hasattr(model, "predict_proba") else schema
@@ -86,9 +93,8 @@ def _predict(broadcast: Any, columns: Columns, skip: bool, batches: Iterator[Any
         names = [name for name in rest.schema.names if name != ARRAY]
         arrays = [rest.column(name) for name in names]
         if len(rows.x):
-            x = np.ascontiguousarray(rows.x)
-            arrays += [_array(pa, model.predict(x))]
-            arrays += [_array(pa, model.predict_proba(x))] if hasattr(model, "predict_proba") else []
+            arrays += [_array(pa, model.predict(rows.x))]
+            arrays += [_array(pa, model.predict_proba(rows.x))] if hasattr(model, "predict_proba") else []
             names += [PREDICTION, PROBABILITY][: len(arrays) - len(names)]
             yield pa.RecordBatch.from_arrays(arrays, names=names)
 

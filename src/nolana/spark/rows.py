@@ -6,21 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.columns.times import PARTS
 from nolana.errors import OptionError, Place, Remedy, StreamError
 from nolana.sources.arrow import ArrowCells, convert
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.cells import ABSENT, Flaw
-from nolana.sources.encoder import Encoder
 from nolana.sources.labels import Labels
 from nolana.sources.options import Encoding
-from nolana.sources.plan import PlannedColumn
-from nolana.sources.rows import check_rows
+from nolana.sources.plan import Plan, PlannedColumn
+from nolana.sources.rows import AnyEncoder, check_rows, encoder_of
 from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns
 
 __all__ = ["RowReader", "Rows", "check_policy"]
 
 SKIP, FILL = Remedy("on_bad_row", "skip", "leaves the row out"), "df.na.fill(...) fills it in"
+TABLES, NUMBERS = Encoding(), Encoding(categories="error", missing="error")
+VECTORS = Encoding(categories="error")  # numbers that may be missing
 LENGTH = "format"  # reason of a row of another length
 POLICIES = ("error", "skip")
 LONGEST_ROW = 200  # letters of a row in a message
@@ -36,10 +38,10 @@ def check_policy(on_bad_row: str) -> None:
 class Rows:
     """The valid rows of a batch, and the invalid ones.
 
-    x (n, d), y (n,) or None; valid (rows of the batch,) says which they are.
+    x (n, d), `EncodedRows` if they are of a table; y (n,) or None; valid (rows of the batch,) says which they are.
     """
 
-    x: NDArray[np.float64]
+    x: Any
     y: NDArray[Any] | None
     valid: NDArray[np.bool_]
     bad: list[BadRow]
@@ -58,7 +60,7 @@ class RowReader:
     def __init__(self, columns: Columns, place: str, array: str | None = None) -> None:
         self._columns, self._place, self._array = columns, place, array or columns.features[0]
         self._labels = None if columns.labels is None else Labels(columns.labels, explicit=True, typed=True)
-        self._encoder: Encoder | None = None
+        self._encoder: AnyEncoder | None = None
         self._names: list[str] = []
         self.width = columns.width if columns.vector else len(columns.features)
         self._before = 0
@@ -69,14 +71,23 @@ class RowReader:
         columns = self._columns
         names = [f"{columns.features[0]}[{i}]" for i in range(width)] if columns.vector else list(columns.features)
         kinds = columns.kinds * width if columns.vector else columns.kinds
-        planned = tuple(PlannedColumn(name, kind) for name, kind in zip(names, kinds, strict=True))
+        planned = tuple(
+            PlannedColumn(name, kind, PARTS if kind == "date" else ()) for name, kind in zip(names, kinds, strict=True)
+        )
         self.width, self._names = width, names
-        self._encoder = Encoder(planned, Encoding(), frozen=True, means=False)
+        plan = Plan("arrow", planned, options=TABLES if columns.tables and not columns.vector else NUMBERS)
+        if columns.schema is not None:
+            plan = replace(plan, columns=Plan.of_schema(columns.schema, "arrow").columns)
+        elif columns.vector and columns.tables:
+            plan = replace(plan, options=VECTORS)
+        self._encoder = encoder_of(plan, frozen=True)
 
     def read(self, batch: Any) -> Rows:
         """The next rows of the partition."""
         pa, columns = pyarrow(), self._columns
-        texts = [] if columns.label is None else [columns.label]
+        label = [] if columns.label is None else [columns.label]
+        encoder = self._encoder
+        texts = label if encoder is None else [*(columns.features[f] for f in encoder.texts), *label]
         flaws: dict[int, Flaw] = {}
         if columns.vector:
             values, codes, flaws = self._arrays(batch.column(self._array))
@@ -84,7 +95,8 @@ class RowReader:
             converted = [convert(pa, batch.column(name)) for name in texts]
             cells = ArrowCells(pa, batch, texts, values, codes, converted, lines)
         else:
-            cells = ArrowCells.read(pa, batch, list(columns.features), texts, self._before)
+            assert encoder is not None
+            cells = ArrowCells.read(pa, batch, [columns.features[f] for f in encoder.numbers], texts, self._before)
         self._before += batch.num_rows
         if self._encoder is None:  # no row has a vector yet
             return self._split(cells, None, dict.fromkeys(range(batch.num_rows), Flaw(0, "missing", absent=True)))
@@ -107,13 +119,15 @@ class RowReader:
             row: Flaw(0, LENGTH, f"the row has {lengths[row]} numbers, expected {width}")
             for row in np.flatnonzero((lengths >= 0) & ~fits).tolist()
         }
+        flaws |= dict.fromkeys(np.flatnonzero(lengths < 0).tolist(), Flaw(0, "missing", absent=True))
         return values, codes, flaws
 
     def _split(self, cells: ArrowCells, y: Any, flaws: dict[int, Flaw]) -> Rows:
         valid = np.ones(len(cells.lines), dtype=bool)
         valid[list(flaws)] = False
         bad = [BadRow(self._error(cells, row, flaw), flaw.reason, "") for row, flaw in sorted(flaws.items())]
-        x = cells.values if not flaws else cells.values[valid]
+        rows = cells if not flaws else cells.where(valid)
+        x = rows.values if self._encoder is None else self._encoder.encode(rows)
         return Rows(x, y if y is None or not flaws else y[valid], valid, bad)
 
     def _error(self, cells: ArrowCells, row: int, flaw: Flaw) -> StreamError:

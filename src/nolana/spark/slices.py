@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.estimators.rounds import part_of_rows
+from nolana.sources.blocks import joined as rows_joined
 from nolana.spark.packing import XY, unpack
 from nolana.spark.requirements import pyspark
 
@@ -106,7 +107,7 @@ class Slices:
 def joined(pieces: Iterable[Piece]) -> XY:
     """X and y of some pieces, in the order of the rows."""
     ordered = sorted(pieces, key=lambda piece: piece[0])
-    return np.concatenate([x for _, x, _ in ordered]), np.concatenate([y for _, _, y in ordered])
+    return rows_joined([x for _, x, _ in ordered]), np.concatenate([y for _, _, y in ordered])
 
 
 def identity(key: int) -> int:

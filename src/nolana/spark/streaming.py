@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from nolana.columns import EncodedRows
 from nolana.errors import ConflictError, ModelFileError, Remedy, StreamError
 from nolana.estimators._sklearn import is_classifier
 from nolana.estimators.loading import load_with_extra
@@ -177,7 +178,8 @@ class StreamingLearner:
                 bad.update(found)
                 continue
             x, y = unpack(record.data)
-            yield x + 0.0, y  # Spark sorts -0.0 and 0.0 as equals, so they must be
+            same = x + 0.0  # Spark sorts -0.0 and 0.0 as equals, so they must be
+            yield (EncodedRows.of(same, x.schema) if isinstance(x, EncodedRows) and x.schema is not None else same), y
 
     def _other_query(self, batch: int, last: int) -> ConflictError:
         what = "comes after batch {expected}" if batch < last else "has other rows than before"

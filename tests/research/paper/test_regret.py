@@ -102,7 +102,7 @@ def test_cost_is_that_of_the_classifier(stream, best, threshold):
     scores = model.learn(X, y)[:, 1]
     learner = setting(start, threshold).learner(1)
     f = learner.learn(X, y[:, None])[:, 0]
-    known = ~np.isnan(scores)  # both classes have been seen
+    known = np.isfinite(scores)  # both classes have been seen
     assert known[5:].all()
     assert np.array_equal(scores[known], f[known])
     found = descend(X, y, best, setting(start, threshold))

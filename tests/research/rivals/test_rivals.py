@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 
 from conftest import same_state
-from nolana import rivals
+from nolana import NolanaClassifier, StreamClassifier, rivals
 from nolana.research.methods import NOLANA
 from sklearn_checks import checks_of, gap_between_weights_and_repetition
 
@@ -32,6 +32,23 @@ def test_scikit_learn_contract(estimator, check):
 def test_a_weight_is_roughly_a_repetition(estimator):
     """Steps that shorten with the rows are other steps when rows are repeated."""
     assert abs(gap_between_weights_and_repetition(estimator)) < 0.2  # measured: 0.001 to 0.16
+
+
+@pytest.mark.parametrize("kind", [*CLASSIFIERS.values(), StreamClassifier, NolanaClassifier], ids=lambda k: k.__name__)
+def test_learn_scores_unknown_classes_minus_infinity(kind):
+    """So that argmax of a row is the prediction."""
+    x, y = np.random.default_rng(0).normal(size=(60, 3)), np.repeat(["b", "c", "a"], 20)
+    model, twin = kind(random_state=0), kind(random_state=0)
+    assert np.isneginf(model.scores(x)).all()
+    scores = model.learn(x, y)
+    assert not np.isnan(scores).any()
+    unknown = [[True] * 3] + [[True, False, True]] * 20 + [[True, False, False]] * 20 + [[False] * 3] * 19
+    assert np.isneginf(scores).tolist() == unknown
+    predicted = []
+    for i in range(60):
+        predicted += [None] if i == 0 else twin.predict(x[i : i + 1]).tolist()
+        twin.learn(x[i : i + 1], y[i : i + 1])
+    assert model.classes_[scores.argmax(axis=1)].tolist()[1:] == predicted[1:]
 
 
 def test_catalogue():
@@ -153,7 +170,7 @@ def test_xor(name):
         special = {"kernel": "rbf"}
     model = CLASSIFIERS[name](gamma=4.0, random_state=0, **special)
     scores = model.learn(x, y)
-    hits = model.classes_[np.where(np.isnan(scores), -np.inf, scores).argmax(1)] == y
+    hits = model.classes_[scores.argmax(axis=1)] == y
     perceptron = name in ("RBP", "Forgetron", "Projectron", "ProjectronPlusPlus")
     assert hits[3000:].mean() > (0.8 if perceptron else 0.9)
 

@@ -42,7 +42,7 @@ class Learner(Protocol):
         """Bytes of all that it holds."""
         ...
 
-    def learn(self, X: Any, y: Any) -> Array:
+    def learn(self, X: object, y: object) -> Array:
         """Scores of the rows before they were learned."""
         ...
 
@@ -55,18 +55,18 @@ class LinearModel:
     classes : the labels, sorted.
     """
 
-    def __init__(self, classes: NDArray[Any]) -> None:
+    def __init__(self, classes: NDArray[np.generic]) -> None:
         self.classes_ = classes
         self._model = SGDClassifier(**LINEAR)
 
     def learn(self, X: Any, y: Any) -> Array:
-        """Scores (n, classes) in the order of ``classes_``; NaN in the first block."""
+        """Scores (n, classes) in the order of ``classes_``; -inf in the first block."""
         if hasattr(self._model, "coef_"):
             scores: Array = self._model.decision_function(X)
             if scores.ndim == 1:
                 scores = np.column_stack([-scores, scores])
         else:
-            scores = np.full((len(X), len(self.classes_)), np.nan)
+            scores = np.full((len(X), len(self.classes_)), -np.inf)
         self._model.partial_fit(X, y, classes=self.classes_)
         return scores
 
@@ -86,16 +86,16 @@ class RetrainedBoosting:
     classes : the labels, sorted.
     """
 
-    def __init__(self, classes: NDArray[Any]) -> None:
+    def __init__(self, classes: NDArray[np.generic]) -> None:
         self.classes_ = classes
-        self._rows: list[tuple[Array, NDArray[Any]]] = []
+        self._rows: list[tuple[Array, NDArray[np.generic]]] = []
         self._count = 0
         self._model: HistGradientBoostingClassifier | None = None
         self._model_bytes: int | None = 0  # None: not counted since the last training
 
     def learn(self, X: Any, y: Any) -> Array:
-        """Scores (n, classes) in the order of ``classes_``; NaN before the first training, and of unknown classes."""
-        scores = np.full((len(X), len(self.classes_)), np.nan)
+        """Scores (n, classes) in the order of ``classes_``; -inf before the first training, and of unknown classes."""
+        scores = np.full((len(X), len(self.classes_)), -np.inf)
         if self._model is not None:
             scores[:, np.searchsorted(self.classes_, self._model.classes_)] = self._model.predict_proba(X)
         self._rows.append((X, y))
@@ -120,7 +120,7 @@ class Method:
 
     name: str
     short: str
-    make: Callable[[NDArray[Any], int], Learner]  # of the sorted labels and a seed
+    make: Callable[[NDArray[np.generic], int], Learner]  # of the sorted labels and a seed
 
 
 NOLANA = Method("nolana: StreamClassifier()", "nolana", lambda _, seed: StreamClassifier(random_state=seed))

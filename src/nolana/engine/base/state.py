@@ -43,6 +43,7 @@ class Field:
     below: str = ""  # a size that every value must stay below
     dtype: Any = np.float64
     steps: float = 0.0  # of the value 1, if the attribute is an array of integers that count steps
+    table: bool = True  # an array in steps is large, and empty after `clear`: a state may leave it out
     unit: bool = False  # of the units of a learner: a state may be exported without them, and restored in those in use
 
     @property
@@ -52,8 +53,8 @@ class Field:
 
     @property
     def is_table(self) -> bool:
-        """Large, and empty after `clear`: a state may be exported and restored without it."""
-        return self.steps > 0
+        """Whether a state may be exported and restored without it."""
+        return self.steps > 0 and self.table
 
     def get(self) -> Any:
         """The value to export."""

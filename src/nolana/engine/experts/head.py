@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ def unseen(rows: int) -> float:
 
 class Head(ABC):
     """weights (c, m); it sees the features, the prior product and the events of its map, nothing else."""
+
+    encodes: ClassVar[bool] = False  # whether it says what other maps see in place of categories
+    judging = True  # whether rows say something new about what was learned; not in a second pass
 
     def __init__(self, loss: Loss) -> None:
         self.loss = loss
@@ -45,6 +49,10 @@ class Head(ABC):
 
     def connect(self, heads: list["Head"]) -> None:
         """All heads of the learner, in the order of the experts; for a head that reads another one."""
+
+    def encode(self, raw: Array) -> Array:  # (d,) -> (d,)
+        """The row that the map has seen, with numbers in place of its categories."""
+        return raw
 
     @abstractmethod
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:  # (c,), (c,)

@@ -64,6 +64,9 @@ class Map(ABC):
     def clear(self) -> None:
         """Forget what was learned: nothing, unless the map learns."""
 
+    def see(self, raw: Array | None) -> None:  # (d,)
+        """The row as it came, with keys of categories and NaN, before it is scaled; None if no cell is special."""
+
     @abstractmethod
     def evaluate(self, x: Array) -> None:  # (d,)
         """The features of a row."""

@@ -20,6 +20,18 @@ class Combiner(ABC):
     def clear(self, experts: int, outputs: int) -> None:
         """Forget what was learned."""
 
+    def know(self, target: float, error: float) -> None:
+        """What is known when the next row is combined; NaN: nothing.
+
+        Regression: error is what the experts did not explain of the last known target. Classes: target is the last
+        known label, error 1 if another one had been predicted.
+        """
+
+    @property
+    def unexplained(self) -> float:
+        """What the experts did not explain of the target of the row that was learned last."""
+        return 0.0
+
     @abstractmethod
     def combine(self, scores: Array) -> Array: ...
 

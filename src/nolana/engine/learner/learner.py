@@ -20,6 +20,7 @@ from nolana.engine.experts.map import Map
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.learner.combiner import Combiner
 from nolana.engine.learner.interval_width import IntervalWidth
+from nolana.engine.learner.lags import Lags
 from nolana.engine.learner.online import Online
 from nolana.engine.learner.residual_variance import NoiseLevel
 from nolana.engine.learner.robust_scaling import RobustScaling
@@ -46,6 +47,7 @@ class Learner(Online):
         target_scaling: RobustScaling | None = None,
         interval: IntervalWidth | None = None,
         feature_table: FeatureTable | None = None,
+        lags: Lags | None = None,
     ) -> None:
         if not maps or not experts:
             raise ValueError("a learner needs a map and an expert")
@@ -58,7 +60,7 @@ class Learner(Online):
             raise ValueError("the maps differ in their number of features")
         dense, places = (min(width, default=0) for width in widths)
         super().__init__(dense)
-        self.units = Units(scaling, target_scaling, interval, feature_table, dense, places)
+        self.units = Units(scaling, target_scaling, interval, feature_table, lags, dense, places)
         # The places that the non-zeros of a sparse row may have; 0 where rows are dense.
         self.sparse_features = places if feature_table is None else feature_table.features
         self.reserved = 0
@@ -69,6 +71,8 @@ class Learner(Online):
             expert.head.attach(maps[expert.map])
         for expert in experts:
             expert.head.connect([each.head for each in experts])
+        # What categories are to the other experts.
+        self.encoder = next((each.head for each in experts if each.head.encodes), None)
         self.clear(self.units.outputs or 1)
 
     @property
@@ -86,6 +90,10 @@ class Learner(Online):
     @property
     def feature_table(self) -> FeatureTable | None:
         return self.units.feature_table
+
+    @property
+    def lags(self) -> Lags | None:
+        return self.units.lags
 
     @property
     def alarms(self) -> list[float]:
@@ -203,15 +211,18 @@ class Learner(Online):
             names = self.combiner.judgement
             judgement = [(field, field.get()) for field in self.combiner.fields() if field.key in names]
         scores = np.empty(y.shape)
+        if self.encoder is not None:
+            self.encoder.judging = not repeats
         try:
             for i, row in enumerate(rows):
                 w = 1.0 if weight is None else weight[i]
-                seen = self.units.enter(row, w > 0, frozen, late_anchors)
+                seen = self.units.enter(self.see(self.with_lags(row, w > 0)), w > 0, frozen, late_anchors)
                 f = self.score(seen)
                 scores[i] = self.units.leave(f)
                 if w > 0:
                     self.rows += 1
                     self.update(seen, self.units.target(y[i]), w, f)
+                    self.observe_lag(row, y[i], f)
                     self.units.observe(y[i], f, repeats)
         finally:
             for field, value in judgement:
@@ -219,8 +230,38 @@ class Learner(Online):
         return scores
 
     def _scores(self, rows: Iterable[Array | SparseRow]) -> Array:
-        scores = [self.units.leave(self.score(self.units.enter(row, False, True, False))) for row in rows]
+        seen = (self.units.enter(self.see(self.with_lags(row, False)), False, True, False) for row in rows)
+        scores = [self.units.leave(self.score(x)) for x in seen]
         return np.array(scores).reshape(len(scores), self.outputs)
+
+    def with_lags(self, x: Array | SparseRow, learned: bool) -> Array | SparseRow:
+        """The row with what is known of earlier targets, which the combiner is told too."""
+        if self.lags is None or isinstance(x, SparseRow):
+            return x
+        known = self.lags.look(x, learned)
+        if self.combiner is not None:
+            error = known.error if self.lags.classes else float(self.units.target(np.array([known.error]))[0])
+            self.combiner.know(known.target, error)
+        return np.append(x, known.columns)
+
+    def observe_lag(self, x: Array | SparseRow, y: Array, f: Array) -> None:
+        """A learned row: what experts did not explain, in the units of the target, or whether f is another class."""
+        if self.lags is None or isinstance(x, SparseRow):
+            return
+        if self.lags.classes:
+            self.lags.observe(x, label(y), float(label(f) != label(y)))
+        else:
+            unexplained = 0.0 if self.combiner is None else self.combiner.unexplained
+            self.lags.observe(x, float(y[0]), float(self.units.leave(np.array([unexplained]))[0]))
+
+    def see(self, x: Array | SparseRow) -> Array | SparseRow:
+        """Show the maps a row with categories or missing values; returns it with numbers in place of categories."""
+        if isinstance(x, SparseRow):
+            return x
+        special = self.encoder is not None or bool(np.isnan(x).any())
+        for map in self.maps:
+            map.see(x if special else None)
+        return x if self.encoder is None else self.encoder.encode(x)
 
     def score(self, x: Array | SparseRow) -> Array:
         for map in self.maps:
@@ -265,3 +306,8 @@ class Learner(Online):
             map.restored()
         for expert in self.experts:
             expert.head.restored()
+
+
+def label(y: Array) -> float:
+    """The index of the class of targets or scores (c,)."""
+    return float(y[0] > 0) if len(y) == 1 else float(np.argmax(y))

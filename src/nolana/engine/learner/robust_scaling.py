@@ -32,7 +32,7 @@ spread max(sqrt(v), 2^step) i0, which does not depend on the level: usual_step t
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.bounds import Count
+from nolana.engine.base.bounds import Count, Numbers
 from nolana.engine.base.state import POSITIVE, Array, Field, Size, State, Stateful, count
 
 MEMORY = 256  # rows that the running moments remember
@@ -51,6 +51,10 @@ OTHER_STEP, AGAIN_STEP = 5.0, 4.0  # powers of two
 LARGEST_STEP = 12.0  # that one step counts for, beside the usual one
 STEP_MEMORY, USUAL_MEMORY = 32, 1024  # rows
 RESOLUTION = 1e-13  # of a value: a spread below it is rounding
+OF_A_ROW = (  # what a value changes of its feature
+    *("mean", "variance", "z_mean", "z_variance", "differs", "counted", "far", "previous", "step", "usual_step"),
+    "stepped",
+)
 
 
 def unscaled(z: Array, anchors: State) -> Array:
@@ -65,12 +69,16 @@ def unscaled(z: Array, anchors: State) -> Array:
 class RobustScaling(Stateful):
     """Moments (d,), anchors (d,) and the first rows; `observe` never changes an anchor, `anchor` does."""
 
-    def __init__(self, features: Count, follows_level: bool = True) -> None:
+    def __init__(self, features: Count, follows_level: bool = True, fixed: Numbers | None = None) -> None:
         self.features, self.follows_level = features, follows_level
+        if fixed is not None and not ((fixed >= 0) & (fixed < features)).all():
+            raise ValueError("fixed names a feature that does not exist")
+        # Features that stay as they are, with centre 0 and factor 1.
+        self.fixed: NDArray[np.bool_] = np.isin(np.arange(features), [] if fixed is None else fixed.astype(int))
         self.rows = 0
         zeros = np.zeros(features)
         self.mean, self.variance = zeros.copy(), zeros.copy()
-        self.center, self.factor = zeros.copy(), zeros.copy()  # m0 and i0
+        self.center, self.factor = zeros.copy(), self.fixed.astype(np.float64)  # m0 and i0
         self.z_mean, self.z_variance = zeros.copy(), zeros.copy()
         self.differs = zeros.copy()  # how often recent rows differ from a constant feature
         self.late = zeros.copy()  # anchors after the last regular one
@@ -91,7 +99,7 @@ class RobustScaling(Stateful):
         q = (x - self.center) * self.factor
         size = np.abs(q)
         tail = np.minimum(1 + np.log(np.maximum(size, 1.0)), LARGEST)
-        return np.where(size > 1, np.copysign(tail, q), q)
+        return np.where(np.isnan(x), 0.0, np.where(size > 1, np.copysign(tail, q), q))
 
     def advance(self, x: Array, weight: Array | None = None, late_anchors: bool = True) -> Array:
         """z (n, d) of rows (n, d), each observed before the next if its weight (n,) is positive.
@@ -113,6 +121,14 @@ class RobustScaling(Stateful):
             self.observe_row(row)
 
     def observe_row(self, x: Array) -> None:
+        """A missing value changes nothing of its feature."""
+        missing = np.isnan(x)
+        before = {name: getattr(self, name) for name in OF_A_ROW} if missing.any() else {}
+        self.observe_complete(np.where(missing, self.mean, x))
+        for name, value in before.items():
+            setattr(self, name, np.where(missing, value, getattr(self, name)))
+
+    def observe_complete(self, x: Array) -> None:
         self.rows += 1
         self.count_far(x)
         self.count_steps(x)
@@ -200,12 +216,14 @@ class RobustScaling(Stateful):
         if t <= LAST_ANCHOR:
             if t & (t - 1) == 0:
                 due[:] = True
-        elif t % CHECK_EVERY == 0:
+                self.set_anchors(~self.fixed)
+            return due
+        if t % CHECK_EVERY == 0:
             constant = self.factor == 0
             shrunk = ~constant & self.varies & self.has_small_spread
-            due = (self.late < LATE_ANCHORS) & (shrunk | (constant & (self.differs > 0.5)))
+            due = (self.late < LATE_ANCHORS) & (shrunk | (constant & (self.differs > 0.5))) & ~self.fixed
             self.late = self.late + due
-            settled = (self.counted >= FEWEST) & self.varies
+            settled = (self.counted >= FEWEST) & self.varies & ~self.fixed
             far = (self.far > MOVED) & settled & self.follows_level
             other = (np.abs(self.step - self.usual_step) > OTHER_STEP) & settled
             center, way = self.center.copy(), np.where(far & (self.moved > 0), np.abs(self.mean - self.center), 0.0)
@@ -215,7 +233,6 @@ class RobustScaling(Stateful):
             self.center = np.where(due & constant, center, self.center)  # its old value stays the centre
             self.factor = np.where(way * self.factor > 1, 1 / np.maximum(way, 1e-300), self.factor)
             return np.asarray(due)
-        self.set_anchors(due)
         return due
 
     def set_anchors(self, due: NDArray[np.bool_]) -> None:

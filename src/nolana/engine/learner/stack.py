@@ -23,6 +23,10 @@ squares regression to relationships containing auto-correlated error terms): the
 again, and a level that moves away does not spoil the weights of the features. b is what clipping at 3 standard
 deviations does to the mean of skewed targets, many zeros for example.
 
+Classes are forgotten by what rows may say: 1 - lambda times 4 q (1 - q), q the probability of the best class, not below
+`certain`. If one row in fifty is of the other class, a thousand rows hold twenty that decide, too few for the weights
+of ten experts.
+
 Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
 |f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: if targets have another unit, they say whether predictions are the same
 function, and whether they have the new unit already (`nolana.learner.stack`).
@@ -36,6 +40,9 @@ regression (Platt scaling) on whether the best class was right, with the same fo
 
 The best class stays the best; the odds between the others stay.
 
+If the learner has lags, `last` is that of the last target that is known, and classes have two more inputs, whose
+weights begin at 0: the last known label (+-1/2 in its column), and the same if it had not been predicted, otherwise 0.
+
 A drift alarm watches the experts with the weights theta0 they began with (the stack itself may turn around after a
 few rows), for regression the residuals y - f beyond 2 sqrt(nu): those of theta0 have another variance than nu, and are
 autocorrelated if `last` has a weight. A level that is tracked at once may raise no alarm.
@@ -48,7 +55,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nolana.engine.base.bounds import Memory, Numbers, Positive
+from nolana.engine.base.bounds import Memory, Numbers, Positive, Share
 from nolana.engine.base.state import Field, Size, count
 from nolana.engine.experts.implicit import CLIP, softmax
 from nolana.engine.learner.combiner import Array, Combiner
@@ -73,7 +80,8 @@ MOST_ALARMS = 100
 class Stack(Combiner):
     """theta and H as `stack_weights` (k,), `information` (k, k); factors, limits and start (experts,) as above.
 
-    follows: whether `last` is an input.
+    follows: whether `last` is an input; certain: the least share of the forgetting; knows: whether the learner says
+    what is known of earlier targets (`lags`).
     """
 
     judgement = (
@@ -90,14 +98,17 @@ class Stack(Combiner):
         forgetting: Memory,
         prior: Positive,
         follows: bool = False,
+        certain: Share = 1.0,
+        knows: bool = False,
     ) -> None:
         if not len(factors) == len(limits) == len(start):
             raise ValueError("factors, limits and start have one entry for each expert")
         self.loss, self.factors, self.limits = loss, np.asarray(factors), np.asarray(limits)
         self.follows = follows and loss.linear
-        more = np.zeros(0 if not loss.linear else 2 if self.follows else 1)
+        self.knows = knows
+        more = np.zeros(2 * knows if not loss.linear else 2 if self.follows else 1)
         self.start = np.append(start, more)
-        self.forgetting, self.prior = forgetting, prior
+        self.forgetting, self.prior, self.certain = forgetting, prior, certain
 
     def clear(self, experts: int, outputs: int) -> None:
         if experts != len(self.factors):
@@ -111,7 +122,8 @@ class Stack(Combiner):
         self.variance = ResidualVariance(START_NOISE)
         self.lowest = self.highest = 0.0
         self.tracked = TargetLevel()
-        self.bias = self.own = self.last_residual = 0.0
+        self.bias = self.own = self.last_residual = self.known_residual = 0.0
+        self.label = self.missed = math.nan
         self.agreement = self.relative_step = self.last_score = self.last_target = 0.0
         self.calibration: Array = np.zeros(len(KNOTS))
         self.calibration_information: Array = np.full(len(KNOTS), KNOT_PRIOR)
@@ -132,10 +144,28 @@ class Stack(Combiner):
     def inputs(self, scores: Array) -> Array:  # (experts, c) -> (experts, columns)
         """What the stack sees."""
         if self.loss.linear:
-            more = [1.0, self.last_residual] if self.follows else [1.0]
+            more = [1.0, self.last] if self.follows else [1.0]
             return np.append(np.clip(scores[:, 0], self.lowest, self.highest), more)[:, None]
         seen = np.clip(scores * self.factors[:, None], -self.limits[:, None], self.limits[:, None])
-        return np.hstack([-seen, seen]) if seen.shape[1] == 1 else seen
+        seen = np.hstack([-seen, seen]) if seen.shape[1] == 1 else seen
+        if not self.knows:
+            return seen
+        known = np.where(np.arange(seen.shape[1]) == self.label, 0.5, -0.5) * (not math.isnan(self.label))
+        return np.vstack([seen, known, known * (self.missed > 0)])
+
+    @property
+    def last(self) -> float:
+        return self.known_residual if self.knows else self.last_residual
+
+    def know(self, target: float, error: float) -> None:
+        self.label, self.missed = target, error
+        if self.loss.linear:
+            reach = self.highest - self.lowest
+            self.known_residual = 0.0 if math.isnan(error) else clip(error - self.tracked.level, reach)
+
+    @property
+    def unexplained(self) -> float:
+        return self.last_residual + self.tracked.level
 
     def combine(self, scores: Array) -> Array:
         z = self.stack_weights @ self.inputs(scores)
@@ -165,7 +195,7 @@ class Stack(Combiner):
     def learn_class(self, seen: Array, y: Array, weight: float) -> None:
         own = int(np.argmax(y)) if len(y) > 1 else int(y[0] > 0)
         self.watch(int(np.argmax(self.start @ seen)) != own)
-        self.count_errors((seen.argmax(axis=1) != own).astype(np.float64))
+        self.count_errors((seen[: len(self.factors)].argmax(axis=1) != own).astype(np.float64))
         z = self.stack_weights @ seen
         self.calibrate(z, own, weight)
         p = softmax(z)
@@ -176,7 +206,9 @@ class Stack(Combiner):
         second = int(np.argmax(np.where(np.arange(len(p)) == np.argmax(p), -1.0, p)))
         p[second] = max(p[second], 1 - self.forgetting)
         common = p > RARE
-        self.step(weight * away[:, own], (weight * p[common] * away[:, common]) @ away[:, common].T)
+        q = sigmoid(standing(z)[2])
+        share = max(self.certain, min(1.0, 4 * q * (1 - q)))
+        self.step(weight * away[:, own], (weight * p[common] * away[:, common]) @ away[:, common].T, share)
 
     def calibrate(self, z: Array, own: int, weight: float) -> None:
         """One step of the calibration at the two knots beside the log-odds."""
@@ -197,7 +229,7 @@ class Stack(Combiner):
         own = z - float(self.stack_weights @ seen)
         self.count_errors(np.clip(z - seen[:experts], -LARGEST, LARGEST) ** 2)
         limit = CLIP * math.sqrt(nu)
-        explained = min(1.0, max(0.0, float(self.stack_weights[-1]))) * self.last_residual if self.follows else 0.0
+        explained = min(1.0, max(0.0, float(self.stack_weights[-1]))) * self.last if self.follows else 0.0
         self.step(weight * clip(own, limit) / nu * seen, weight / nu * np.outer(seen, seen))
         self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
         df, dy = f - self.last_score, y - self.last_target
@@ -214,10 +246,11 @@ class Stack(Combiner):
         self.last_residual = min(self.highest, max(self.lowest, z)) - moved
         self.last_residual -= float(self.start[:experts] @ seen[:experts])
 
-    def step(self, gradient: Array, curvature: Array) -> None:
-        """One Newton step with forgetting."""
-        k, back = len(self.start), (1 - self.forgetting) * self.prior
-        self.information = self.forgetting * self.information + back * np.eye(k) + curvature
+    def step(self, gradient: Array, curvature: Array, share: float = 1.0) -> None:
+        """One Newton step with a share of the forgetting."""
+        k, back = len(self.start), (1 - self.forgetting) * share * self.prior
+        kept = self.forgetting if share == 1 else 1 - (1 - self.forgetting) * share
+        self.information = kept * self.information + back * np.eye(k) + curvature
         pull = gradient - back * (self.stack_weights - self.start)
         self.stack_weights = self.stack_weights + np.linalg.solve(self.information, pull)
 

@@ -7,6 +7,7 @@ Each part may be missing:
                     first target
     interval        follows the residuals y' - f of learned rows
     feature_table   slots and values of the non-zeros of wide sparse rows; their sketch takes the place of x
+    lags            columns behind those of x: what is known of earlier targets
 
 When anchors are set, what was learned has to be carried over, so they are for the caller to set; late ones are set on
 the way if nothing has to be carried over.
@@ -22,6 +23,7 @@ from nolana.engine.base.state import Array, Field, Stateful, part
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.experts.sparse_linear.sketch import sketch_rows
 from nolana.engine.learner.interval_width import IntervalWidth
+from nolana.engine.learner.lags import Lags
 from nolana.engine.learner.robust_scaling import RobustScaling
 
 
@@ -34,7 +36,7 @@ class SparseRow(NamedTuple):
 
 
 class Units:
-    """Any of the four parts; `features` and `places` are those of the maps of dense and of sparse rows."""
+    """Any of the five parts; `features` and `places` are those of the maps of dense and of sparse rows."""
 
     def __init__(
         self,
@@ -42,11 +44,12 @@ class Units:
         target_scaling: RobustScaling | None,
         interval: IntervalWidth | None,
         feature_table: FeatureTable | None,
+        lags: Lags | None,
         features: int,
         places: int,
     ) -> None:
         self.scaling, self.target_scaling = scaling, target_scaling
-        self.interval, self.feature_table = interval, feature_table
+        self.interval, self.feature_table, self.lags = interval, feature_table, lags
         if scaling is not None and scaling.features != features and features > 0:
             raise ValueError("the scaling has another number of features than the maps")
         if feature_table is not None and feature_table.table > places:
@@ -58,6 +61,15 @@ class Units:
         self.width = features if scaling is None else scaling.features  # of the dense part of a row
         if feature_table is not None and self.width & (self.width - 1):
             raise ValueError("the width of a sketch is a power of 2")
+        if lags is not None:
+            if places > 0 or feature_table is not None:
+                raise ValueError("lags need dense rows")
+            if self.width <= lags.columns:
+                raise ValueError("lags have more columns than the rows")
+            if lags.slots and lags.group >= self.width - lags.columns:
+                raise ValueError("the group names a column that does not exist")
+            if not lags.classes and self.outputs != 1:
+                raise ValueError("lags need a single target")
 
     @property
     def outputs(self) -> int:
@@ -116,6 +128,7 @@ class Units:
             "target_scaling/": self.target_scaling,
             "interval/": self.interval,
             "features/": self.feature_table,
+            "lags/": self.lags,
         }
         named = [(prefix, each) for prefix, each in parts.items() if each is not None]
         return [replace(field, unit=True) for prefix, each in named for field in part(each.fields(), prefix, prefix)]

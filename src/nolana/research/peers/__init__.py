@@ -1,4 +1,4 @@
-"""Methods of other libraries by name, as learners: River (``river:ARF``) and MOA through CapyMOA (``moa:ARF``).
+"""Methods of other libraries by name, as learners: River (``river:ARF``), MOA through CapyMOA (``moa:ARF``), boosting.
 
 ``nolana compare --methods`` and the benchmarks take them from here. Each has the defaults of its library, ten models in
 an ensemble, and no memory limit.
@@ -20,10 +20,12 @@ from nolana.research.tuning import Value
 
 __all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
 
-NAMES = "river:linear, river:ARF, river:AMF, river:SRP, river:HAT, moa:ARF, moa:SRP, moa:SAMkNN"
+NAMES = "river:linear, river:ARF, river:AMF, river:SRP, river:HAT, moa:ARF, moa:SRP, moa:SAMkNN, lightgbm, histgb"
 PACKAGES = {"river": "river", "moa": "capymoa"}
+RETRAINED = {"lightgbm": "lightgbm", "histgb": "sklearn"}  # by `boosting`, on all rows so far
 REMEDIES = {
     "river": 'pip install "nolana[river]"',
+    "lightgbm": "pip install lightgbm",
     "capymoa": "install Java, then: pip install --no-deps capymoa; pip install jpype1 deprecated tqdm seaborn pandas",
 }
 
@@ -50,7 +52,7 @@ class Task:
             return np.asarray(predicted, dtype=np.float64)
         numbers = np.asarray(predicted, dtype=np.int64)
         scores = (numbers[:, None] == np.arange(len(self.classes))).astype(np.float64)
-        scores[numbers < 0] = np.nan
+        scores[numbers < 0] = -np.inf
         return np.asarray(scores)
 
 
@@ -78,8 +80,8 @@ class Peer:
 
 
 def is_peer(name: str) -> bool:
-    """Whether a name is that of a method of another library: ``library:method``."""
-    return ":" in name
+    """Whether a name is that of a method of another library: ``library:method``, or a boosting that is retrained."""
+    return ":" in name or name.strip().lower() in RETRAINED
 
 
 def peer(name: str) -> Peer:
@@ -88,6 +90,10 @@ def peer(name: str) -> Peer:
     >>> peer("river:ARF").package
     'river'
     """
+    short = name.strip().lower()
+    if short in RETRAINED:
+        boosting = importlib.import_module("nolana.research.peers.boosting")
+        return Peer(short, RETRAINED[short], boosting.maker(short))
     library, _, method = (part.strip() for part in name.partition(":"))
     if library not in PACKAGES or not method:
         raise ValueError(f"{name!r} is not a method of another library; choose from {NAMES}, or name a class after ':'")

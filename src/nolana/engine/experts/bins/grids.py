@@ -1,7 +1,8 @@
 """Random grids over the features, drawn from a seed; the same as core/experts/bins/grids.hpp, bit for bit.
 
 Half of the grids take all features, or 64 random ones where there are more; the others take 2, 4, 8, ... features at
-random. The pitch of a grid in feature j is
+random. If rows have categories, a quarter of the grids take all, the others 1 to 4. The pitch of a grid in feature j
+is
 
     max(0.05, -ln(u1 u2)/2) L sqrt(features of the grid)
 
@@ -36,6 +37,7 @@ SCALE = 2048.0  # steps in a unit of z, and of an inverse pitch
 FRACTION = 64  # steps of an offset
 LARGEST = 32767.0
 MULTIPLIERS = 2 * WIDEST
+MOST_MIXED = 4  # features of the smaller grids if rows have categories
 LN2 = 0.6931471805599453
 UNIT = 2.0**-53
 
@@ -61,13 +63,15 @@ class Bundle:
         return -(-(self.count - self.first) // self.stride)
 
 
-def bundles_of(features: int, grids: int) -> list[Bundle]:
-    """How the grids are bundled."""
+def bundles_of(features: int, grids: int, mixed: bool = False) -> list[Bundle]:
+    """How the grids are bundled; mixed: rows have categories."""
     width = min(features, WIDEST)
-    sizes = [2**i for i in range(1, 7) if 2**i < width] or [width]
+    sizes = list(range(1, min(MOST_MIXED, width) + 1)) if mixed else [2**i for i in range(1, 7) if 2**i < width]
+    sizes = sizes or [width]
     bundles: list[Bundle] = []
     entry = 0
-    for half, count in enumerate((-(-grids // 2), grids // 2)):
+    whole = max(1, grids // 4) if mixed else -(-grids // 2)
+    for half, count in enumerate((whole, grids - whole)):
         stride = -(-count // LANES)
         for b in range(stride):
             size = sizes[round(b * (len(sizes) - 1) / max(1, stride - 1))] if half else width
@@ -86,9 +90,9 @@ def entry_of(feature: Array, inverse_pitch: Array, offset: Array) -> Array:
     return np.asarray((feature * (LARGEST + 1) + inverse_pitch) * FRACTION + offset)
 
 
-def draw_grids(features: int, grids: int, seed: int, relevance: Array | None = None) -> Array:
+def draw_grids(features: int, grids: int, seed: int, relevance: Array | None = None, mixed: bool = False) -> Array:
     """The list of integers, in float64."""
-    bundles = bundles_of(features, grids)
+    bundles = bundles_of(features, grids, mixed)
     words = draws(seed, np.arange(4 * length_of(bundles), dtype=np.uint64)).reshape(-1, 4)
     drawn = np.zeros(len(words))
     drawn[:MULTIPLIERS] = (words[:MULTIPLIERS, 0] >> np.uint64(48)) | np.uint64(1)
@@ -160,9 +164,9 @@ class Grids:
     offset: list[NDArray[np.int64]]
 
     @classmethod
-    def of(cls, features: int, grids: int, drawn: Array) -> "Grids":
+    def of(cls, features: int, grids: int, drawn: Array, mixed: bool = False) -> "Grids":
         """ValueError if the list is not one of such grids."""
-        bundles = bundles_of(features, grids)
+        bundles = bundles_of(features, grids, mixed)
         start = MULTIPLIERS + LANES * len(bundles)
         largest = (np.arange(length_of(bundles)) >= start) * entry_of(*np.array([features, 0.0, 0.0]))
         largest[:start], largest[:MULTIPLIERS] = 2.0**32, 2.0**16

@@ -153,7 +153,7 @@ class DiagonalBins(BinHead):
             for j in probed_features(step, self.probed):
                 other = row.copy()
                 other[j] = self.sample[(31 * step + 17 * j) % SAMPLE, j] / np.float32(STEPS)
-                slots = self.map.slots_of(other.astype(np.float64))
+                slots = self.map.slots_with(j, float(other[j]))
                 change = self.weights_at(slots) - self.weights_at(self.map.slots)
                 change = change + self.linear[:, j] * (float(other[j]) - float(row[j]))
                 self.probed[j] = min(self.probed[j] + 1, MOST_PROBES)

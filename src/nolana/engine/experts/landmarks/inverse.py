@@ -67,24 +67,20 @@ def moved(
     return Move(after, q, s, carry, trusted)
 
 
-Factors = tuple[Array, Array, float]  # L, L^-1 and delta of E + delta I = L L'
-
-
-def factored(gram: Array, delta: float) -> Factors:
-    """L and L^-1 of E + delta I = L L'; delta grows if that is not positive definite, and is returned."""
+def factored(gram: Array, delta: float) -> tuple[Array, float]:
+    """L of E + delta I = L L'; delta grows if that is not positive definite, and is returned."""
     if not np.isfinite(gram).all():
         raise FloatingPointError("the kernel matrix of the landmarks overflowed; scale the features")
     while True:
         try:
-            factor = np.asarray(np.linalg.cholesky(gram + delta * np.eye(len(gram))), dtype=np.float64)
+            return np.asarray(np.linalg.cholesky(gram + delta * np.eye(len(gram))), dtype=np.float64), delta
         except np.linalg.LinAlgError:
             delta = 10 * delta if delta > 0 else 1e-12
-            continue
-        return factor, np.asarray(np.linalg.inv(factor), dtype=np.float64), delta
 
 
 def inverted(gram: Array, delta: float) -> tuple[Array, float]:
     """(E + delta I)^-1 by its Cholesky factor, and the delta that was needed."""
-    _, w, delta = factored(gram, delta)
+    factor, delta = factored(gram, delta)
+    w = np.linalg.inv(factor)
     p = w.T @ w
-    return (p + p.T) / 2, delta
+    return np.asarray((p + p.T) / 2, dtype=np.float64), delta

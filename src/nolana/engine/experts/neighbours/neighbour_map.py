@@ -1,8 +1,8 @@
 """The most recent rows themselves: the nearest of them, in nested windows.
 
-A ring buffer has the last W rows, in fixed point: whole steps of 1/40, clipped to +-127. Distances (sums of absolute
-differences) are then whole numbers and exact. For each window (the last 100, 316, 1,000, ... rows) the map gives the
-`neighbours` rows with the smallest distances; of two equal ones the more recent.
+A ring buffer has the last W rows, in fixed point: whole steps of 1/40 (or of 1/`steps`), clipped to +-127. Distances
+(sums of absolute differences) are then whole numbers and exact. For each window (the last 100, 316, 1,000, ... rows)
+the map gives the `neighbours` rows with the smallest distances; of two equal ones the more recent.
 
 More than 64 features are sketched to 64 sums of features with random signs, each feature in one of them, over the root
 of their number: distances stay the same on average (Charikar, Chen, Farach-Colton, "Finding frequent items in data
@@ -12,7 +12,7 @@ streams", ICALP 2002), and four times as many rows of 256 features have room, wh
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.bounds import Count, Numbers, Seed
+from nolana.engine.base.bounds import Count, Numbers, Positive, Seed
 from nolana.engine.base.draw import draws, shuffle
 from nolana.engine.base.state import Field, Size
 from nolana.engine.experts.map import Array, Map
@@ -50,8 +50,12 @@ class NeighbourMap(Map):
         neighbours: Count,
         seed: Seed = 0,
         drawn: Numbers | None = None,
+        steps: Positive = STEPS,
     ) -> None:
         super().__init__(features)
+        if not 0 < steps < np.inf:
+            raise ValueError("steps are a positive number")
+        self.steps = steps
         self.width = min(features, WIDEST)
         self.places, self.factors = np.arange(features), np.ones(features)
         if drawn is not None and not is_sketch(drawn, features):
@@ -83,7 +87,7 @@ class NeighbourMap(Map):
     def evaluate(self, x: Array) -> None:
         sums = np.zeros(self.width)
         np.add.at(sums, self.places, x * self.factors)
-        self.row = np.clip(np.rint(sums * STEPS), -LARGEST, LARGEST)
+        self.row = np.clip(np.rint(sums * self.steps), -LARGEST, LARGEST)
         newest_first = self.recent[::-1].astype(np.float64)
         self.distances = np.abs(newest_first - self.row).sum(axis=1)
 

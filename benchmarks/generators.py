@@ -1,0 +1,160 @@
+"""Generated streams of classes, after the generators of MOA (Bifet et al., "MOA: Massive Online Analysis", JMLR 2010).
+
+Drawn by NumPy, so the rows differ from MOA's; the concepts are drawn or defined in the same way.
+
+    python generators.py   the default learner on each of them, with and without trees
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana import StreamClassifier, experts
+from nolana.evaluate import progressive
+from streams import print_setting
+
+Array = NDArray[np.float64]
+Rows = tuple[Array, NDArray[np.int64]]  # X (n, d), y (n,)
+BLOCK = 1000
+
+NOMINAL, VALUES, NUMBERS = 5, 5, 5  # attributes, values of the nominal ones
+DEPTH, FIRST_LEAF, LEAF_SHARE = 5, 3, 0.15
+CLASSES = 2
+
+
+@dataclass
+class Node:
+    """A leaf has a class; an inner node the attribute that it is split by, and a child for each value or side."""
+
+    label: int = 0
+    attribute: int = -1  # nominal ones first
+    threshold: float = 0.0
+    children: tuple["Node", ...] = ()
+
+
+def random_tree_node(rng: np.random.Generator, depth: int, nominal: list[int], low: Array, high: Array) -> Node:
+    """As RandomTreeGenerator: a path uses a nominal attribute once and cuts a number within its range there."""
+    if depth >= DEPTH or (depth >= FIRST_LEAF and rng.random() < LEAF_SHARE):
+        return Node(int(rng.integers(CLASSES)))
+    chosen = int(rng.integers(len(nominal) + NUMBERS))
+    if chosen < len(nominal):
+        rest = nominal[:chosen] + nominal[chosen + 1 :]
+        children = tuple(random_tree_node(rng, depth + 1, rest, low, high) for _ in range(VALUES))
+        return Node(attribute=nominal[chosen], children=children)
+    j = chosen - len(nominal)
+    threshold = float(rng.uniform(low[j], high[j]))
+    below, above = high.copy(), low.copy()
+    below[j] = above[j] = threshold
+    left = random_tree_node(rng, depth + 1, nominal, low, below)
+    right = random_tree_node(rng, depth + 1, nominal, above, high)
+    return Node(attribute=NOMINAL + j, threshold=threshold, children=(left, right))
+
+
+def random_tree(rows: int, seed: int) -> Rows:
+    """Labels of a random tree over 5 nominal attributes (one-hot: 25 columns) and 5 numbers in [0, 1)."""
+    tree_rng, rng = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    root = random_tree_node(tree_rng, 0, list(range(NOMINAL)), np.zeros(NUMBERS), np.ones(NUMBERS))
+    nominal, numbers = rng.integers(VALUES, size=(rows, NOMINAL)), rng.random((rows, NUMBERS))
+    y = np.empty(rows, dtype=np.int64)
+    waiting = [(root, np.arange(rows))]
+    while waiting:
+        node, own = waiting.pop()
+        if not node.children:
+            y[own] = node.label
+            continue
+        if node.attribute < NOMINAL:
+            side = nominal[own, node.attribute]
+        else:
+            side = (numbers[own, node.attribute - NOMINAL] >= node.threshold).astype(np.int64)
+        waiting += [(child, own[side == i]) for i, child in enumerate(node.children)]
+    one_hot = np.eye(VALUES)[nominal].reshape(rows, NOMINAL * VALUES)
+    return np.hstack([one_hot, numbers]), y
+
+
+def agrawal_group(function: int, salary: Array, age: Array, education: Array) -> NDArray[np.bool_]:
+    """Functions 1 to 4 of Agrawal, Imielinski, Swami, "Database Mining: A Performance Perspective", 1993."""
+
+    def between(low: float, high: float) -> NDArray[np.bool_]:
+        return np.asarray((low <= salary) & (salary <= high))
+
+    young, middle = age < 40, (age >= 40) & (age < 60)
+    if function == 1:
+        return np.asarray((age < 40) | (age >= 60))
+    if function == 2:
+        groups = between(50000, 100000), between(75000, 125000), between(25000, 75000)
+    elif function == 3:
+        groups = education <= 1, (education >= 1) & (education <= 3), (education >= 2) & (education <= 4)
+    else:
+        groups = (
+            np.where(education <= 1, between(25000, 75000), between(50000, 100000)),
+            np.where((education >= 1) & (education <= 3), between(50000, 100000), between(75000, 125000)),
+            np.where((education >= 2) & (education <= 4), between(50000, 100000), between(25000, 75000)),
+        )
+    return np.where(young, groups[0], np.where(middle, groups[1], groups[2]))
+
+
+def agrawal(rows: int, seed: int, perturbed: float = 0.05) -> Rows:
+    """Four concepts of equal length, one after the other. Numbers are perturbed by 5 % of their range, as in MOA."""
+    rng = np.random.default_rng(seed)
+    n = rows
+    salary, age, education = rng.uniform(20000, 150000, n), rng.integers(20, 81, n) * 1.0, rng.integers(5, size=n) * 1.0
+    commission = np.where(salary >= 75000, 0.0, rng.uniform(10000, 75000, n))
+    car, zipcode = rng.integers(1, 21, n) * 1.0, rng.integers(9, size=n)
+    house = (9.0 - zipcode) * 100000 * rng.uniform(0.5, 1.5, n)
+    years, loan = rng.integers(1, 31, n) * 1.0, rng.uniform(0, 500000, n)
+    concept = np.arange(n) * 4 // n
+    groups = [agrawal_group(i, salary, age, education) for i in (1, 2, 3, 4)]
+    y = np.choose(concept, groups).astype(np.int64)
+
+    def around(value: Array, low: float, high: float) -> Array:
+        noisy = value + perturbed * (high - low) * (2 * rng.random(n) - 1)
+        return np.clip(noisy, low, high)
+
+    numbers = [
+        around(salary, 20000, 150000),
+        np.where(commission > 0, around(commission, 10000, 75000), 0.0),
+        around(age, 20, 80),
+        education,
+        car,
+        around(house, 0, 1350000),
+        around(years, 1, 30),
+        around(loan, 0, 500000),
+    ]
+    return np.column_stack([*numbers, np.eye(9)[zipcode]]), y
+
+
+GENERATORS: dict[str, Callable[[int, int], Rows]] = {"random tree": random_tree, "Agrawal, 4 concepts": agrawal}
+
+
+def accuracy(X: Array, y: NDArray[np.int64], **parameters: object) -> tuple[float, float]:
+    """Prequential, in percent, and microseconds per row."""
+    blocks = ((X[i : i + BLOCK], y[i : i + BLOCK]) for i in range(0, len(X), BLOCK))
+    result = progressive(StreamClassifier(random_state=0, **parameters), blocks)
+    return 100 * result.metrics["accuracy"], result.microseconds_per_row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="the default learner on generated streams")
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--seeds", type=int, default=1)
+    options = parser.parse_args()
+    print(__doc__)
+    print_setting(seed=0)
+    without = [each for each in experts.DEFAULT if not isinstance(each, experts.Trees)]
+    print(f"\n{'stream':<22} {'seed':>4} {'without trees':>14} {'default':>8} {'us/row':>7}")
+    for name, generate in GENERATORS.items():
+        for seed in range(options.seeds):
+            X, y = generate(options.rows, seed)
+            (before, _), (after, time) = accuracy(X, y, experts=without), accuracy(X, y)
+            print(f"{name:<22} {seed:>4} {before:>14.2f} {after:>8.2f} {time:>7.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

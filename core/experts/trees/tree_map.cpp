@@ -1,0 +1,264 @@
+// Complete binary trees over 8-bit codes of the row, grown one at a time by the gain of gradients.
+//     i <- 2i + 1 + (code[f_i] > t_i);   gain = G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l)
+// Codes are z without the metric in steps of 1/40. Gradients are integers: sums are exact, and the same splits are
+// found as in NumPy, whatever the order of the rows.
+#include "experts/trees/tree_map.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "base/draw.hpp"
+#include "bind/bind.hpp"
+
+namespace nolana {
+
+TreeMap::TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed, bool refits)
+    : Map(features), trees_(trees), depth_(depth), nodes_((std::size_t{1} << std::min<std::size_t>(depth, 10)) - 1),
+      leaves_(nodes_ + 1), capacity_(rows), seed_(seed), refits_(refits) {
+    expect(features <= most_features || trees == 0, "a tree map takes at most 256 features");
+    expect(depth >= 1 && depth <= 10, "the depth of trees is 1 to 10");
+    expect(rows >= 1 && rows <= 0xFFFF, "a tree map stores 1 to 65,535 rows");
+    expect(trees < most_rows / leaves_, "there are too many trees");
+    split_features_ = BufferOf<std::uint8_t>(trees * nodes_);
+    thresholds_ = BufferOf<std::int8_t>(trees * nodes_);
+    codes_ = BufferOf<std::int8_t>(rows * features);
+    group_codes_ = BufferOf<std::int8_t>(group * features);
+    metric_ = Buffer(features);
+    factors_ = Buffer(features);
+    gradients_ = BufferOf<Gradient>(trees > 0 ? rows : 0);
+    order_ = BufferOf<std::uint16_t>(trees > 0 ? rows : 0);
+    found_ = BufferOf<std::uint32_t>(group * trees);
+    features_order_.resize(features);
+    resize({}, "");
+}
+
+void TreeMap::evaluate(const double* x, std::size_t rows) {
+    const std::size_t d = features();
+    for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t j = 0; j < d; ++j) {
+            const double v = std::nearbyint(x[r * d + j] * factors_[j]);
+            group_codes_[r * d + j] = static_cast<std::int8_t>(std::min(largest, std::max(-largest, v)));
+        }
+        known_[r] = false;
+    }
+}
+
+std::size_t TreeMap::find(std::size_t q, const std::int8_t* code) const {
+    const std::uint8_t* feature = split_features_.data() + q * nodes_;
+    const std::int8_t* threshold = thresholds_.data() + q * nodes_;
+    std::size_t i = 0;
+    for (std::size_t level = 0; level < depth_; ++level) i = 2 * i + 1 + (code[feature[i]] > threshold[i]);
+    return i - nodes_;
+}
+
+// Eight trees at a time: each step of one of them waits for the one before.
+const std::uint32_t* TreeMap::leaves_of_row(std::size_t r) const {
+    std::uint32_t* found = found_.data() + r * trees_;
+    if (known_[r]) return found;
+    known_[r] = true;
+    const std::int8_t* code = group_codes_.data() + r * features();
+    std::size_t q = 0;
+    for (; q + together <= grown_; q += together) {
+        const std::uint8_t* feature = split_features_.data() + q * nodes_;
+        const std::int8_t* threshold = thresholds_.data() + q * nodes_;
+        std::uint32_t at[together] = {};
+        for (std::size_t level = 0; level < depth_; ++level)
+            for (std::size_t k = 0; k < together; ++k) {
+                const std::size_t node = k * nodes_ + at[k];
+                at[k] = 2 * at[k] + 1 + (code[feature[node]] > threshold[node]);
+            }
+        for (std::size_t k = 0; k < together; ++k)
+            found[q + k] = static_cast<std::uint32_t>((q + k) * leaves_ - nodes_) + at[k];
+    }
+    for (; q < grown_; ++q) found[q] = static_cast<std::uint32_t>(q * leaves_ + find(q, code));
+    return found;
+}
+
+void TreeMap::after(std::size_t r, double rows) {
+    const auto step = static_cast<std::uint64_t>(rows);
+    if (keeps_) {
+        std::copy_n(group_codes_.data() + r * features(), features(), codes_.data() + next_ * features());
+        next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
+        stored_ = std::min(stored_ + 1, capacity_);
+        kept_ += 1;
+    }
+    if (!refits_ || trees_ == 0) return;
+    if (const std::size_t first = std::min(trees_, started(step)); first > 0) {
+        grown_ = oldest_ = 0;
+        for (TreeListener* head : heads_) head->restart();
+        for (std::size_t i = 0; i < first; ++i) refit(step);
+    } else if (step > last_start && step % (grown_ < trees_ ? grow_every : refit_every) == 0) {
+        refit(step);
+    }
+}
+
+void TreeMap::refit(std::uint64_t step) {
+    const std::size_t q = grown_ < trees_ ? grown_ : oldest_;
+    const std::uint64_t word = draw(seed_, step * trees_ + q);
+    const double ridge = heads_[0]->remove(q, word, gradients_.data());
+    grow(q, ridge, word);
+    if (grown_ < trees_)
+        ++grown_;
+    else
+        oldest_ = (q + 1) % trees_;
+    for (TreeListener* head : heads_) head->start_tree(q);
+    std::fill_n(known_, group, false);
+}
+
+void TreeMap::grow(std::size_t q, double ridge, std::uint64_t word) {
+    std::uint8_t* features_of = split_features_.data() + q * nodes_;
+    std::int8_t* thresholds = thresholds_.data() + q * nodes_;
+    std::fill_n(features_of, nodes_, std::uint8_t{0});
+    std::fill_n(thresholds, nodes_, static_cast<std::int8_t>(largest));
+    std::iota(order_.data(), order_.data() + stored_, std::uint16_t{0});
+    struct Branch {
+        std::size_t node, begin, end;
+    };
+    Branch open[12];  // at most one for each level, and one more
+    std::size_t count = 0;
+    open[count++] = {0, 0, stored_};
+    while (count > 0) {
+        const auto [node, begin, end] = open[--count];
+        std::size_t feature = 0;
+        int threshold = 0;
+        if (node >= nodes_ || !split(node, order_.data() + begin, end - begin, ridge, word, feature, threshold)) continue;
+        features_of[node] = static_cast<std::uint8_t>(feature);
+        thresholds[node] = static_cast<std::int8_t>(threshold);
+        std::uint16_t* const middle = std::partition(order_.data() + begin, order_.data() + end, [&](std::uint16_t row) {
+            return codes_[row * features() + feature] <= threshold;
+        });
+        const auto cut = static_cast<std::size_t>(middle - order_.data());
+        open[count++] = {2 * node + 1, begin, cut};
+        open[count++] = {2 * node + 2, cut, end};
+    }
+}
+
+// The best split of n rows: strictly better than those before it in the order of features and bins. Four features at a
+// time: the code of a row is read once, and a bin is changed by one instruction.
+bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, double ridge, std::uint64_t word,
+                    std::size_t& feature, int& threshold) {
+    if (n < 2 * least_rows) return false;
+    struct alignas(16) Bin {
+        std::int32_t g, h, n, unused;
+    };
+    constexpr std::size_t bundle = 4;
+    Bin bins[bundle][256];
+    const std::size_t d = features(), shift = n >= fine ? 0 : n >= coarse ? 1 : 2, used = (255 >> shift) + 1;
+    std::int64_t sum_g = 0, sum_h = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        sum_g += gradients_[rows[i]].g;
+        sum_h += gradients_[rows[i]].h;
+    }
+    const double total_g = static_cast<double>(sum_g) / gradient_steps, total_h = static_cast<double>(sum_h) / gradient_steps;
+    const double before = total_g * total_g / (total_h + ridge);
+    std::uint16_t* order = features_order_.data();
+    std::iota(order, order + d, std::uint16_t{0});
+    if (d > candidates)
+        for (std::size_t j = 0; j < candidates; ++j) std::swap(order[j], order[j + below(draw(word, node * candidates + j), d - j)]);
+    const std::size_t tried = std::min(d, candidates);
+    double best = least_gain;
+    bool found = false;
+    for (std::size_t first = 0; first < tried; first += bundle) {
+        const std::size_t count = std::min(bundle, tried - first);
+        std::size_t own[bundle];
+        for (std::size_t k = 0; k < bundle; ++k) {
+            own[k] = order[first + std::min(k, count - 1)];
+            std::fill_n(bins[k], used, Bin{});
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::int8_t* code = codes_.data() + rows[i] * d;
+            const Gradient gradient = gradients_[rows[i]];
+            for (std::size_t k = 0; k < bundle; ++k) {
+                Bin& bin = bins[k][static_cast<std::size_t>(code[own[k]] + 127) >> shift];
+                bin = {bin.g + gradient.g, bin.h + gradient.h, bin.n + 1, bin.unused};
+            }
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+            std::int32_t left_g = 0, left_h = 0;
+            std::size_t left = 0;
+            for (std::size_t b = 0; b < used; ++b) {
+                const Bin bin = bins[k][b];
+                if (bin.n == 0) continue;
+                left_g += bin.g;
+                left_h += bin.h;
+                left += static_cast<std::size_t>(bin.n);
+                if (left < least_rows) continue;
+                if (n - left < least_rows) break;
+                const double gl = left_g / gradient_steps, hl = left_h / gradient_steps, gr = total_g - gl, hr = total_h - hl;
+                const double gain = gl * gl / (hl + ridge) + gr * gr / (hr + ridge) - before;
+                if (!(gain > best)) continue;
+                std::size_t above = b + 1;
+                while (bins[k][above].n == 0) ++above;
+                best = gain;
+                found = true;
+                feature = own[k];
+                threshold = static_cast<int>((((b + 1) << shift) - 1 + (above << shift) - 1) / 2) - 127;
+            }
+        }
+    }
+    return found;
+}
+
+void TreeMap::describe(Description& d) {
+    const std::size_t n = trees_ * nodes_, width = features(), rows = stored_;
+    const auto whole = [&](const char* name, std::vector<Side> shape, double low, double high, std::function<void(float*)> get,
+                           std::function<void(const float*)> set) {
+        Field field{name, std::move(shape), {}, {}, low, high, {}, true};
+        field.get_single = std::move(get);
+        field.set_single = std::move(set);
+        d.add(std::move(field));
+    };
+    whole("split_features", {trees_, nodes_}, 0, static_cast<double>(width) - 1,
+          [this, n](float* to) { std::copy_n(split_features_.data(), n, to); },
+          [this, n](const float* from) {
+              for (std::size_t i = 0; i < n; ++i) split_features_[i] = static_cast<std::uint8_t>(from[i]);
+          });
+    whole("thresholds", {trees_, nodes_}, -largest, largest,
+          [this, n](float* to) { std::copy_n(thresholds_.data(), n, to); },
+          [this, n](const float* from) {
+              for (std::size_t i = 0; i < n; ++i) thresholds_[i] = static_cast<std::int8_t>(from[i]);
+          });
+    const auto count = [&](const char* name, std::size_t& value, std::size_t most) {
+        d.add({name, {}, [&value](double* to) { *to = static_cast<double>(value); },
+               [&value](const double* from) { value = static_cast<std::size_t>(*from); }, 0, static_cast<double>(most), {}, true});
+    };
+    count("grown", grown_, trees_);
+    count("oldest", oldest_, std::max<std::size_t>(1, trees_) - 1);
+    d.count("kept", kept_);
+    whole("codes", {side(), width}, -largest, largest,
+          [this, rows, width](float* to) {
+              for (std::size_t i = 0; i < rows; ++i, to += width) std::copy_n(codes_.data() + place(i) * width, width, to);
+          },
+          [this, rows, width](const float* from) {
+              for (std::size_t i = 0; i < rows * width; ++i) codes_[i] = static_cast<std::int8_t>(from[i]);
+          });
+    d.add({"metric", {width}, [this, width](double* to) { std::copy_n(metric_.data(), width, to); },
+           [this, width](const double* from) {
+               std::copy_n(from, width, metric_.data());
+               for (std::size_t j = 0; j < width; ++j) factors_[j] = steps_in_unit / metric_[j];
+           },
+           Description::positive});
+    d.scratch(metric_, factors_, split_features_, thresholds_, codes_, group_codes_, gradients_, order_, found_);
+    d.bytes += sizeof(*this) + features_order_.size() * sizeof(std::uint16_t);
+}
+
+void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
+    const auto size = sizes.find(prefix + "codes");
+    stored_ = size == sizes.end() ? 0 : size->second;
+    next_ = stored_ % capacity_;
+    grown_ = oldest_ = 0;
+    kept_ = 0;
+    split_features_.clear();
+    std::fill_n(thresholds_.data(), thresholds_.size(), static_cast<std::int8_t>(largest));
+    std::fill_n(metric_.data(), metric_.size(), 1.0);
+    std::fill_n(factors_.data(), factors_.size(), steps_in_unit);
+    std::fill_n(known_, group, false);
+}
+
+NOLANA_BINDING(tree_map) {
+    nb::class_<TreeMap, Map>(m, "TreeMap")
+        .def(nb::init<std::size_t, std::size_t, std::size_t, std::size_t, std::uint64_t, bool>(), "features"_a, "trees"_a,
+             "depth"_a, "rows"_a, "seed"_a, "refits"_a = true);
+}
+
+}  // namespace nolana

@@ -1,0 +1,93 @@
+// Complete binary trees over 8-bit codes of the row; one of them at a time is grown again from the most recent rows.
+// Formulas are in nolana/engine/experts/trees/tree_map.py.
+#pragma once
+
+#include <cstdint>
+
+#include "experts/map.hpp"
+
+namespace nolana {
+
+// What a row asks of the tree that is grown, in whole steps: sums are exact.
+struct Gradient {
+    std::int16_t g, h;
+};
+
+// A head on the leaves of the trees.
+class TreeListener {
+  public:
+    virtual ~TreeListener() = default;
+    // All trees start again.
+    virtual void restart() = 0;
+    // Tree q is about to be grown again: its gradients at the stored rows, and l. Of the first head only.
+    virtual double remove(std::size_t q, std::uint64_t word, Gradient* gradients) = 0;
+    // Tree q was grown.
+    virtual void start_tree(std::size_t q) = 0;
+};
+
+class TreeMap final : public Map {
+  public:
+    static constexpr const char* mismatch = "this head learns on leaves, and the map has no trees";
+    TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed, bool refits);
+
+    void listen(TreeListener* head) { heads_.push_back(head); }
+    bool has_listener() const { return !heads_.empty(); }
+
+    std::size_t leaves() const { return leaves_; }  // of a tree
+    std::size_t slots() const { return trees_ * leaves_; }
+    std::size_t trees() const { return trees_; }
+    std::size_t grown() const { return grown_; }
+    // The leaves of row r of the group, counted through all trees (grown).
+    const std::uint32_t* leaves_of_row(std::size_t r) const;
+    // Stored rows, and where the next one goes: the same in the heads.
+    std::size_t capacity() const { return capacity_; }
+    std::size_t stored() const { return stored_; }
+    std::size_t next() const { return next_; }
+    std::uint64_t seed() const { return seed_; }
+    // Whether the row that was learned is stored.
+    void keep(bool keeps) { keeps_ = keeps; }
+    // Where the stored row number i is, the oldest first.
+    std::size_t place(std::size_t i) const { return (next_ + capacity_ - stored_ + i) % capacity_; }
+    Side side() const { return {"codes", stored_, capacity_, Side::Scope::map}; }
+    // The leaf of tree q in which the stored row at this place is.
+    std::size_t leaf_of(std::size_t q, std::size_t place) const { return find(q, codes_.data() + place * features()); }
+    Gradient gradient(std::size_t place) const { return gradients_[place]; }
+
+    void evaluate(const double* x, std::size_t rows) override;
+    void after(std::size_t r, double step) override;
+    void describe(Description& d) override;
+    void resize(const Sizes& sizes, const std::string& prefix) override;
+
+  private:
+    static constexpr double steps_in_unit = 40, largest = 127;
+    static constexpr std::size_t most_features = 256, candidates = 16, least_rows = 8, fine = 1024, coarse = 512;
+    static constexpr std::size_t grow_every = 128, refit_every = 1024, last_start = 513;
+    static constexpr double least_gain = 1, gradient_steps = 1024;
+    static constexpr std::size_t together = 8;  // trees that are walked at once
+
+    // Trees that are grown at once after a row; 0: none.
+    static std::size_t started(std::uint64_t step) { return step == 129 || step == 257 ? 8 : step == last_start ? 16 : 0; }
+
+    std::size_t find(std::size_t q, const std::int8_t* code) const;
+    void refit(std::uint64_t step);
+    void grow(std::size_t q, double ridge, std::uint64_t word);
+    bool split(std::size_t node, const std::uint16_t* rows, std::size_t n, double ridge, std::uint64_t word, std::size_t& feature,
+               int& threshold);
+
+    std::size_t trees_, depth_, nodes_, leaves_, capacity_;
+    std::uint64_t seed_;
+    bool refits_, keeps_ = true;
+    double kept_ = 0;  // rows stored so far
+    std::size_t grown_ = 0, oldest_ = 0, stored_ = 0, next_ = 0;
+    std::vector<TreeListener*> heads_;
+    BufferOf<std::uint8_t> split_features_;
+    BufferOf<std::int8_t> thresholds_, codes_, group_codes_;
+    Buffer metric_, factors_;  // factors: steps of a unit of each feature
+    BufferOf<Gradient> gradients_;
+    BufferOf<std::uint16_t> order_;             // rows by the nodes of the tree that is grown
+    mutable BufferOf<std::uint32_t> found_;     // leaves of the rows of a group
+    mutable bool known_[group] = {};            // whether they were looked up
+    std::vector<std::uint16_t> features_order_;  // for the draw of candidates
+};
+
+}  // namespace nolana

@@ -1,0 +1,13 @@
+"""Typed columns: tables of any library as rows of numbers, with a schema that model files hold."""
+
+from nolana.columns.encode import WidthError, encode, encode_column, encode_table
+from nolana.columns.infer import infer_schema
+from nolana.columns.keys import key, keys
+from nolana.columns.problems import ColumnProblem
+from nolana.columns.schema import Column, EncodedRows, Schema
+from nolana.columns.tables import Table, table_of
+
+__all__ = [
+    "Column", "ColumnProblem", "EncodedRows", "Schema", "Table", "WidthError", "encode", "encode_column",
+    "encode_table", "infer_schema", "key", "keys", "table_of",
+]  # fmt: skip

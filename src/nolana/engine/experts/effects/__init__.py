@@ -1,0 +1,1 @@
+"""Effects of categories: a hash table with a weight for each value of a column."""

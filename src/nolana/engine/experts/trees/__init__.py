@@ -1,0 +1,1 @@
+"""Regression trees that are refitted one at a time from the most recent rows."""

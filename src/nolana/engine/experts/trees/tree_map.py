@@ -1,0 +1,199 @@
+"""Complete binary trees over 8-bit codes of the row; one of them at a time is grown again from the most recent rows.
+
+A row has one leaf in each tree. Codes are z without the relevance metric, in steps of 1/40, clipped to +-127: a tree
+does not care about the scale of a feature, but about its resolution. Node i: feature f_i, threshold t_i,
+
+    i <- 2i + 1 + (code[f_i] > t_i), depth times;   t = 127 where a node is not split
+
+Growing a tree from gradients g and curvatures h of the stored rows, which the slow head knows (`leaves`): in each node
+at most 16 random features and all thresholds; the split with the largest gain
+
+    G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l),   above 1, and at least 8 rows on both sides
+
+Chen, Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016. Thresholds lie half-way between the bins beside
+the cut; a node of fewer than 1,024 (512) rows has bins of 2 (4) codes. g and h are integers, in steps of 1/1024:
+sums are exact, so the core finds the same splits.
+
+When trees are grown, by the number of rows learned: after rows 129, 257 and 513, one after the last anchors of the
+scaling, all start again, with 8, 8 and 16 trees; then one more every 128 rows until all are grown, then the oldest one
+again every 1,024 rows.
+"""
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.engine.base.bounds import Count, Depth, Index, Seed
+from nolana.engine.base.draw import draw, draws, shuffle
+from nolana.engine.base.state import POSITIVE, Field, Size, count
+from nolana.engine.experts.map import Array, Map
+
+if TYPE_CHECKING:
+    from nolana.engine.experts.trees.leaves import LeafHead
+
+Integers = NDArray[np.int64]
+
+STEPS = 40.0  # in a unit
+LARGEST = 127.0
+MOST_FEATURES = 256  # a node has 8 bits for its feature
+MOST_ROWS = 65535
+STARTS = {129: 8, 257: 8, 513: 16}  # trees that are grown at once after this row
+GROW_EVERY, REFIT_EVERY = 128, 1024  # rows
+CANDIDATES = 16  # features of a node
+LEAST_ROWS = 8  # of both sides of a split
+LEAST_GAIN = 1.0
+FINE, COARSE = 1024, 512  # rows of a node below which a bin has 2 and 4 codes
+GRADIENT_STEPS = 1024.0
+
+
+def leaves_of(
+    codes: NDArray[Any], features: Integers, thresholds: Integers
+) -> Integers:  # (n, d), (nodes,), (nodes,) -> (n,)
+    """The leaf of each row in one tree."""
+    at, row = np.zeros(len(codes), dtype=np.int64), np.arange(len(codes))
+    while len(at) and at[0] < len(features):
+        at = 2 * at + 1 + (codes[row, features[at]] > thresholds[at])
+    return at - len(features)
+
+
+class TreeMap(Map):
+    """split_features and thresholds (trees, nodes); codes (rows, d) of the stored rows, the oldest first; metric (d,).
+
+    `grown` trees are in use; `oldest` is the next one to be grown again; `kept` rows were stored so far. Without
+    `refits` all trees stay as they are.
+    """
+
+    def __init__(
+        self, features: Count, trees: Index, depth: Depth, rows: Count, seed: Seed, refits: bool = True
+    ) -> None:
+        super().__init__(features)
+        if trees and features > MOST_FEATURES:
+            raise ValueError("a tree map takes at most 256 features")
+        if not 1 <= depth <= 10:
+            raise ValueError("the depth of trees is 1 to 10")
+        if not 1 <= rows <= MOST_ROWS:
+            raise ValueError("a tree map stores 1 to 65,535 rows")
+        self.trees, self.depth, self.rows, self.seed, self.refits = trees, depth, rows, seed, refits
+        self.nodes, self.leaves = (1 << depth) - 1, 1 << depth
+        self.self_value = 1.0
+        self.heads: list[LeafHead] = []
+        self.clear()
+
+    @property
+    def side(self) -> int:
+        return self.trees * self.leaves
+
+    def clear(self) -> None:
+        self.split_features: Integers = np.zeros((self.trees, self.nodes), dtype=np.int64)
+        self.thresholds: Integers = np.full((self.trees, self.nodes), int(LARGEST))
+        self.codes: NDArray[np.float32] = np.zeros((0, self.features), dtype=np.float32)
+        self.metric = np.ones(self.features)
+        self.grown = self.oldest = self.kept = 0
+        self.keeps = True  # whether the row that was learned is stored; the slow head decides
+
+    def fields(self) -> list[Field]:
+        shape, whole = (self.trees, self.nodes), functools.partial(Field, self, dtype=np.float32, whole=True)
+        codes = (Size("codes", self.rows, owner="map"), self.features)
+        return [
+            whole("split_features", shape, low=0.0, high=self.features - 1.0),
+            whole("thresholds", shape, low=-LARGEST, high=LARGEST),
+            Field(self, "grown", whole=True, low=0.0, high=float(self.trees)),
+            Field(self, "oldest", whole=True, low=0.0, high=float(max(0, self.trees - 1))),
+            count(self, "kept"),
+            whole("codes", codes, low=-LARGEST, high=LARGEST),
+            Field(self, "metric", (self.features,), low=POSITIVE),
+        ]
+
+    def restored(self) -> None:
+        self.split_features, self.thresholds = (a.astype(np.int64) for a in (self.split_features, self.thresholds))
+
+    def evaluate(self, x: Array) -> None:
+        self.code = np.clip(np.rint(x * (STEPS / self.metric)), -LARGEST, LARGEST)
+
+    @property
+    def slots(self) -> Integers:  # (grown,)
+        """The leaves of the row at hand, counted through all trees."""
+        at = [leaves_of(self.code[None], self.split_features[q], self.thresholds[q])[0] for q in range(self.grown)]
+        return np.asarray(np.arange(self.grown) * self.leaves + np.array(at, dtype=np.int64))
+
+    def after(self, step: int) -> None:
+        if self.keeps:
+            self.codes = np.vstack([self.codes, self.code.astype(np.float32)])[-self.rows :]
+            self.kept += 1
+        if not self.refits or not self.trees:
+            return
+        if step in STARTS:
+            self.grown = self.oldest = 0
+            for head in self.heads:
+                head.restart()
+            for _ in range(min(self.trees, STARTS[step])):
+                self.refit(step)
+        elif step > max(STARTS) and step % (GROW_EVERY if self.grown < self.trees else REFIT_EVERY) == 0:
+            self.refit(step)
+
+    def refit(self, step: int) -> None:
+        """Grow one more tree, or the oldest one again."""
+        q = self.grown if self.grown < self.trees else self.oldest
+        word = draw(self.seed, step * self.trees + q)
+        slow = self.heads[0]
+        codes = self.codes.astype(np.int64)
+        slow.remove(q, leaves_of(codes, self.split_features[q], self.thresholds[q]))
+        self.split_features[q], self.thresholds[q] = 0, int(LARGEST)
+        g, h, ridge = slow.gradients(word)
+        self.grow(q, codes, g, h, ridge, word)
+        leaf = leaves_of(codes, self.split_features[q], self.thresholds[q])
+        if self.grown < self.trees:
+            self.grown += 1
+        else:
+            self.oldest = (q + 1) % self.trees
+        for head in self.heads:
+            head.start_tree(q, leaf)
+
+    def grow(self, q: int, codes: Integers, g: Integers, h: Integers, ridge: float, word: int) -> None:
+        """The splits of tree q: codes (n, d), g and h (n,) in steps."""
+        members = {0: np.arange(len(codes))}
+        for node in range(self.nodes):
+            rows = members.pop(node, np.zeros(0, dtype=np.intp))
+            if len(rows) < 2 * LEAST_ROWS:
+                continue
+            split = best_split(codes[rows], g[rows], h[rows], ridge, candidates(self.features, word, node))
+            if split is None:
+                continue
+            self.split_features[q, node], self.thresholds[q, node] = split
+            above = codes[rows, split[0]] > split[1]
+            members[2 * node + 1], members[2 * node + 2] = rows[~above], rows[above]
+
+
+def candidates(features: int, word: int, node: int) -> NDArray[np.intp]:
+    """The features that a node may be split by."""
+    order = np.arange(features)
+    if features <= CANDIDATES:
+        return order
+    places = np.arange(node * CANDIDATES, (node + 1) * CANDIDATES, dtype=np.uint64)
+    return shuffle(order, draws(word, places))
+
+
+def best_split(
+    codes: Integers, g: Integers, h: Integers, ridge: float, features: NDArray[np.intp]
+) -> tuple[int, int] | None:
+    """Feature and threshold with the largest gain, the first of equal ones; None if no gain is large enough."""
+    n, steps = len(codes), GRADIENT_STEPS
+    shift = 0 if n >= FINE else 1 if n >= COARSE else 2
+    total_g, total_h = float(g.sum()) / steps, float(h.sum()) / steps
+    before, best, found = total_g * total_g / (total_h + ridge), LEAST_GAIN, None
+    for j in features.tolist():
+        bins = (codes[:, j] + int(LARGEST)) >> shift
+        used, counts = np.unique(bins, return_counts=True)
+        left = np.cumsum(counts)[:-1]
+        left_g = np.cumsum(np.bincount(bins, g)[used])[:-1] / steps
+        left_h = np.cumsum(np.bincount(bins, h)[used])[:-1] / steps
+        right_g, right_h = total_g - left_g, total_h - left_h
+        gain = left_g * left_g / (left_h + ridge) + right_g * right_g / (right_h + ridge) - before
+        gain[(left < LEAST_ROWS) | (n - left < LEAST_ROWS)] = -np.inf
+        if len(gain) and gain.max() > best:
+            k = int(np.argmax(gain))
+            low, high = ((int(used[k]) + 1) << shift) - 1, (int(used[k + 1]) << shift) - 1
+            best, found = float(gain[k]), (j, (low + high) // 2 - int(LARGEST))
+    return found

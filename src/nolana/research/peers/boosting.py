@@ -1,0 +1,98 @@
+"""Gradient boosting, trained again on all rows so far: what people use instead of a stream learner.
+
+``lightgbm`` is LightGBM, ``histgb`` scikit-learn's HistGradientBoosting, with their defaults and one thread. A model is
+trained after 100 rows and then whenever there are a fifth more rows: 27 times in 10,000 rows. Between two trainings it
+predicts and learns nothing. All rows are stored: its memory grows with the stream.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolana.research.peers import Task
+
+Array = NDArray[np.float64]
+
+FIRST, GROWTH = 100, 1.2  # rows of the first training, and the factor to the next
+SMALLEST = 1e-15  # probability: scores are finite
+
+
+class Retrained:
+    """A batch model as a learner."""
+
+    def __init__(self, task: Task, make: Callable[[], Any]) -> None:
+        self._task, self._make = task, make
+        self._rows: list[Array] = []
+        self._targets: list[NDArray[np.generic]] = []
+        self._count, self._next = 0, FIRST
+        self._model: Any = None
+        if task.classes is not None:
+            self.classes_ = task.classes
+
+    @property
+    def memory_bytes_(self) -> int:
+        """Of the stored rows."""
+        return sum(part.nbytes for part in (*self._rows, *self._targets))
+
+    def learn(self, X: Array, y: NDArray[np.generic]) -> Array:
+        """The scores of rows that are stored afterwards."""
+        targets, parts, start = self._task.targets(np.asarray(y)), [], 0
+        while start < len(X):
+            stop = min(len(X), start + self._next - self._count)
+            rows = np.asarray(X[start:stop], dtype=np.float64)
+            parts.append(self.scores(rows))
+            self._rows.append(rows)
+            self._targets.append(targets[start:stop])
+            self._count += len(rows)
+            if self._count == self._next:
+                self._train()
+            start = stop
+        return np.concatenate(parts) if parts else self.scores(np.zeros((0, self._task.n_features)))
+
+    def predict(self, X: Array) -> NDArray[np.generic]:
+        """The class or the target of rows."""
+        scores = self.scores(np.asarray(X, dtype=np.float64))
+        return scores if self._task.classes is None else self._task.classes[scores.argmax(axis=1)]
+
+    def scores(self, X: Array) -> Array:
+        """Logarithms of probabilities (n, classes), or targets (n,); the mean or no class before the first training."""
+        classes = self._task.classes
+        if self._model is None:
+            stored = np.concatenate(self._targets) if self._targets else np.zeros(1)
+            return self._task.scores(np.full(len(X), float(np.mean(stored)) if classes is None else -1))
+        if classes is None:
+            return np.asarray(self._model.predict(X), dtype=np.float64)
+        scores = np.full((len(X), len(classes)), np.log(SMALLEST))
+        scores[:, self._model.classes_] = np.log(np.maximum(self._model.predict_proba(X), SMALLEST))
+        return scores
+
+    def _train(self) -> None:
+        self._next = int(GROWTH * self._count)
+        targets = np.concatenate(self._targets)
+        if self._task.classes is None or len(np.unique(targets)) > 1:
+            self._model = self._make().fit(np.concatenate(self._rows), targets)
+
+
+def lightgbm(regression: bool, seed: int) -> Any:
+    """LightGBM at its defaults."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    return (LGBMRegressor if regression else LGBMClassifier)(n_jobs=1, verbose=-1, random_state=seed)
+
+
+def histgb(regression: bool, seed: int) -> Any:
+    """HistGradientBoosting at its defaults."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    return (HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier)(random_state=seed)
+
+
+MODELS = {"lightgbm": lightgbm, "histgb": histgb}
+
+
+def maker(method: str) -> Callable[[Task, int], Retrained]:
+    """What makes the learner of a name."""
+    model = MODELS[method]
+    return lambda task, seed: Retrained(task, lambda: model(task.classes is None, seed))

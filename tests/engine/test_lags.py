@@ -1,0 +1,184 @@
+"""Lags: both engines, blocks that are split anywhere, states, seasons and the table of series."""
+
+import numpy as np
+import pytest
+
+import nolana.engine as reference
+from conftest import core_builds, same_state
+from nolana.engine.learner.lags import COLUMNS, season
+
+BUILDS = core_builds()
+builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
+engines = pytest.mark.parametrize("engine", [*BUILDS, reference], ids=lambda m: m.__name__.split(".")[-1])
+CASES = {  # lag, rows of the ring, outputs (0: a number), slots
+    "last value": (1, 64, 0, 0),
+    "horizon of 5": (5, 64, 0, 0),
+    "series": (1, 2, 0, 8),
+    "series, horizon of 3": (3, 6, 0, 8),
+    "two classes": (1, 2, 1, 0),
+    "three classes, horizon of 2": (2, 4, 3, 0),
+    "three classes, series": (1, 2, 3, 8),
+}
+cases = pytest.mark.parametrize("case", CASES)
+FEATURES = 3  # the last one is the key of the series
+
+
+def learner_of(module, case):
+    lag, rows, outputs, slots = CASES[case]
+    loss = module.Squared() if outputs == 0 else module.Logistic()
+    width = FEATURES + (COLUMNS if outputs == 0 else 0)
+    maps = [module.BinMap(features=width, table=64, grids=6, seed=0), module.IdentityMap(width)]
+    heads = [
+        module.DiagonalBins(loss, variance=0.1, linear=0.1, floor=1e-4),
+        module.FullLinear(loss, variance=0.1, forgetting=0.9999),
+    ]
+    start = np.full(2, 0.5)
+    stack = module.Stack(loss, np.ones(2), np.full(2, 10.0), start, 0.999, 1.0, follows=outputs == 0, knows=True)
+    units = {"scaling": module.RobustScaling(width), "lags": module.Lags(lag, rows, outputs > 0, slots, FEATURES - 1)}
+    if outputs == 0:
+        units["target_scaling"] = module.RobustScaling(1, follows_level=False)
+    learner = module.Learner(maps, [module.Expert(i, head) for i, head in enumerate(heads)], stack, **units)
+    if outputs:
+        learner.clear(outputs)
+    return learner
+
+
+def rows_of(case, n=300, seed=0):
+    outputs = CASES[case][2]
+    rng = np.random.default_rng(seed)
+    x = np.c_[rng.normal(size=(n, 2)), rng.integers(0, 12, n).astype(float)]
+    walk = np.cumsum(rng.normal(size=n)) + x[:, 0] + 1000
+    if outputs == 0:
+        return x, walk[:, None], (rng.random(n) > 0.1).astype(float)
+    labels = (np.abs(walk).astype(int) // 3) % max(2, outputs)
+    y = np.where(labels == 1, 1.0, -1.0)[:, None] if outputs == 1 else np.where(np.eye(outputs)[labels] > 0, 1.0, -1.0)
+    return x, y, (rng.random(n) > 0.1).astype(float)
+
+
+def anchored(learner, x, y, weight, cuts):
+    """Scores of blocks that end at these rows, with anchors after row 16, and of three rows that are not learned."""
+    scores = []
+    for start, stop in zip([0, *cuts], [*cuts, len(x)], strict=True):
+        scores.append(learner.learn(x[start:stop], y[start:stop], weight[start:stop]))
+        if stop == 16:
+            learner.scaling.anchor()
+            if learner.target_scaling is not None:
+                learner.target_scaling.anchor()
+    return np.concatenate([*scores, learner.scores(x[:3])])
+
+
+@builds
+@cases
+def test_learner_with_lags_core_equals_numpy(build, case):
+    core, mine = learner_of(build, case), learner_of(reference, case)
+    x, y, weight = rows_of(case)
+    a, b = anchored(core, x, y, weight, [16]), anchored(mine, x, y, weight, [16])
+    np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-7)
+    mine_state, state = mine.state(), core.state()
+    assert state.keys() == mine_state.keys()
+    for name in (name for name in state if name.startswith("lags/")):
+        np.testing.assert_allclose(state[name], mine_state[name], rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@engines
+@cases
+def test_block_split_anywhere_same_bits(engine, case):
+    x, y, weight = rows_of(case, 80)
+    whole = learner_of(engine, case)
+    expected = anchored(whole, x, y, weight, [16])
+    for cut in (17, 18, 19, 21, 50):
+        parts = learner_of(engine, case)
+        assert np.array_equal(anchored(parts, x, y, weight, [16, cut]), expected)
+        assert same_state(parts.state(), whole.state())
+
+
+@engines
+@cases
+def test_restored_state_continues_same_bits(engine, case):
+    x, y, weight = rows_of(case, 120)
+    whole, first, second = (learner_of(engine, case) for _ in range(3))
+    expected = anchored(whole, x, y, weight, [16])
+    anchored(first, x[:60], y[:60], weight[:60], [16])
+    before = first.state()
+    second.restore(before)
+    assert same_state(second.state(), before)
+    assert np.array_equal(second.learn(x[60:], y[60:], weight[60:]), expected[60:-3])
+
+
+@engines
+@cases
+def test_scores_change_no_state(engine, case):
+    learner = learner_of(engine, case)
+    x, y, weight = rows_of(case, 50)
+    anchored(learner, x, y, weight, [16])
+    before = learner.state()
+    learner.scores(x)
+    learner.learn(x, y, np.zeros(len(x)))
+    assert same_state(learner.state(), before)
+
+
+def test_columns_by_hand():
+    """Those of two rows before, as long as the targets persist."""
+    lags = reference.Lags(2, 64)
+    y = np.cumsum(np.random.default_rng(0).normal(size=100))
+    x = np.zeros(1)
+    for t, target in enumerate(y):
+        columns = lags.look(x, True).columns
+        if t < 2:
+            assert np.isnan(columns).all()
+        elif lags.persists and t > 2:
+            assert columns[:2] == pytest.approx([y[t - 2], y[t - 2] - y[t - 3]])
+        lags.observe(x, target, 0.0)
+    assert lags.persists
+    assert lags.look(x, False).columns[0] == y[-1]  # a row that is scored alone: two rows after the last learned one
+
+
+def test_independent_targets_have_no_columns():
+    lags = reference.Lags(1, 256)
+    for t, target in enumerate(np.random.default_rng(0).lognormal(size=2000)):
+        lags.observe(np.zeros(1), target, 0.0)
+        assert t < 63 or not lags.look(np.zeros(1), True).columns.any()
+
+
+def test_series_have_their_own_last_target():
+    """Two series of other levels; a third one is unknown."""
+    lags = reference.Lags(1, 2, slots=8, group=0)
+    for i in range(10):
+        lags.observe(np.array([float(i % 2)]), 100.0 * (i % 2) + i, 0.0)
+    assert lags.look(np.array([0.0]), True).columns[0] == 8
+    assert lags.look(np.array([1.0]), True).columns[0] == 109
+    assert np.isnan(lags.look(np.array([2.0]), True).columns).all()
+
+
+def test_least_recently_learned_series_is_forgotten_first():
+    lags = reference.Lags(1, 2, slots=4, group=0)
+    for key in (0, 1, 2, 3, 0, 4):
+        lags.observe(np.array([float(key)]), 10.0 + key, 0.0)
+    known = [key for key in range(5) if not np.isnan(lags.look(np.array([float(key)]), True).columns[0])]
+    assert known == [0, 2, 3, 4]
+
+
+def test_noise_and_random_walks_have_no_season():
+    found = 0
+    for seed in range(100):
+        noise = np.random.default_rng(seed).normal(size=1024)
+        found += season(noise) > 0
+        found += season(np.cumsum(noise)) > 0
+    assert found <= 4  # of 200; five standard errors, about 500 periods each
+
+
+@pytest.mark.parametrize("period", [7, 24, 168])
+def test_season_of_a_periodic_target_is_found(period):
+    rng = np.random.default_rng(period)
+    shape = rng.normal(size=period)
+    y = np.tile(shape, 1024 // period + 1)[:1024] + 0.5 * rng.normal(size=1024)
+    assert season(y) == period
+
+
+@engines
+@pytest.mark.parametrize("arguments", [(0, 64), (2049, 8192), (40, 64), (1, 64, False, 6)])
+def test_invalid_arguments_are_refused(engine, arguments):
+    if engine is reference and arguments[0] in (0, 2049):
+        pytest.skip("ranges of the NumPy engine are type hints, which specs check")
+    with pytest.raises(ValueError, match=r"lag|ring|table"):
+        engine.Lags(*arguments)

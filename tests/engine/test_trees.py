@@ -1,0 +1,200 @@
+"""Trees: core against reference at every trigger, splits against an exhaustive search, backfitting, contracts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nolana.engine as reference
+from conftest import core_builds, same_state
+from nolana.engine.experts.trees.leaves import FOLD, SCORE_STEPS
+from nolana.engine.experts.trees.tree_map import best_split, candidates, leaves_of
+from splitting import check_split
+
+BUILDS = core_builds()
+ENGINES = [*BUILDS, reference]
+builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
+engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
+cases = pytest.mark.parametrize(("loss", "outputs"), [("Logistic", 1), ("Logistic", 4), ("Squared", 1)])
+
+TRIGGERS = 129, 257, 513, 640, 768, 1024
+AROUND = [row + i for row in TRIGGERS for i in (-1, 0, 1)]
+
+
+def learner(module, loss="Logistic", outputs=1, features=6, trees=17, depth=4, rows=400, refits=True):
+    map = module.TreeMap(features, trees, depth, rows, seed=3, refits=refits)
+    kind = getattr(module, loss)()
+    slow = module.DiagonalLeaves(kind, variance=0.03, floor=1e-4)
+    heads = [module.Expert(0, slow), module.Expert(0, module.ConstantLeaves(kind, gain=0.05))]
+    made = module.Learner([map], heads, module.Mean())
+    made.clear(outputs)
+    return made
+
+
+def rows(n, outputs=1, loss="Logistic", features=6, seed=0):
+    """Regions parallel to the axes; weights of 0 too."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, features))
+    a, b = x[:, 0] > 0.3, x[:, 1] > -0.4
+    if loss == "Squared":
+        y = (np.where(a, 1.0, -1.0) * np.where(b, 1.0, 0.2) + 0.1 * rng.normal(size=n))[:, None]
+    elif outputs == 1:
+        y = np.where(a ^ b, 1.0, -1.0)[:, None]
+    else:
+        y = np.where((2 * a + b)[:, None] == np.arange(outputs), 1.0, -1.0)
+    return x, y, rng.choice([0.0, 0.5, 1.0, 3.0], size=n, p=[0.1, 0.1, 0.7, 0.1])
+
+
+@builds
+@cases
+@pytest.mark.parametrize("features", [6, 20])
+def test_core_equals_reference_at_every_trigger(build, loss, outputs, features):
+    """From equal states 20 rows before each trigger. More than 16 features are drawn for each node. Trees are equal;
+    scores are sums of integers, so a rounding that went the other way would show as 1e-4."""
+    core, mine = (learner(module, loss, outputs, features) for module in (build, reference))
+    x, y, _ = rows(1100, outputs, loss, features)
+    done = 0
+    for row in TRIGGERS:
+        core.learn(x[done : row - 20], y[done : row - 20])
+        mine.restore(core.state())
+        part = slice(row - 20, row + 5)
+        assert np.abs(core.learn(x[part], y[part]) - mine.learn(x[part], y[part])).max() < 1e-7
+        done = row + 5
+        a, b = core.state(), mine.state()
+        assert a.keys() == b.keys()
+        for name in a:
+            assert np.asarray(a[name]).dtype == np.asarray(b[name]).dtype, name
+            assert np.allclose(a[name], b[name], rtol=0, atol=1e-7), name
+    assert core.state()["map0/grown"] == 17
+    assert core.state()["map0/oldest"] == 1
+
+
+@builds
+@cases
+def test_split_at_every_trigger_and_restore_changes_no_bit(build, loss, outputs):
+    data = rows(1400, outputs, loss)
+    learned = np.cumsum(data[2] > 0)
+    cuts = [int(np.searchsorted(learned, row)) + 1 for row in AROUND]
+    whole, parts = check_split(lambda: learner(build, loss, outputs), *data, cuts, restored=True)
+    assert whole.memory_bytes == parts.memory_bytes
+
+
+def gain_of(codes, g, h, ridge, feature, threshold):
+    left = codes[:, feature] <= threshold
+    sums = [(g[side].sum() / 1024, h[side].sum() / 1024) for side in (left, ~left, np.ones(len(g), bool))]
+    below, above, before = (a * a / (b + ridge) for a, b in sums)
+    return below + above - before, min(left.sum(), (~left).sum())
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(16, 90), levels=st.integers(2, 60))
+@settings(max_examples=40)
+def test_best_split_is_that_of_an_exhaustive_search(seed, n, levels):
+    """Over thresholds at borders of bins of 4 codes, which nodes of few rows have."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-levels, levels + 1, size=(n, 3))
+    g = np.where(codes[:, 1] > 3, 500, -400) + rng.integers(-600, 600, n)
+    h = rng.integers(1, 1024, n)
+    gains = [
+        gain_of(codes, g, h, 1.0, j, ((k + 1) << 2) - 128) for j in range(3) for k in range(63)
+    ]  # bin k has the codes from 4k - 127 on
+    best = max((gain for gain, rows in gains if rows >= 8), default=0.0)
+    split = best_split(codes, g, h, 1.0, np.arange(3))
+    if best <= 1:
+        assert split is None
+    else:
+        assert gain_of(codes, g, h, 1.0, *split)[0] == pytest.approx(best, rel=1e-12)
+
+
+def test_candidates_of_a_node_are_distinct_and_differ_between_nodes():
+    some = [candidates(40, word=9, node=i) for i in range(20)]
+    assert all(len(set(each.tolist())) == 16 for each in some)
+    assert len({tuple(each) for each in some}) == 20
+    assert candidates(16, 9, 0).tolist() == list(range(16))
+
+
+@cases
+def test_stored_scores_after_a_restart_are_those_of_the_trees(loss, outputs):
+    """F <- F - w + w of the new tree, from 0: each of 8 trees is rounded to half a step."""
+    made = learner(BUILDS[-1], loss, outputs)
+    x, y, _ = rows(129, outputs, loss)
+    made.learn(x, y)
+    state = made.state()
+    codes, leaves = state["map0/codes"], state["expert0/leaves"]
+    assert state["map0/grown"] == 8
+    expected = np.zeros((len(codes), outputs))
+    for q in range(8):
+        tree = (state[f"map0/{name}"][q].astype(int) for name in ("split_features", "thresholds"))
+        expected += leaves[16 * q + leaves_of(codes, *tree)]
+    assert np.abs(state["expert0/fitted"] - expected).max() <= 8 * 0.5 / SCORE_STEPS + FOLD / 8192
+    assert (state["expert1/leaves"] == 0).all()
+
+
+def test_weight_of_a_row_counts_as_copies_of_it():
+    """Gradients are sums of weights: a tree grown on rows of weight 2 is that of each row twice."""
+    x, y, _ = rows(64, seed=4)
+    codes = np.rint(40 * x).astype(np.int64)
+    g, h = np.where(y[:, 0] > 0, 512, -512), np.full(64, 256)
+    once = best_split(codes, 2 * g, 2 * h, 1.0, np.arange(6))
+    assert once == best_split(np.repeat(codes, 2, axis=0), np.repeat(g, 2), np.repeat(h, 2), 1.0, np.arange(6))
+
+
+@engines
+def test_rows_that_are_predicted_well_are_stored_rarely(engine):
+    """All of 129 rows before the first tree; fewer once the regions are known, with a larger weight."""
+    n = 1000 if engine is reference else 4000
+    made = learner(engine, rows=n)
+    x, y, _ = rows(n)
+    made.learn(x[:129], y[:129])
+    assert made.state()["map0/kept"] == 129
+    made.learn(x[129:], y[129:])
+    state = made.state()
+    assert state["map0/kept"] == len(state["map0/codes"]) < 0.8 * n
+    assert state["expert0/row_weights"].sum() == pytest.approx(n, rel=0.1)  # the sum of 1/q is n on average
+
+
+@engines
+@cases
+def test_trees_that_do_not_refit_stay_and_store_rows(engine, loss, outputs):
+    made, still = learner(engine, loss, outputs), learner(engine, loss, outputs, refits=False)
+    x, y, _ = rows(700, outputs, loss)
+    made.learn(x[:600], y[:600])
+    still.restore(made.state())
+    before = still.state()
+    still.learn(x[600:], y[600:])
+    after = still.state()
+    for name in ("map0/split_features", "map0/thresholds", "map0/grown", "map0/oldest"):
+        assert np.array_equal(before[name], after[name])
+    assert after["map0/kept"] > before["map0/kept"]
+    assert not np.array_equal(before["expert0/leaves"], after["expert0/leaves"])
+
+
+@engines
+def test_trees_learn_an_exclusive_or_of_thresholds(engine):
+    n = 1500 if engine is reference else 6000
+    x, y, _ = rows(n)
+    scores = learner(engine, trees=24).learn(x, y)
+    assert (np.sign(scores[n // 2 :]) == y[n // 2 :]).mean() > 0.95
+
+
+@engines
+@cases
+def test_no_trees_score_nothing(engine, loss, outputs):
+    made = learner(engine, loss, outputs, trees=0, rows=1)
+    x, y, weight = rows(300, outputs, loss)
+    assert (made.learn(x, y, weight) == 0).all()
+    again = learner(engine, loss, outputs, trees=0, rows=1)
+    again.restore(made.state())
+    assert same_state(again.state(), made.state())
+
+
+@engines
+def test_mismatched_maps_and_heads_are_refused(engine):
+    for wrong in ({"features": 257}, {"depth": 0}, {"depth": 11}, {"rows": 0}):
+        with pytest.raises(ValueError, match=r"256 features|depth|rows"):
+            engine.TreeMap(**({"features": 4, "trees": 3, "depth": 2, "rows": 20, "seed": 0} | wrong))
+    dense = engine.IdentityMap(4)
+    with pytest.raises(ValueError, match="the map has no trees"):
+        engine.Learner([dense], [engine.Expert(0, engine.DiagonalLeaves(engine.Logistic(), 0.1, 0.0))])
+    map = engine.TreeMap(4, 3, 2, 20, 0)
+    with pytest.raises(ValueError, match="first head on trees"):
+        engine.Learner([map], [engine.Expert(0, engine.ConstantLeaves(engine.Logistic(), 0.1))])

@@ -1,0 +1,244 @@
+"""`lag` and `group` of the default estimators."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nolana
+from nolana import StreamClassifier, StreamRegressor
+from nolana.errors import OptionError
+from nolana.evaluate import progressive
+
+ROWS = 1500
+
+
+def walk(n=ROWS, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.cumsum(rng.normal(size=n)) + 500
+
+
+def persistent_labels(n=ROWS, seed=0, classes=3):
+    """Labels that stay for ten rows, features that say little."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(rng.integers(0, classes, n // 10 + 1), 10)[:n]
+    return rng.normal(size=(n, 3)) + 0.3 * y[:, None], y
+
+
+def panel(series=200, rows=40, seed=0):
+    """Series that are random walks, in turns."""
+    rng = np.random.default_rng(seed)
+    levels = np.cumsum(rng.normal(size=(rows, series)), axis=0)
+    order = np.concatenate([rng.permutation(series) for _ in range(rows)])
+    X = np.c_[rng.normal(size=len(order)), order.astype(float)]
+    return X, levels[np.repeat(np.arange(rows), series), order] + X[:, 0]
+
+
+def r2(scores, y):
+    return 1 - np.mean((scores - y) ** 2) / np.var(y)
+
+
+def blocks(model, X, y, cuts, **announced):
+    pieces = zip([0, *cuts], [*cuts, len(X)], strict=True)
+    return np.concatenate([model.learn(X[a:b], y[a:b], **announced) for a, b in pieces])
+
+
+CASES = {
+    "regression": lambda: (StreamRegressor(lag=1, random_state=0), *walk()),
+    "horizon": lambda: (StreamRegressor(lag=24, random_state=0), *walk()),
+    "classes": lambda: (StreamClassifier(lag=1, random_state=0), *persistent_labels()),
+    "panel": lambda: (StreamRegressor(lag=1, group=1, random_state=0), *panel(50, 30)),
+    "panel of classes": lambda: (StreamClassifier(lag=2, group=2, random_state=0), *panel_of_classes()),
+}
+cases = pytest.mark.parametrize("case", CASES)
+
+
+def panel_of_classes():
+    X, y = persistent_labels()
+    return np.c_[X[:, :2], np.arange(len(X)) % 7], y
+
+
+@cases
+def test_block_split_anywhere_same_bits(case):
+    model, X, y = CASES[case]()
+    announced = {"classes": np.unique(y)} if isinstance(model, StreamClassifier) else {}
+    expected = blocks(model, X, y, [], **announced)
+    for cuts in ([700], [1, 2, 3, 512, 513, 900]):
+        assert np.array_equal(blocks(CASES[case]()[0], X, y, cuts, **announced), expected)
+
+
+@cases
+def test_saved_copied_and_pickled_models_continue_same_bits(case, tmp_path):
+    model, X, y = CASES[case]()
+    model.learn(X[:800], y[:800])
+    model.save(tmp_path / "model.safetensors")
+    others = [nolana.load(tmp_path / "model.safetensors"), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    expected = model.learn(X[800:], y[800:])
+    for other in others:
+        assert np.array_equal(other.learn(X[800:], y[800:]), expected)
+
+
+@cases
+def test_memory_is_never_exceeded(case):
+    model, X, y = CASES[case]()
+    for memory in ("64KB", "512KB"):
+        model.set_params(memory=memory).fit(X, y)
+        assert model.memory_bytes_ <= {"64KB": 65536, "512KB": 524288}[memory]
+
+
+def test_predict_equals_learn_for_lag_1_and_changes_nothing():
+    X, y = walk()
+    model = StreamRegressor(lag=1, random_state=0).partial_fit(X[:1000], y[:1000])
+    predicted = model.predict(X[1000:1001])
+    both = model.predict(X[1000:1002])
+    assert both[0] == predicted[0]  # each row of a call sees the last known target
+    assert model.learn(X[1000:1001], y[1000:1001]) == predicted
+
+
+def test_random_walk_is_as_good_as_its_last_value():
+    X, y = walk(3000)
+    scores = StreamRegressor(lag=1, random_state=0).learn(X, y)
+    last = np.r_[y[0], y[:-1]]
+    assert np.mean((scores - y)[500:] ** 2) < 1.1 * np.mean((last - y)[500:] ** 2)
+
+
+def test_autoregression_is_learned():
+    """y_t = .7 y_(t-1) + x_t + noise: without a lag the first term is noise."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 2)), np.zeros(4000)
+    for t in range(1, 4000):
+        y[t] = 0.7 * y[t - 1] + X[t, 0] + 0.5 * rng.normal()
+    known, plain = (StreamRegressor(lag=lag, random_state=0).learn(X, y) for lag in (1, None))
+    assert r2(known[1000:], y[1000:]) > r2(plain[1000:], y[1000:]) + 0.15
+
+
+def test_targets_within_the_lag_are_no_input():
+    """y_t = .9 y_(t-1) + noise: R2 is .81 with the last target, .9^20 = .12 with that of 10 rows before."""
+    rng = np.random.default_rng(0)
+    e, X, y = rng.normal(size=5000), rng.normal(size=(5000, 1)), np.zeros(5000)
+    for t in range(1, 5000):
+        y[t] = 0.9 * y[t - 1] + e[t]
+    found = {}
+    for lag in (1, 10):  # with the labels that are there in time, no others are learned
+        model = StreamRegressor(lag=lag, random_state=0)
+        found[lag] = progressive(model, [(X, y)], metrics=["r2"], delay=lag - 1).metrics["r2"]
+    assert found[1] > 0.75
+    assert found[10] < 0.2
+
+
+def test_last_label_is_used():
+    X, y = persistent_labels(3000)
+    right = {}
+    for lag in (1, None):
+        model = StreamClassifier(lag=lag, random_state=0)
+        scores = model.learn(X, y)
+        right[lag] = np.mean(model.classes_[np.argmax(scores[500:], axis=1)] == y[500:])
+    last = np.mean(y[500:] == y[499:-1])
+    assert right[1] > right[None] + 0.1
+    assert right[1] > last - 0.01
+
+
+def test_independent_labels_lose_nothing():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (4000, 2))
+    y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
+    scores = [StreamClassifier(lag=lag, random_state=0).learn(X, y)[500:, 1] > 0 for lag in (1, None)]
+    known, plain = (np.mean(each == y[500:]) for each in scores)
+    assert known > plain - 0.003
+
+
+def test_group_has_its_own_last_target():
+    X, y = panel()
+    own = StreamRegressor(lag=1, group=1, random_state=0).learn(X, y)
+    category = StreamRegressor(lag=1, categorical_features=[1], random_state=0).learn(X, y)
+    none = StreamRegressor(lag=1, random_state=0).learn(X, y)
+    assert r2(own[2000:], y[2000:]) > r2(none[2000:], y[2000:]) + 0.5
+    assert r2(own[2000:], y[2000:]) > r2(category[2000:], y[2000:])
+
+
+def test_group_of_a_frame_by_name():
+    X, y = panel(20, 30)
+    frame = pd.DataFrame({"x": X[:, 0], "store": [f"store {int(i)}" for i in X[:, 1]]})
+    model = StreamRegressor(lag=1, group="store", random_state=0)
+    scores = model.learn(frame, y)
+    assert np.isfinite(scores).all()
+    assert [column.kind for column in model.schema_.columns] == ["number", "category"]
+    assert model.predict(frame[:3]).shape == (3,)
+
+
+def test_fit_takes_rows_in_order_once():
+    X, y = walk()
+    a = StreamRegressor(lag=1, random_state=0).fit(X, y)
+    b = StreamRegressor(lag=1, random_state=0).partial_fit(X, y)
+    assert a.n_iter_ == 1
+    assert np.array_equal(a.predict(X[:5]), b.predict(X[:5]))
+
+
+def test_several_targets_have_a_lag_each():
+    X, y = walk()
+    scores = StreamRegressor(lag=1, random_state=0).learn(X, np.c_[y, -y])
+    assert r2(scores[500:, 1], -y[500:]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"lag": 0}, "lag=0"),
+        ({"lag": 2049}, "lag=2049"),
+        ({"lag": 1.5}, "lag=1.5"),
+        ({"group": 0}, "needs a lag"),
+        ({"lag": 1, "group": 7}, "group=.*7"),
+        ({"lag": 1, "group": 1.5}, "group=1.5"),
+        ({"lag": 1, "max_iter": 3}, "max_iter=3 does not fit lag=1"),
+    ],
+)
+def test_invalid_parameters_are_refused(parameters, message):
+    X, y = walk(20)
+    model = StreamRegressor(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_model_with_a_lag_is_not_split():
+    X, y = walk(100)
+    with pytest.raises(ValueError, match="a model with a lag cannot be split"):
+        StreamRegressor(lag=1).partial_fit(X, y).split(2)
+
+
+def test_delay_longer_than_the_lag_is_refused():
+    X, y = walk(100)
+    with pytest.raises(OptionError, match="delay=3 is longer than lag=2") as caught:
+        progressive(StreamRegressor(lag=2), [(X, y)], delay=3)
+    assert caught.value.remedies[0].option == "lag"
+    assert progressive(StreamRegressor(lag=4), [(X, y)], delay=3).rows == 100
+
+
+def test_rows_of_weight_0_are_not_known_later():
+    X, y = walk(300)
+    a = StreamRegressor(lag=1, random_state=0).partial_fit(X[:200], y[:200])
+    b = StreamRegressor(lag=1, random_state=0).partial_fit(X[:200], y[:200], sample_weight=np.ones(200))
+    b.learn(X[200:250], y[200:250], sample_weight=np.zeros(50))
+    assert np.array_equal(a.predict(X[250:]), b.predict(X[250:]))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    lag=st.integers(1, 40),
+    cut=st.integers(1, 299),
+    seed=st.integers(0, 1000),
+    scale=st.sampled_from([1e-6, 1.0, 1e6]),
+    offset=st.sampled_from([0.0, 1e5]),
+)
+def test_any_lag_cut_and_unit_is_finite_and_split_anywhere(lag, cut, seed, scale, offset):
+    X, y = walk(300, seed)
+    y = scale * (y + offset)
+    whole, parts = (StreamRegressor(lag=lag, memory="64KB", random_state=0) for _ in range(2))
+    expected = whole.learn(X, y)
+    assert np.isfinite(expected).all()
+    assert np.array_equal(blocks(parts, X, y, [cut]), expected)
