@@ -58,7 +58,7 @@ def random_tree_node(rng: np.random.Generator, depth: int, nominal: list[int], l
 
 
 def random_tree(rows: int, seed: int) -> Rows:
-    """Labels of a random tree over 5 nominal attributes (one-hot: 25 columns) and 5 numbers in [0, 1)."""
+    """Labels of a random tree over 5 nominal attributes (their values 0 to 4) and 5 numbers in [0, 1)."""
     tree_rng, rng = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
     root = random_tree_node(tree_rng, 0, list(range(NOMINAL)), np.zeros(NUMBERS), np.ones(NUMBERS))
     nominal, numbers = rng.integers(VALUES, size=(rows, NOMINAL)), rng.random((rows, NUMBERS))
@@ -74,8 +74,14 @@ def random_tree(rows: int, seed: int) -> Rows:
         else:
             side = (numbers[own, node.attribute - NOMINAL] >= node.threshold).astype(np.int64)
         waiting += [(child, own[side == i]) for i, child in enumerate(node.children)]
-    one_hot = np.eye(VALUES)[nominal].reshape(rows, NOMINAL * VALUES)
-    return np.hstack([one_hot, numbers]), y
+    return np.hstack([nominal, numbers]), y
+
+
+def one_hot_random_tree(rows: int, seed: int) -> Rows:
+    """The same with 25 columns for the nominal attributes."""
+    X, y = random_tree(rows, seed)
+    one_hot = np.eye(VALUES)[X[:, :NOMINAL].astype(int)].reshape(rows, NOMINAL * VALUES)
+    return np.hstack([one_hot, X[:, NOMINAL:]]), y
 
 
 def agrawal_group(function: int, salary: Array, age: Array, education: Array) -> NDArray[np.bool_]:
@@ -130,7 +136,12 @@ def agrawal(rows: int, seed: int, perturbed: float = 0.05) -> Rows:
     return np.column_stack([*numbers, np.eye(9)[zipcode]]), y
 
 
-GENERATORS: dict[str, Callable[[int, int], Rows]] = {"random tree": random_tree, "Agrawal, 4 concepts": agrawal}
+GENERATORS: dict[str, tuple[Callable[[int, int], Rows], dict[str, object]]] = {
+    "random tree": (random_tree, {}),
+    "random tree, categories": (random_tree, {"categorical_features": list(range(NOMINAL))}),
+    "random tree, one-hot": (one_hot_random_tree, {}),
+    "Agrawal, 4 concepts": (agrawal, {}),
+}
 
 
 def accuracy(X: Array, y: NDArray[np.int64], **parameters: object) -> tuple[float, float]:
@@ -147,13 +158,13 @@ def main() -> None:
     options = parser.parse_args()
     print(__doc__)
     print_setting(seed=0)
-    without = [each for each in experts.DEFAULT if not isinstance(each, experts.Trees)]
-    print(f"\n{'stream':<22} {'seed':>4} {'without trees':>14} {'default':>8} {'us/row':>7}")
-    for name, generate in GENERATORS.items():
+    without = [each for each in experts.MIXED if not isinstance(each, experts.Trees)]
+    print(f"\n{'stream':<24} {'seed':>4} {'without trees':>14} {'default':>8} {'us/row':>7}")
+    for name, (generate, own) in GENERATORS.items():
         for seed in range(options.seeds):
             X, y = generate(options.rows, seed)
-            (before, _), (after, time) = accuracy(X, y, experts=without), accuracy(X, y)
-            print(f"{name:<22} {seed:>4} {before:>14.2f} {after:>8.2f} {time:>7.1f}", flush=True)
+            (before, _), (after, time) = accuracy(X, y, experts=without, **own), accuracy(X, y, **own)
+            print(f"{name:<24} {seed:>4} {before:>14.2f} {after:>8.2f} {time:>7.1f}", flush=True)
 
 
 if __name__ == "__main__":

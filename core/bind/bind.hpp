@@ -49,6 +49,16 @@ inline void expect(bool holds, const char* what) {
     if (!holds) throw nb::value_error(what);
 }
 
+// The columns that hold keys of categories.
+inline std::vector<std::size_t> category_columns(const Vector& named, std::size_t features) {
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < named.shape(0); ++i) {
+        expect(named(i) >= 0 && named(i) < static_cast<double>(features), "a category names a column that does not exist");
+        columns.push_back(static_cast<std::size_t>(named(i)));
+    }
+    return columns;
+}
+
 // The weights of so many rows, null where all are 1; `held` keeps them.
 inline const double* weights_of(const nb::object& weight, std::size_t rows, Vector& held) {
     if (weight.is_none()) return nullptr;

@@ -13,6 +13,7 @@ from conftest import core_builds
 from nolana import experts
 from nolana.engine.experts.effects.effect_map import NONE, WAYS, EffectMap
 from nolana.engine.experts.effects.keys import column_hash
+from nolana.engine.experts.trees.tree_map import MISSING
 from nolana.estimators.parameters import sets_for
 from nolana.experts.effects import Effects
 from nolana.learner.driver import Origin
@@ -41,7 +42,7 @@ def mixed_rows(rng, n: int, missing: float = 0.1) -> np.ndarray:
 
 def engine_learner(module, task: str, outputs: int):
     sets = list(experts.MIXED)
-    spec = learner_spec(sets, sizes_for(sets, 1 << 17, FEATURES, outputs), FEATURES, task, 5, CATEGORIES)
+    spec = learner_spec(sets, sizes_for(sets, 1 << 18, FEATURES, outputs), FEATURES, task, 5, CATEGORIES)
     scaling = module.RobustScaling(FEATURES, fixed=np.array(CATEGORIES, dtype=float))
     learner = replace(spec, arguments={**spec.arguments, "scaling": scaling}).build(module)
     learner.clear(outputs)
@@ -75,10 +76,12 @@ def test_core_equals_reference_on_mixed_rows(build, task, outputs, rng):
         a, b = core.state(), mine.state()
         assert a.keys() == b.keys()
         for name in a:
-            if name.startswith(("map0/", "expert0/", "scaling/")) or "cells" in name:
+            if name.startswith(("map0/", "expert0/", "scaling/")) or "cells" in name or "codes" in name:
                 assert gap(a[name], b[name]) < BOUND, name
         assert gap(core.scores(x), mine.scores(x)) < BOUND
     assert a["map0/pairs"][0] >= 0
+    codes = a["map5/codes"]  # of the trees
+    assert np.array_equal((codes == MISSING).any(axis=0), [j not in CATEGORIES for j in range(FEATURES)])
 
 
 @given(seed=st.integers(0, 2**32 - 1), slots=st.sampled_from([4, 16, 64]), values=st.integers(1, 400))

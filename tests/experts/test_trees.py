@@ -10,7 +10,7 @@ import scipy.sparse
 import nolana
 from nolana import StreamClassifier, StreamRegressor, experts
 from nolana.engine.experts.trees.leaves import ConstantLeaves, DiagonalLeaves
-from nolana.engine.experts.trees.tree_map import TreeMap
+from nolana.engine.experts.trees.tree_map import MISSING, TreeMap
 from nolana.engine.learner.learner import Expert as EngineExpert
 from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.losses import Logistic, Squared
@@ -51,6 +51,33 @@ def test_trees_lower_the_error_on_boxes():
         scores = StreamClassifier(random_state=0, experts=some).learn(x, y)
         errors.append((scores.argmax(axis=1) != y)[6000:].mean())
     assert errors[0] < 0.8 * errors[1]
+
+
+def test_trees_split_by_categories_that_matter_only_together():
+    """No category has an effect alone."""
+    rng = np.random.default_rng(0)
+    colour, shape, size = rng.integers(6, size=(3, 12000))
+    y = (colour % 2) ^ (shape % 2) ^ (size > 2)
+    table = [{"colour": f"c{a}", "shape": f"s{b}", "size": f"z{c}"} for a, b, c in zip(colour, shape, size, strict=True)]
+    scores = StreamClassifier(random_state=0, experts=[experts.Effects(), TREES]).learn(table, y)
+    assert (scores.argmax(axis=1) == y)[8000:].mean() > 0.9
+
+
+def test_stored_codes_of_categories_and_missing_numbers_stay_at_an_anchor():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=600), rng.integers(5, size=600)])
+    x[::7, 0] = np.nan
+    model = StreamClassifier(random_state=0, categorical_features=[1], memory="512KB")
+    model.partial_fit(x[:511], x[:511, 1] > 2)
+    before = own_state(model).map_state["codes"]
+    model.partial_fit(x[511:512] * [1e3, 1], x[511:512, 1] > 2)
+    after = own_state(model).map_state["codes"][: len(before)]
+    missing = before[:, 0] == MISSING
+    assert 0 < missing.sum() < len(missing)
+    assert np.array_equal(missing, after[:, 0] == MISSING)
+    assert np.array_equal(before[:, 1], after[:, 1])
+    assert len(np.unique(after[:, 1])) == 5
+    assert not np.array_equal(before[:, 0], after[:, 0])
 
 
 @pytest.mark.parametrize(("memory", "features"), [(32 * KB, 4), (512 * KB, 100), (64 * KB, 10)])

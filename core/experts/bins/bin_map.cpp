@@ -135,10 +135,7 @@ class BinMap final : public SparseMap {
 
     void set_categories(const Vector& columns) {
         special_.categories = BufferOf<std::uint8_t>(features());
-        for (std::size_t i = 0; i < columns.shape(0); ++i) {
-            expect(columns(i) >= 0 && columns(i) < static_cast<double>(features()), "a category names a column that does not exist");
-            special_.categories[static_cast<std::size_t>(columns(i))] = 1;
-        }
+        for (const std::size_t j : category_columns(columns, features())) special_.categories[j] = 1;
     }
     bool is_category(std::size_t j) const { return special_.categories.size() > 0 && special_.categories[j]; }
     // Whether the grids of a bundle take the code of a feature as its bin: categories only in the smaller grids.

@@ -238,12 +238,7 @@ NOLANA_BINDING(effects) {
         .def(
             "__init__",
             [](EffectMap* self, std::size_t features, const Vector& categories, std::size_t slots, std::size_t pair_slots, bool wears) {
-                std::vector<std::size_t> columns;
-                for (std::size_t i = 0; i < categories.shape(0); ++i) {
-                    expect(categories(i) >= 0, "a category names a column that does not exist");
-                    columns.push_back(static_cast<std::size_t>(categories(i)));
-                }
-                new (self) EffectMap(features, columns, slots, pair_slots, wears);
+                new (self) EffectMap(features, category_columns(categories, features), slots, pair_slots, wears);
             },
             "features"_a, "categories"_a, "slots"_a, "pair_slots"_a, "wears"_a = true);
     nb::class_<Effects, Head>(m, "Effects")

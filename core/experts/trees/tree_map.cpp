@@ -1,6 +1,6 @@
 // Complete binary trees over 8-bit codes of the row, grown one at a time by the gain of gradients.
 //     i <- 2i + 1 + (code[f_i] > t_i);   gain = G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l)
-// Codes are z without the metric in steps of 1/40. Gradients are integers: sums are exact, and the same splits are
+// Codes are z without the metric in steps of 1/40, or belong to the value of a category. Gradients are integers: sums are exact, and the same splits are
 // found as in NumPy, whatever the order of the rows.
 #include "experts/trees/tree_map.hpp"
 
@@ -9,12 +9,14 @@
 
 #include "base/draw.hpp"
 #include "bind/bind.hpp"
+#include "experts/effects/keys.hpp"
 
 namespace nolana {
 
-TreeMap::TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed, bool refits)
+TreeMap::TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed, bool refits,
+                 std::vector<std::size_t> categories)
     : Map(features), trees_(trees), depth_(depth), nodes_((std::size_t{1} << std::min<std::size_t>(depth, 10)) - 1),
-      leaves_(nodes_ + 1), capacity_(rows), seed_(seed), refits_(refits) {
+      leaves_(nodes_ + 1), capacity_(rows), seed_(seed), refits_(refits), categories_(std::move(categories)) {
     expect(features <= most_features || trees == 0, "a tree map takes at most 256 features");
     expect(depth >= 1 && depth <= 10, "the depth of trees is 1 to 10");
     expect(rows >= 1 && rows <= 0xFFFF, "a tree map stores 1 to 65,535 rows");
@@ -37,9 +39,16 @@ void TreeMap::evaluate(const double* x, std::size_t rows) {
     for (std::size_t r = 0; r < rows; ++r) {
         for (std::size_t j = 0; j < d; ++j) {
             const double v = std::nearbyint(x[r * d + j] * factors_[j]);
-            group_codes_[r * d + j] = static_cast<std::int8_t>(std::min(largest, std::max(-largest, v)));
+            group_codes_[r * d + j] = static_cast<std::int8_t>(std::min(largest_number, std::max(-largest_number, v)));
         }
         known_[r] = false;
+        if (!raw_) continue;
+        const double* raw = raw_ + r * d;
+        std::int8_t* codes = group_codes_.data() + r * d;
+        for (std::size_t j = 0; j < d; ++j)
+            if (std::isnan(raw[j])) codes[j] = missing;
+        for (const std::size_t j : categories_)
+            codes[j] = static_cast<std::int8_t>(static_cast<int>(below(column_hash(j, raw[j]), category_codes)) - 127);
     }
 }
 
@@ -257,8 +266,11 @@ void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
 
 NOLANA_BINDING(tree_map) {
     nb::class_<TreeMap, Map>(m, "TreeMap")
-        .def(nb::init<std::size_t, std::size_t, std::size_t, std::size_t, std::uint64_t, bool>(), "features"_a, "trees"_a,
-             "depth"_a, "rows"_a, "seed"_a, "refits"_a = true);
+        .def("__init__", [](TreeMap* self, std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed,
+                            bool refits, const std::optional<Vector>& categories) {
+            const std::vector<std::size_t> none;
+            new (self) TreeMap(features, trees, depth, rows, seed, refits, categories ? category_columns(*categories, features) : none);
+        }, "features"_a, "trees"_a, "depth"_a, "rows"_a, "seed"_a, "refits"_a = true, "categories"_a.none() = nb::none());
 }
 
 }  // namespace nolana

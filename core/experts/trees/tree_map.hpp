@@ -28,7 +28,8 @@ class TreeListener {
 class TreeMap final : public Map {
   public:
     static constexpr const char* mismatch = "this head learns on leaves, and the map has no trees";
-    TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed, bool refits);
+    TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed, bool refits,
+            std::vector<std::size_t> categories = {});
 
     void listen(TreeListener* head) { heads_.push_back(head); }
     bool has_listener() const { return !heads_.empty(); }
@@ -53,13 +54,16 @@ class TreeMap final : public Map {
     std::size_t leaf_of(std::size_t q, std::size_t place) const { return find(q, codes_.data() + place * features()); }
     Gradient gradient(std::size_t place) const { return gradients_[place]; }
 
+    void see(const double* raw, std::size_t) override { raw_ = raw; }
     void evaluate(const double* x, std::size_t rows) override;
     void after(std::size_t r, double step) override;
     void describe(Description& d) override;
     void resize(const Sizes& sizes, const std::string& prefix) override;
 
   private:
-    static constexpr double steps_in_unit = 40, largest = 127;
+    static constexpr double steps_in_unit = 40, largest = 127, largest_number = 126;
+    static constexpr std::int8_t missing = 127;
+    static constexpr std::uint64_t category_codes = 254;
     static constexpr std::size_t most_features = 256, candidates = 16, least_rows = 8, fine = 1024, coarse = 512;
     static constexpr std::size_t grow_every = 128, refit_every = 1024, last_start = 513;
     static constexpr double least_gain = 1, gradient_steps = 1024;
@@ -79,6 +83,8 @@ class TreeMap final : public Map {
     bool refits_, keeps_ = true;
     double kept_ = 0;  // rows stored so far
     std::size_t grown_ = 0, oldest_ = 0, stored_ = 0, next_ = 0;
+    std::vector<std::size_t> categories_;  // columns that hold keys
+    const double* raw_ = nullptr;          // the group as it came, if a cell of it is special
     std::vector<TreeListener*> heads_;
     BufferOf<std::uint8_t> split_features_;
     BufferOf<std::int8_t> thresholds_, codes_, group_codes_;

@@ -3,7 +3,7 @@
 They are fitted to the residuals of each other like the trees of gradient boosting, but one at a time and from the most
 recent rows; between that their leaves learn every row. A leaf with a variance converges, one with a constant gain
 tracks drift. Trees see features without the relevance metric, so that a redraw of the grids leaves them as they are; a
-new anchor of the scaling up to row 512 starts them again. Parts of a merge do not grow trees: their leaves are merged
+new anchor of the scaling up to row 512 starts them again. They see categories themselves, not their effects. Parts of a merge do not grow trees: their leaves are merged
 like those of other diagonal heads, and the stored rows by their age.
 
 If the memory is too small for 16 trees, and for 16 stored rows for each leaf of a tree, as with many classes or wide
@@ -18,7 +18,15 @@ import numpy as np
 
 from nolana.engine.base.bounds import Count, Share
 from nolana.engine.experts.trees.leaves import ConstantLeaves, DiagonalLeaves
-from nolana.engine.experts.trees.tree_map import LARGEST, MOST_FEATURES, STEPS, TreeMap, leaves_of
+from nolana.engine.experts.trees.tree_map import (
+    LARGEST,
+    LARGEST_NUMBER,
+    MISSING,
+    MOST_FEATURES,
+    STEPS,
+    TreeMap,
+    leaves_of,
+)
 from nolana.experts.base import Anchors, Array, Budget, Expert, ExpertState, HeadEntry, Outputs, Sizes, State, losses
 from nolana.experts.bins import SHARED, merge_constant
 from nolana.experts.diagonal import floored, mean_variance, merge_diagonal
@@ -67,6 +75,9 @@ class Trees(Expert):
     def map_spec(self, sizes: Sizes, features: int, task: str, seed: int) -> Spec:
         own = {"features": features, "trees": sizes["trees"], "depth": sizes["depth"], "rows": sizes["rows"]}
         return Spec(TreeMap, own | {"seed": seed, "refits": True})
+
+    def with_categories(self, map: Spec, categories: Array) -> Spec:
+        return replace(map, arguments={**map.arguments, "categories": categories})
 
     def heads(self, map: Spec, task: str, first: int) -> list[HeadEntry]:
         loss = losses(task)[1]
@@ -131,12 +142,17 @@ class Trees(Expert):
         return {name: min(own.map.arguments[name] for own in states) for name in ("trees", "rows", "depth")}
 
     def follow_anchors(self, own: ExpertState, anchors: Anchors) -> None:
-        """Codes of the stored rows go to the new scale; all trees start again."""
-        state = own.map_state
+        """Codes of the numbers in the stored rows go to the new scale; all trees start again."""
+        state, categories = own.map_state, own.map.arguments.get("categories")
         if not own.map.arguments["trees"]:
             return
-        z = anchors.moved(state["codes"].astype(np.float64) / STEPS * state["metric"]) / state["metric"]
-        state["codes"] = np.clip(np.rint(z * STEPS), -LARGEST, LARGEST).astype(np.float32)
+        codes = state["codes"]
+        z = anchors.moved(codes.astype(np.float64) / STEPS * state["metric"]) / state["metric"]
+        moved = np.clip(np.rint(z * STEPS), -LARGEST_NUMBER, LARGEST_NUMBER).astype(np.float32)
+        stays = codes == MISSING
+        if categories is not None:
+            stays[:, categories.astype(int)] = True
+        state["codes"] = np.where(stays, codes, moved)
         self._restart(own)
 
     def _restart(self, own: ExpertState) -> None:

@@ -1,7 +1,9 @@
 """Complete binary trees over 8-bit codes of the row; one of them at a time is grown again from the most recent rows.
 
-A row has one leaf in each tree. Codes are z without the relevance metric, in steps of 1/40, clipped to +-127: a tree
-does not care about the scale of a feature, but about its resolution. Node i: feature f_i, threshold t_i,
+A row has one leaf in each tree. Codes are z without the relevance metric, in steps of 1/40, clipped to +-126: a tree
+does not care about the scale of a feature, but about its resolution. A missing number has the code 127, so that a split
+may have all of them on one side; a category has a random code from -127 to 126 that belongs to its value, because an
+effect alone would hide what it does together with others. Node i: feature f_i, threshold t_i,
 
     i <- 2i + 1 + (code[f_i] > t_i), depth times;   t = 127 where a node is not split
 
@@ -25,9 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.engine.base.bounds import Count, Depth, Index, Seed
-from nolana.engine.base.draw import draw, draws, shuffle
+from nolana.engine.base.bounds import Count, Depth, Index, Numbers, Seed
+from nolana.engine.base.draw import below, draw, draws, shuffle
 from nolana.engine.base.state import POSITIVE, Field, Size, count
+from nolana.engine.experts.effects.keys import column_hash
 from nolana.engine.experts.map import Array, Map
 
 if TYPE_CHECKING:
@@ -37,6 +40,9 @@ Integers = NDArray[np.int64]
 
 STEPS = 40.0  # in a unit
 LARGEST = 127.0
+MISSING = 127.0
+LARGEST_NUMBER = 126.0
+CATEGORY_CODES = 254
 MOST_FEATURES = 256  # a node has 8 bits for its feature
 MOST_ROWS = 65535
 STARTS = {129: 8, 257: 8, 513: 16}  # trees that are grown at once after this row
@@ -61,12 +67,19 @@ def leaves_of(
 class TreeMap(Map):
     """split_features and thresholds (trees, nodes); codes (rows, d) of the stored rows, the oldest first; metric (d,).
 
-    `grown` trees are in use; `oldest` is the next one to be grown again; `kept` rows were stored so far. Without
+    `categories` are the columns that hold keys of categories. `grown` trees are in use; `oldest` is the next one to be grown again; `kept` rows were stored so far. Without
     `refits` all trees stay as they are.
     """
 
     def __init__(
-        self, features: Count, trees: Index, depth: Depth, rows: Count, seed: Seed, refits: bool = True
+        self,
+        features: Count,
+        trees: Index,
+        depth: Depth,
+        rows: Count,
+        seed: Seed,
+        refits: bool = True,
+        categories: Numbers | None = None,
     ) -> None:
         super().__init__(features)
         if trees and features > MOST_FEATURES:
@@ -76,6 +89,10 @@ class TreeMap(Map):
         if not 1 <= rows <= MOST_ROWS:
             raise ValueError("a tree map stores 1 to 65,535 rows")
         self.trees, self.depth, self.rows, self.seed, self.refits = trees, depth, rows, seed, refits
+        self.categories = [] if categories is None else [int(j) for j in categories]
+        if not all(0 <= j < features for j in self.categories):
+            raise ValueError("a category names a column that does not exist")
+        self.raw: Array | None = None
         self.nodes, self.leaves = (1 << depth) - 1, 1 << depth
         self.self_value = 1.0
         self.heads: list[LeafHead] = []
@@ -109,8 +126,16 @@ class TreeMap(Map):
     def restored(self) -> None:
         self.split_features, self.thresholds = (a.astype(np.int64) for a in (self.split_features, self.thresholds))
 
+    def see(self, raw: Array | None) -> None:
+        self.raw = raw
+
     def evaluate(self, x: Array) -> None:
-        self.code = np.clip(np.rint(x * (STEPS / self.metric)), -LARGEST, LARGEST)
+        self.code = np.clip(np.rint(x * (STEPS / self.metric)), -LARGEST_NUMBER, LARGEST_NUMBER)
+        if self.raw is None:
+            return
+        self.code[np.isnan(self.raw)] = MISSING
+        for j in self.categories:
+            self.code[j] = below(column_hash(j, float(self.raw[j])), CATEGORY_CODES) - LARGEST
 
     @property
     def slots(self) -> Integers:  # (grown,)
