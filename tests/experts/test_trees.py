@@ -58,7 +58,8 @@ def test_trees_split_by_categories_that_matter_only_together():
     rng = np.random.default_rng(0)
     colour, shape, size = rng.integers(6, size=(3, 12000))
     y = (colour % 2) ^ (shape % 2) ^ (size > 2)
-    table = [{"colour": f"c{a}", "shape": f"s{b}", "size": f"z{c}"} for a, b, c in zip(colour, shape, size, strict=True)]
+    values = zip(colour, shape, size, strict=True)
+    table = [{"colour": f"c{a}", "shape": f"s{b}", "size": f"z{c}"} for a, b, c in values]
     scores = StreamClassifier(random_state=0, experts=[experts.Effects(), TREES]).learn(table, y)
     assert (scores.argmax(axis=1) == y)[8000:].mean() > 0.9
 

@@ -3,8 +3,8 @@
 They are fitted to the residuals of each other like the trees of gradient boosting, but one at a time and from the most
 recent rows; between that their leaves learn every row. A leaf with a variance converges, one with a constant gain
 tracks drift. Trees see features without the relevance metric, so that a redraw of the grids leaves them as they are; a
-new anchor of the scaling up to row 512 starts them again. They see categories themselves, not their effects. Parts of a merge do not grow trees: their leaves are merged
-like those of other diagonal heads, and the stored rows by their age.
+new anchor of the scaling up to row 512 starts them again. They see categories themselves, not their effects. Parts of a
+merge do not grow trees: their leaves are merged like those of other diagonal heads, and the stored rows by their age.
 
 If the memory is too small for 16 trees, and for 16 stored rows for each leaf of a tree, as with many classes or wide
 rows, there is none: other experts have more use for it.

@@ -67,8 +67,8 @@ def leaves_of(
 class TreeMap(Map):
     """split_features and thresholds (trees, nodes); codes (rows, d) of the stored rows, the oldest first; metric (d,).
 
-    `categories` are the columns that hold keys of categories. `grown` trees are in use; `oldest` is the next one to be grown again; `kept` rows were stored so far. Without
-    `refits` all trees stay as they are.
+    `categories` are the columns that hold keys of categories. `grown` trees are in use; `oldest` is the next one to be
+    grown again; `kept` rows were stored so far. Without `refits` all trees stay as they are.
     """
 
     def __init__(
