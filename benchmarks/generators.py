@@ -84,6 +84,12 @@ def one_hot_random_tree(rows: int, seed: int) -> Rows:
     return np.hstack([one_hot, X[:, NOMINAL:]]), y
 
 
+def parity(rows: int, seed: int) -> Rows:
+    """Whether an odd number of three of eight features is above its threshold."""
+    X = np.random.default_rng(seed).normal(size=(rows, 8))
+    return X, ((X[:, 0] > 0.3) ^ (X[:, 3] > -0.2) ^ (X[:, 5] > 0)).astype(np.int64)
+
+
 def agrawal_group(function: int, salary: Array, age: Array, education: Array) -> NDArray[np.bool_]:
     """Functions 1 to 4 of Agrawal, Imielinski, Swami, "Database Mining: A Performance Perspective", 1993."""
 
@@ -141,6 +147,7 @@ GENERATORS: dict[str, tuple[Callable[[int, int], Rows], dict[str, object]]] = {
     "random tree, categories": (random_tree, {"categorical_features": list(range(NOMINAL))}),
     "random tree, one-hot": (one_hot_random_tree, {}),
     "Agrawal, 4 concepts": (agrawal, {}),
+    "parity of thresholds": (parity, {}),
 }
 
 
@@ -155,6 +162,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="the default learner on generated streams")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--useless", type=int, default=0, help="columns of noise beside those of the stream")
+    parser.add_argument("--memory", default="512KB")
     options = parser.parse_args()
     print(__doc__)
     print_setting(seed=0)
@@ -163,7 +172,9 @@ def main() -> None:
     for name, (generate, own) in GENERATORS.items():
         for seed in range(options.seeds):
             X, y = generate(options.rows, seed)
-            (before, _), (after, time) = accuracy(X, y, experts=without, **own), accuracy(X, y, **own)
+            noise = np.random.default_rng([seed, 2]).normal(size=(len(X), options.useless))
+            X, same = np.hstack([X, noise]), {"memory": options.memory, **own}
+            (before, _), (after, time) = accuracy(X, y, experts=without, **same), accuracy(X, y, **same)
             print(f"{name:<24} {seed:>4} {before:>14.2f} {after:>8.2f} {time:>7.1f}", flush=True)
 
 

@@ -47,9 +47,9 @@ def rows(n, outputs=1, loss="Logistic", features=6, seed=0):
 
 @builds
 @cases
-@pytest.mark.parametrize("features", [6, 20])
+@pytest.mark.parametrize("features", [6, 70])
 def test_core_equals_reference_at_every_trigger(build, loss, outputs, features):
-    """From equal states 20 rows before each trigger. More than 16 features are drawn for each node. Trees are equal;
+    """From equal states 20 rows before each trigger. More than 64 features are drawn for each node. Trees are equal;
     scores are sums of integers, so a rounding that went the other way would show as 1e-4."""
     core, mine = (learner(module, loss, outputs, features) for module in (build, reference))
     x, y, _ = rows(1100, outputs, loss, features)
@@ -106,10 +106,10 @@ def test_best_split_is_that_of_an_exhaustive_search(seed, n, levels):
 
 
 def test_candidates_of_a_node_are_distinct_and_differ_between_nodes():
-    some = [candidates(40, word=9, node=i) for i in range(20)]
-    assert all(len(set(each.tolist())) == 16 for each in some)
+    some = [candidates(100, word=9, node=i) for i in range(20)]
+    assert all(len(set(each.tolist())) == 64 for each in some)
     assert len({tuple(each) for each in some}) == 20
-    assert candidates(16, 9, 0).tolist() == list(range(16))
+    assert candidates(64, 9, 0).tolist() == list(range(64))
 
 
 @cases

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from experts.draw_0_2.models import STORED, scores
 from nolana.engine.experts.bins.grids import Grids
-from nolana.experts import Bins, Neighbours, draw_0_2
+from nolana.experts import Bins, Neighbours, draw_0_2, trees
 from nolana.learner import memory
 
 
@@ -40,8 +40,9 @@ def test_grids_of_0_2_are_grids(features, grids, relevant):
 
 @pytest.fixture
 def draws_as_0_2(monkeypatch):
-    """New learners have the maps of 0.2 (neighbours without steps, so no screen), and a stack that always forgets."""
+    """New learners have the maps of 0.2 (no trees, neighbours without steps, so no screen) and always forget."""
     monkeypatch.setattr(memory, "STACK_CERTAIN", 1.0)
+    monkeypatch.setattr(trees, "SMALLEST_MEMORY", 1 << 30)
 
     def as_0_2(map):
         arguments = {name: value for name, value in map.arguments.items() if name != "steps"}

@@ -81,7 +81,17 @@ def test_stored_codes_of_categories_and_missing_numbers_stay_at_an_anchor():
     assert not np.array_equal(before[:, 0], after[:, 0])
 
 
-@pytest.mark.parametrize(("memory", "features"), [(32 * KB, 4), (512 * KB, 100), (64 * KB, 10)])
+@pytest.mark.parametrize(("memory", "features", "depth"), [(512, 8, 6), (512, 60, 5), (512, 150, 4), (128, 8, 5)])
+def test_trees_of_wide_rows_and_small_memories_have_fewer_levels(memory, features, depth):
+    x, y = boxes(300, features=features)
+    model = StreamClassifier(random_state=0, memory=memory * KB).partial_fit(x, y)
+    own = own_state(model).map.arguments
+    assert own["depth"] == depth
+    assert own["rows"] >= 16 << depth
+    assert model.memory_bytes_ <= memory * KB
+
+
+@pytest.mark.parametrize(("memory", "features"), [(32 * KB, 4), (512 * KB, 250), (64 * KB, 8)])
 def test_trees_without_enough_memory_are_left_out(memory, features):
     x, y = boxes(300, features=features)
     model = StreamClassifier(random_state=0, memory=memory).partial_fit(x, y)

@@ -8,7 +8,7 @@ effect alone would hide what it does together with others. Node i: feature f_i, 
     i <- 2i + 1 + (code[f_i] > t_i), depth times;   t = 127 where a node is not split
 
 Growing a tree from gradients g and curvatures h of the stored rows, which the slow head knows (`leaves`): in each node
-at most 16 random features and all thresholds; the split with the largest gain
+at most 64 random features and all thresholds; the split with the largest gain
 
     G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l),   above 1, and at least 8 rows on both sides
 
@@ -47,7 +47,7 @@ MOST_FEATURES = 256  # a node has 8 bits for its feature
 MOST_ROWS = 65535
 STARTS = {129: 8, 257: 8, 513: 16}  # trees that are grown at once after this row
 GROW_EVERY, REFIT_EVERY = 128, 1024  # rows
-CANDIDATES = 16  # features of a node
+CANDIDATES = 64  # features of a node
 LEAST_ROWS = 8  # of both sides of a split
 LEAST_GAIN = 1.0
 FINE, COARSE = 1024, 512  # rows of a node below which a bin has 2 and 4 codes
