@@ -46,6 +46,7 @@ __all__ = [
     "experts",
     "load",
     "merge",
+    "mlflow",
     "research",
     "rivals",
     "sources",
