@@ -29,6 +29,12 @@ FRAME = pd.DataFrame(
 LABELS = np.where((FRAME.age > 50) ^ (FRAME.job == "cook"), "yes", "no")
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """MLflow makes a store in the working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def classifier():
     return nolana.StreamClassifier(memory="128KB", random_state=0).partial_fit(FRAME, LABELS)
