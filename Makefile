@@ -70,8 +70,10 @@ docs: $(VENV)/docs-tools ## the documentation as pages in build/docs; warnings a
 	$(ONE_THREAD) $(BIN)/python -m sphinx -q -n -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
-dist: $(VENV)/soak-tools ## source distribution and wheel in dist
+dist: $(VENV)/soak-tools ## source distribution and wheel in dist, checked
+	rm -rf dist
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/twine check --strict dist/*
 
 clean: ## delete everything that the other targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .coverage demo.png src/nolana/_c*.so

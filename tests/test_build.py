@@ -5,8 +5,9 @@ import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -14,6 +15,7 @@ import nolana
 from conftest import EFFORT, effort
 
 REPO = Path(__file__).resolve().parents[1]
+PACKAGE = REPO / "src" / "nolana"
 pytestmark = pytest.mark.soak
 
 TRY_IT = """
@@ -52,10 +54,8 @@ def source(tmp_path):
 def packages(tmp_path_factory):
     """What `make dist` builds: a source distribution, and a wheel that is compiled from it."""
     folder = tmp_path_factory.mktemp("packages")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist")]
-    done = subprocess.run(
-        [*command, str(copied(folder / "source"))], capture_output=True, text=True, check=False, timeout=900
-    )
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), str(REPO)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     (sdist,), (wheel,) = ((folder / "dist").glob(pattern) for pattern in ("*.tar.gz", "*.whl"))
     return {"sdist": sdist, "wheel": wheel}
@@ -84,6 +84,45 @@ def tried(place):
     path, backend, warnings = run.stdout.split()
     assert Path(path).is_relative_to(place)
     return [backend, warnings]
+
+
+def test_wheel_has_the_package_alone(packages):
+    """Neither tests, data sets, C++ nor anything else beside the package."""
+    with zipfile.ZipFile(packages["wheel"]) as archive:
+        names = [PurePosixPath(name) for name in archive.namelist() if not name.endswith("/")]
+    metadata = f"nolana-{nolana.__version__}.dist-info"
+    assert {name.parts[0] for name in names} == {"nolana", metadata}
+    others = {str(name) for name in names if name.parts[0] == "nolana" and name.suffix not in (".py", ".so")}
+    assert others == {"nolana/_core.pyi", "nolana/py.typed", "nolana/serve/page.html"}
+    own = {str(PurePosixPath("nolana", *path.relative_to(PACKAGE).parts)) for path in PACKAGE.rglob("*.py")}
+    assert own == {str(name) for name in names if name.suffix == ".py"}
+    assert not [name for name in names if {"tests", "benchmarks", "docs"} & set(name.parts)]
+
+
+def test_source_distribution_has_what_a_build_needs_and_no_data(packages):
+    with tarfile.open(packages["sdist"]) as archive:
+        names = [PurePosixPath(*PurePosixPath(name).parts[1:]) for name in archive.getnames()]
+    folders = {name.parts[0] for name in names if len(name.parts) > 1}
+    assert folders == {"build_backend", "core", "src", "tests"}
+    for folder in ("build_backend", "core", "src"):
+        files = {path.relative_to(REPO) for path in (REPO / folder).rglob("*") if path.is_file()}
+        wanted = {str(path) for path in files if path.suffix != ".so" and "__pycache__" not in path.parts}
+        assert wanted == {str(name) for name in names if name.parts[0] == folder}, folder
+    assert packages["sdist"].stat().st_size < 4 << 20
+    assert {"CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"} <= set(map(str, names))
+
+
+def test_twine_accepts_both_packages(packages):
+    paths = [str(path) for path in packages.values()]
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *paths],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == 2
 
 
 def test_without_a_compiler_the_wheel_is_pure_and_numpy_serves(source, tmp_path):

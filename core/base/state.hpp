@@ -201,7 +201,7 @@ inline void check(const Field& field, const Array& array, Sizes& sizes) {
         if (value >= field.low && value <= high && (!field.whole || value == std::floor(value))) continue;
         if (std::isnan(value) && !field.whole && std::isinf(field.low) && std::isinf(high)) continue;  // a diverged model can be copied
         refuse("holds " + std::to_string(value) + ", which is " +
-               (field.whole ? "not a whole number in its range" : "out of range"));
+               (field.whole ? "not an integer in its range" : "out of range"));
     }
 }
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nolana.estimators.loading import load
     from nolana.estimators.merging import merge
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "NolanaClassifier",
@@ -46,6 +46,7 @@ __all__ = [
     "experts",
     "load",
     "merge",
+    "mlflow",
     "research",
     "rivals",
     "sources",

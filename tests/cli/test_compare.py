@@ -227,7 +227,7 @@ def test_the_command_in_order_is_one_pass(table, tmp_path):
         (["--target", "kind", "--memory", "much"], "--memory much is not a size"),
         (["--target", "kind", "--memory", "1KB"], "--memory 1KB is out of range: at least 32KB"),
         (["--target", "kind", "--task", "regression"], "line 2, column 1 (\"kind\"): label 'in' is not a number"),
-        (["--target", "kind", "--task", "regression", "--labels", "text"], "regression needs numbers"),
+        (["--target", "kind", "--task", "regression", "--labels", "text"], "regression needs scalar targets"),
         (["--target", "kind", "--out", "picture.txt"], "must end in"),
     ],
 )

@@ -24,7 +24,7 @@ def site(tmp_path_factory):
     source = tmp_path_factory.mktemp("site")
     for name in ("docs", "examples", "src", "core"):
         shutil.copytree(REPO / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "_generated"))
-    for name in ("ARCHITECTURE.md",):
+    for name in ("ARCHITECTURE.md", "Dockerfile"):
         shutil.copy(REPO / name, source / name)
     out = source / "out"
     done = subprocess.run(

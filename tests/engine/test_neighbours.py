@@ -24,7 +24,7 @@ def learner(module, features, windows=(5, 20), neighbours=3, loss="Squared", out
 
 
 def steps(x, in_unit=40):
-    """Rows as whole numbers, whose distances NumPy's integers compute exactly."""
+    """Rows as integers, whose distances NumPy's integers compute exactly."""
     return np.clip(np.rint(x * in_unit), -127, 127).astype(np.int64)
 
 

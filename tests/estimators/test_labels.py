@@ -166,7 +166,7 @@ REFUSED = {
     "numbers and strings": ([1, "a"], "mixes or holds labels that are neither numbers nor strings: int, str"),
     "strings and bytes": (["a", b"b"], "mixes or holds labels.*bytes, str"),
     "bytes": (np.array([b"a", b"b"]), r"holds bytes; decode them to strings \(y.astype\(str\)\)"),
-    "fractions": ([1, 1.5], "holds 1.5 at place 1, which is no whole number"),
+    "fractions": ([1, 1.5], "holds 1.5 at place 1, which is no integer"),
     "fractions alone": ([0.5, 1.5], "continuous"),
     "NaN": ([1, np.nan], "holds nan at place 1"),
     "None": ([1, None], "NoneType"),

@@ -121,7 +121,7 @@ def test_libsvm_and_regression_too(tmp_path):
     rng = np.random.default_rng(0)
     source = tmp_path / "s.svm"
     lines = [f"{i % 90} 1:{x:.4f} 3:{z:.4f}" for i, (x, z) in enumerate(rng.normal(size=(1500, 2)))]
-    lines[1200] = lines[1200].replace(f"{1200 % 90} ", "1.5 ", 1)  # the first block has whole numbers only
+    lines[1200] = lines[1200].replace(f"{1200 % 90} ", "1.5 ", 1)  # the first block has integers only
     source.write_text("\n".join(lines))
     whole = learned(source, tmp_path / "whole", SourceOptions())
     parts = tmp_path / "parts"

@@ -78,7 +78,7 @@ JSON = st.recursive(
 def test_fuzzed_json_is_refused_or_predicted(served, body):
     status, answer = served.post("/predict", body | ({"rows": body["rows"]} if "rows" in body else {}))
     assert status in (200, 400, 409), answer
-    if "labels" in body or "label" in body:  # never valid: labels must be whole numbers, one for each row
+    if "labels" in body or "label" in body:  # never valid: labels must be integers, one for each row
         body = body | {"label": {"no": "label"}}
         body.pop("labels", None)
     assert served.post("/learn", body)[0] in (400, 404)

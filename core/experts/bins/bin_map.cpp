@@ -2,7 +2,7 @@
 // grid g over its features:
 //     bin_j = floor(z_j/pitch_gj + offset_gj),   key = (sum_j bin_j r_j, sum_j bin_j s_j) mod 2^16 each, as 32 bits
 //     slot = mixed(key + salt_g) N >> 32
-// All in whole numbers: z in steps of 1/2048. Grids come in bundles of 16 lanes with the same number of features
+// All in integers: z in steps of 1/2048. Grids come in bundles of 16 lanes with the same number of features
 // (grids.hpp); a bundle takes one instruction for each step of the sums.
 #include "experts/bins/bin_map.hpp"
 

@@ -1,5 +1,5 @@
 // A ring buffer of the last W rows in fixed point: whole steps of 1/40 (or of 1/steps), clipped to +-127, so distances
-// (sums of absolute differences) are whole numbers and exact. One pass of distances serves nested windows; of two equal
+// (sums of absolute differences) are integers and exact. One pass of distances serves nested windows; of two equal
 // distances the more recent row comes first.
 //
 // More than 64 features are sketched to 64 (draw_sketch).
@@ -29,7 +29,7 @@ class NeighbourMap final : public RecentRows {
         for (std::size_t i = 0; i < windows.shape(0); ++i) {
             const double n = windows.data()[i];
             expect(n > before && n == std::floor(n) && n < 0x1p31,
-                   "windows are whole numbers in ascending order, the first at least the number of neighbours");
+                   "windows are integers in ascending order, the first at least the number of neighbours");
             windows_.push_back(static_cast<std::size_t>(n));
             before = n;
         }

@@ -143,7 +143,7 @@ def _rows(title: str, source: Source, seed: int | None, *, scaled: bool, tuned: 
     X, y = source.X, source.y
     if source.task.task == "regression":
         if y.dtype.kind not in "iufO":
-            raise typer.BadParameter("regression needs numbers as targets, and these are text", param_hint="--task")
+            raise typer.BadParameter("regression needs scalar targets, and these are strings", param_hint="--task")
         y = y.astype(np.float64)
     if len(y) < FEWEST_ROWS:
         raise typer.BadParameter(f"{len(y)} rows are too few to compare on; at least {FEWEST_ROWS} are needed")

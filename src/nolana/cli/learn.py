@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from nolana.runs.source import CHANGEABLE, is_file
 from nolana.sources.declaration import declared
 
 if TYPE_CHECKING:
+    from nolana.cli.tracking import Tracking
     from nolana.runs import Recipe, Run, ScoredBlock, Scoring
 
 
@@ -45,6 +46,8 @@ def execute(
     leave_rest: bool,
     each: bool,
     workers: int | None,
+    experiment: str | None,
+    log_every: int,
     as_json: bool,
 ) -> None:
     """Learn, write the model, print the summary."""
@@ -54,7 +57,8 @@ def execute(
     if model.exists() and not model.is_file():
         modelfile.read(model)  # raises: this is no model file, and gets no lock
     options = SourceOptions(**({"last_line": "leave"} | options.specified))
-    with exit_on_signals(), ModelLock(model, _note):
+    tracking = None if experiment is None else _tracking(experiment, log_every)
+    with exit_on_signals(), ModelLock(model, _note), tracking or nullcontext():
         checkpoints = Checkpoints(model, interval)
         with blame_source(source):
             if fresh and model.exists():
@@ -66,29 +70,40 @@ def execute(
                     run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
         from nolana.engine.base.threads import one_blas_thread  # loads the engine
 
+        def after_block(run: "Run") -> None:
+            for observer in (view, tracking):
+                if observer is not None:
+                    observer(run)
+
         begun = time.monotonic()
         with one_blas_thread(), Stop() as stop, _workers(run, workers):
             printer = _Printer(as_json, stop) if each else None
             with live_view(quiet=each and sys.stdout.isatty()) as view:
                 try:
-                    run.process(stop=stop, checkpoints=checkpoints, on_block=view, on_predictions=printer)
+                    run.process(stop=stop, checkpoints=checkpoints, on_block=after_block, on_predictions=printer)
                 except StreamError as error:
                     raise _after_saving(error, run, checkpoints, is_file(source)) from error
             nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
             too_early = stop.signal is not None and not run.rows
             if not nothing_new and not too_early:
                 checkpoints.write(run)
+            if tracking is not None and not too_early:
+                tracking.finish(model, interrupted=stop.signal is not None)
     if too_early:
         _note("interrupted before the first rows were learned; nothing was saved")
         raise typer.Exit(128 + (stop.signal or 0))
     facts = {"model": str(model)} | summary(run, time.monotonic() - begun, stop)
+    if tracking is not None:
+        facts["mlflow"] = {"experiment": tracking.experiment, "run_id": tracking.run_id, "error": tracking.error}
     with exit_when_unread():
         if printer is not None and printer.error is not None:
             raise printer.error
         if as_json:
             typer.echo(json_text({"summary": facts}) if each else json_text(facts, 2))
         else:
-            pairs = lines(facts, run.evaluation.advice(run.estimator))
+            pairs = [*lines(facts, run.evaluation.advice(run.estimator))]
+            if tracking is not None and tracking.run_id is not None:
+                pairs.append(("mlflow", f"run {tracking.run_id} of experiment {tracking.experiment}"))
             print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", pairs, stderr=each)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
@@ -116,6 +131,12 @@ def _workers(run: "Run", count: int | None) -> Iterator[None]:
         run.learn_in_rounds(workers)
     with workers:
         yield
+
+
+def _tracking(experiment: str, every: int) -> "Tracking":
+    from nolana.cli.tracking import Tracking  # loads MLflow
+
+    return Tracking(experiment, every)
 
 
 def _note(text: str) -> None:

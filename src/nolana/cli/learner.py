@@ -81,7 +81,7 @@ class LearnerOptions(Options):
         choices=("classification", "regression"),
     )
     method: str | None = option(
-        help=f"The method: {METHODS}. stream has nothing to tune; nolana is the landmark learner, with the options "
+        help=f"The method: {METHODS}. stream needs no tuning; nolana is the landmark learner, with the options "
         "below; the others are methods of the literature. Default: stream.",
         check=check_method,
         metavar="NAME",

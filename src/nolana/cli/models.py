@@ -75,6 +75,15 @@ def learn(
             help="Number of processes that learn in rounds of 20,000 rows. Default: no rounds, one process.",
         ),
     ] = None,
+    mlflow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPERIMENT",
+            help="Log the score, drift alarms, memory and the model file to this experiment of MLflow (extra mlflow); "
+            "MLFLOW_TRACKING_URI is the address of the server.",
+        ),
+    ] = None,
+    mlflow_every: Annotated[int, typer.Option(metavar="ROWS", min=1, help="Rows between two points in MLflow.")] = 1000,
     metrics: Metrics = None,
     window: Window = None,
     json: Json = False,
@@ -99,6 +108,8 @@ def learn(
         leave_rest=leave_rest,
         each=each,
         workers=workers,
+        experiment=mlflow,
+        log_every=mlflow_every,
         as_json=json,
     )
 

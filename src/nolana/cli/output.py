@@ -46,7 +46,7 @@ def new_columns(rows: Mapping[str, int]) -> str:
 
 def new_categories(rows: Mapping[str, int]) -> str:
     """Columns of text, and how many rows had a text that has no column of its own."""
-    return ", ".join(f"{name}: {count:,} row{'s' * (count > 1)} with other texts" for name, count in rows.items())
+    return ", ".join(f"{name}: {count:,} row{'s' * (count > 1)} with other strings" for name, count in rows.items())
 
 
 def plain(value: Any) -> Any:

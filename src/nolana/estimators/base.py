@@ -100,7 +100,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _all_or_nothing(self, *, replacing: bool = False) -> Iterator[bool]:
-        """A call that is refused, or in which the user's own kernel or policy fails, has not happened.
+        """Transactional: unchanged if the call is refused, or if the user's own kernel or policy fails.
 
         Yields whether this is the first call. Input is checked before it is learned, so a later call needs a way
         back only where it replaces the model, or where the user's code runs inside.

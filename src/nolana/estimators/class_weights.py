@@ -128,7 +128,7 @@ class ClassCounts:
         counts = cls()
         for key in ("class_counts", "class_before"):
             if len(node[key].items()) != len(columns):
-                raise node[key].wrong("one whole number for each class")
+                raise node[key].wrong("one integer for each class")
         rows = [each.integer() for each in node["class_counts"].items()]
         for label, n, before in zip(columns, rows, node["class_before"].items(), strict=True):
             if n > 0:

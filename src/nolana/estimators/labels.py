@@ -4,7 +4,7 @@ A column is a class's place in ``classes_``, which is sorted; a new class moves 
 position once it was seen, in order of appearance, and only then an output. Two classes seen share one output f,
 negative for the first seen, positive for the second; from the third on each has its own.
 
-The labels of one stream are all strings or all whole numbers, of any size; equal numbers are one label (1, 1.0, True).
+The labels of one stream are all strings or all integers, of any size; equal numbers are one label (1, 1.0, True).
 ``classes_`` has the type of the first labels: 1.0 after integers is 1, and 1 after floats is 1.0.
 """
 
@@ -47,7 +47,7 @@ def check_labels(y: ArrayLike, rows: int, known: NDArray[np.generic] | None, nam
             f"{name} contains NaN or infinity at place {row}; a label must be a number, a string or a bool"
         )
     if labels.dtype.kind == "f":
-        check_classification_targets(labels)  # whole numbers only
+        check_classification_targets(labels)  # integers only
     if known is None or not len(known):
         return labels
     if _kind(labels) != _kind(known):
@@ -71,8 +71,8 @@ def _plain(labels: NDArray[np.generic], name: str) -> NDArray[np.generic]:
         fractions = [i for i, label in enumerate(labels) if label != label // 1]  # NaN and infinity are among them
         if fractions:
             raise ValueError(
-                f"{name} holds {labels[fractions[0]]!r} at place {fractions[0]}, which is no whole number; a label "
-                "must be a whole number, a string or a bool. Unknown label type"
+                f"{name} holds {labels[fractions[0]]!r} at place {fractions[0]}, which is no integer; a label "
+                "must be an integer, a string or a bool. Unknown label type"
             )
         if all(issubclass(kind, bool | np.bool_) for kind in kinds):
             return labels.astype(np.bool_)

@@ -77,7 +77,7 @@ def number(
 
 
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
-    """A whole number in a range."""
+    """An integer in a range."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
         raise OptionError(name, value, "is not an integer of at least {expected}", expected=low)
     if high is not None and int(value) > high:
@@ -151,7 +151,7 @@ def ridge_of(ridge: object) -> float:
 
 
 def rank_of(rank: object, n_landmarks: int) -> int:
-    """r from a whole number or a fraction of m."""
+    """r from an integer or a fraction of m."""
     if isinstance(rank, numbers.Integral) and not isinstance(rank, bool):
         return min(integer("rank", rank, 1), n_landmarks)
     return max(1, int(number("rank", rank, 0.0, 1.0, open_low=True) * n_landmarks + 1e-9))

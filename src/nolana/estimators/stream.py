@@ -1,4 +1,4 @@
-"""The default estimators: nothing to tune, in a fixed number of bytes."""
+"""The default estimators: no hyperparameters to tune, in a fixed number of bytes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -41,6 +41,7 @@ class Progress:
     rows: int  # whose labels have arrived
     metrics: dict[str, float]
     seconds: float  # spent in the learner
+    learner: object = None
 
 
 @dataclass
@@ -120,14 +121,14 @@ class Evaluation:
         for block in blocks:
             self.step(own, block)
             if callback is not None:
-                callback(Progress(self.rows, self.metrics, self.seconds))
+                callback(Progress(self.rows, self.metrics, self.seconds, learner))
         if len(self._delayed):
             begin = time.perf_counter()
             rest = self._delayed.drain(_scoring(self._with_probabilities(own), self._delayed.delay))
             self.seconds += time.perf_counter() - begin
             self._count(own, rest)
             if callback is not None:
-                callback(Progress(self.rows, self.metrics, self.seconds))
+                callback(Progress(self.rows, self.metrics, self.seconds, learner))
         metrics, baselines = self.metrics, self.baselines
         better = advice(metrics, baselines, self._delayed.delay, learner)
         return Result(self.rows, metrics, self.history, self.seconds, baselines, better)

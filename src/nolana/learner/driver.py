@@ -42,7 +42,7 @@ SHORTER_STEPS = {
 
 
 def learner_spec(map: Spec, head: Spec, noise: Spec | None = None) -> Spec:
-    """A learner with one expert; `noise` estimates the variance of targets that are numbers."""
+    """A learner with one expert; `noise` estimates the variance of scalar targets."""
     own = {"maps": [map], "experts": [Spec(EngineExpert, {"map": 0, "head": head})], "combiner": None}
     return Spec(Learner, own | ({} if noise is None else {"noise": noise}))
 

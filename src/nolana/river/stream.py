@@ -1,4 +1,4 @@
-"""The default estimators for River: nothing to tune, in a fixed number of bytes."""
+"""The default estimators for River: no hyperparameters to tune, in a fixed number of bytes."""
 
 from typing import Any
 
@@ -21,10 +21,10 @@ class StreamModel(RiverModel):
 
 @parameters
 class StreamClassifier(RiverClassifier, StreamModel):
-    """Classify a stream with a nonlinear model of fixed size that follows change; there is nothing to tune.
+    """Classify a stream with a nonlinear model of fixed size that tracks concept drift, without tuning.
 
-    `nolana.StreamClassifier` for River. Features are scaled inside and may appear and vanish; labels are strings, whole
-    numbers or bools, and new ones may appear at any row.
+    `nolana.StreamClassifier` for River. Features are scaled inside and may appear and vanish; labels are strings,
+    integers or bools, and new ones may appear at any row.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class StreamClassifier(RiverClassifier, StreamModel):
 
 @parameters
 class StreamRegressor(RiverRegressor, StreamModel):
-    """Predict a number from a stream with a nonlinear model of fixed size that follows change; nothing to tune.
+    """Predict a number from a stream with a nonlinear model of fixed size that tracks concept drift, without tuning.
 
     `nolana.StreamRegressor` for River. The parameters are those of `StreamClassifier`, but for ``class_weight``.
 

@@ -69,7 +69,7 @@ class Recipe:
         """The task, inferred from labels and the name of their column if it is not specified."""
         inferred = infer_task(y, name) if self.task is None else InferredTask(self.task)
         if inferred.task == "regression" and y.dtype.kind not in "iufO":
-            raise ValueError(f"regression needs numbers as targets, got {y[:3].tolist()}; check the target")
+            raise ValueError(f"regression needs scalar targets, got {y[:3].tolist()}; check the target")
         return inferred
 
     def check_new(self) -> None:

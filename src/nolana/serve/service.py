@@ -135,7 +135,9 @@ class Service:
             raise Refusal(503, f"the service {why}; retry later", retry_after=RETRY)
         if self.waiting >= self._most_jobs:
             self.counters.overloads += 1
-            raise Refusal(429, f"the queue is full: {self.waiting:,} requests wait; retry later", retry_after=RETRY)
+            raise Refusal(
+                429, f"the queue is full: {self.waiting:,} requests are queued; retry later", retry_after=RETRY
+            )
         self._jobs.put(job)
 
     @property

@@ -81,7 +81,7 @@ def fit(
     model : `StreamClassifier`, `StreamRegressor`, or `NolanaClassifier` or `NolanaRegressor` with newton.
     features : columns of numbers, or one column of vectors or arrays.
     label : the column of the label.
-    rows_per_round : rows between two merges. More: less is moved, and the model follows change later.
+    rows_per_round : rows between two merges. More: less is moved, and the model tracks drift later.
     parts : learners of a round; None: as many as the DataFrame has partitions.
     on_bad_row : "error": an invalid row (null, NaN, infinity, another length) is a `nolana.errors.StreamError`, and
         nothing is learned; "skip": such rows are left out and counted.

@@ -169,7 +169,7 @@ def check(field: Field, state: Mapping[str, Any], sizes: dict[str, int]) -> None
     elif field.low == -np.inf and field.high == np.inf and not field.below:
         legal |= np.isnan(value)  # a diverged model can be copied
     if not legal.all():
-        kind = "not a whole number in its range" if field.whole else "out of range"
+        kind = "not an integer in its range" if field.whole else "out of range"
         raise ValueError(f"state: {field.key} holds {value[~legal].flat[0]}, which is {kind}")
 
 

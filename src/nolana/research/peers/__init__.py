@@ -103,7 +103,7 @@ def peer(name: str) -> Peer:
 
 @dataclass(frozen=True)
 class PeerMethod:
-    """A method of another library beside those of `nolana.research.methods`: it has nothing to tune."""
+    """A method of another library beside those of `nolana.research.methods`: it is not tuned."""
 
     peer: Peer
     task: Task

@@ -1,7 +1,7 @@
 """The most recent rows themselves: the nearest of them, in nested windows.
 
 A ring buffer has the last W rows, in fixed point: whole steps of 1/40 (or of 1/`steps`), clipped to +-127. Distances
-(sums of absolute differences) are then whole numbers and exact. For each window (the last 100, 316, 1,000, ... rows)
+(sums of absolute differences) are then integers and exact. For each window (the last 100, 316, 1,000, ... rows)
 the map gives the `neighbours` rows with the smallest distances; of two equal ones the more recent.
 
 More than 64 features are sketched to 64 sums of features with random signs, each feature in one of them, over the root
@@ -66,9 +66,7 @@ class NeighbourMap(Map):
             self.factors = np.sign(drawn) / np.sqrt(features / WIDEST)
         sizes = [int(n) for n in windows]
         if sizes != sorted(set(sizes)) or sizes[0] < neighbours or (np.array(sizes) != windows).any():
-            raise ValueError(
-                "windows are whole numbers in ascending order, the first at least the number of neighbours"
-            )
+            raise ValueError("windows are integers in ascending order, the first at least the number of neighbours")
         self.windows, self.neighbours = sizes, neighbours
         self.self_value = 1.0
         self.clear()

@@ -13,13 +13,13 @@ __all__ = ["FITTED", "SCALINGS", "STARTS", "best_factor"]
 
 
 def standardised_features(X: Array) -> Array:
-    """Every feature with mean 0 and deviation 1; a constant feature becomes 0."""
+    """Every feature with mean 0 and standard deviation 1; a constant feature becomes 0."""
     deviation = X.std(axis=0)
     return np.asarray((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
 
 
 def standardised_rows(X: Array) -> Array:
-    """Every row with mean 0 and deviation 1."""
+    """Every row with mean 0 and standard deviation 1."""
     deviation = X.std(axis=1, keepdims=True)
     return np.asarray((X - X.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0))
 
