@@ -144,6 +144,29 @@ def test_ctrl_c_while_it_waits_saves_and_resumes(servers, tmp_path, kind):
     assert "rows       200 and 500 before" in call(*words, folder=tmp_path).out
 
 
+def test_a_topic_is_recognised_after_another_source_and_by_another_address(servers, tmp_path):
+    rows = json_rows(500)
+    source = servers.send("kafka", "again", rows[:300])
+    (tmp_path / "rows.jsonl").write_bytes(b"\n".join(json_rows(100, 5)) + b"\n")
+    words = ("--target", "label", "--model", tmp_path / "m", *MEMORY)
+    for each in (source, tmp_path / "rows.jsonl"):
+        assert "learned to the end" in call("learn", each, *words, folder=tmp_path).out
+    servers.send("kafka", "again", rows[300:])
+    other = source.replace("127.0.0.1", "localhost")
+    assert "rows       200 and 400 before" in call("learn", other, *words, folder=tmp_path).out
+    assert "nothing new" in call("learn", source, *words, folder=tmp_path).out
+    assert "rows       500 and 600 before" in call("learn", source, *words, "--again", folder=tmp_path).out
+    assert "nothing new" in call("learn", tmp_path / "rows.jsonl", *words, folder=tmp_path).out
+
+
+def test_workers_learn_a_topic(servers, tmp_path):
+    source = servers.send("kafka", "workers", json_rows(300))
+    words = ("learn", source, "--target", "label", "--model", tmp_path / "m", *MEMORY, "--workers", "1")
+    assert "rows       300" in call(*words, folder=tmp_path).out
+    refused = call(*words, "--follow", folder=tmp_path)
+    assert (refused.code, "learn a source that ends" in refused.err) == (2, True), refused
+
+
 def without(package):
     """Called in the child: the package cannot be imported there."""
     sys.modules[package] = None

@@ -448,6 +448,7 @@ def test_an_address_is_printed_without_credentials_and_options():
 def test_many_messages_pass_a_partition_that_waits(cluster, topic, monkeypatch):
     """Partition 1 is much later: its messages wait, and it is paused."""
     monkeypatch.setattr("nolana.sources.messages.kafka.LONGEST_BUFFER", 50)
+    monkeypatch.setattr("nolana.sources.messages.kafka.BATCH", 20)
     cluster.send(topic, numbered(600))
     rows = numbered(500, 600)
     for i, row in enumerate(rows):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -17,8 +18,10 @@ DEADLINE = 30.0
 
 @contextlib.contextmanager
 def redis_server(directory: Path, *arguments: str) -> Iterator[str]:
-    """The address of a server; the test is skipped if none is installed."""
+    """The address of a server; a test without one is skipped, or fails with NOLANA_REQUIRE=redis, as in .ci/run."""
     if shutil.which("redis-server") is None:
+        if "redis" in os.environ.get("NOLANA_REQUIRE", "").split(","):
+            pytest.fail("redis-server is missing, and NOLANA_REQUIRE=redis does not accept that")
         pytest.skip("redis-server is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

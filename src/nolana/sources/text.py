@@ -39,6 +39,9 @@ class Text:
         self._summed = 0
         self._sketch: tuple[int, list[int]] = (0, [])  # of the first bytes, and how many they are
         self.line = 1  # number of the line at start
+        self._skip_mark()
+
+    def _skip_mark(self) -> None:
         while BYTE_ORDER_MARK.startswith(self.data) and len(self.data) < len(BYTE_ORDER_MARK) and not self.final:
             self.read_more()
         if self.data.startswith(BYTE_ORDER_MARK):
@@ -220,6 +223,9 @@ class MessageText(Text):
         self._messages = messages
         super().__init__(source, chunk_bytes)
         self.line = messages.first_line
+
+    def _skip_mark(self) -> None:
+        """Reads nothing: a resumed run must not wait for messages before it has begun."""
 
     def place(self, line: int) -> Place:
         return self._messages.place(line)
