@@ -11,6 +11,7 @@ import nolana
 from brokers import Cluster, json_rows, redis_server
 from nolana.errors import OptionError, OtherSourceError, StreamError, StreamWarning
 from nolana.sources.messages import address, open_sink
+from nolana.sources.messages.kafka import KafkaTopic
 
 pytest.importorskip("confluent_kafka")
 redis = pytest.importorskip("redis")
@@ -447,11 +448,14 @@ def test_an_address_is_printed_without_credentials_and_options():
 
 def test_many_messages_pass_a_partition_that_waits(cluster, topic, monkeypatch):
     """Partition 1 is much later: its messages wait, and it is paused."""
-    monkeypatch.setattr("nolana.sources.messages.kafka.LONGEST_BUFFER", 50)
+    monkeypatch.setattr("nolana.sources.messages.kafka.MOST_HELD", 10_000)
     monkeypatch.setattr("nolana.sources.messages.kafka.BATCH", 20)
     cluster.send(topic, numbered(600))
     rows = numbered(500, 600)
     for i, row in enumerate(rows):
         cluster._producer.produce(topic, value=row, partition=1, timestamp=1_800_000_000_000 + i)
     assert cluster._producer.flush(30) == 0
+    resumed, resume = [], KafkaTopic._resume
+    monkeypatch.setattr(KafkaTopic, "_resume", lambda self, which: (resumed.extend(which), resume(self, which))[1])
     assert read(f"{cluster.url}/{topic}")[0] == list(range(1100))
+    assert 1 in resumed

@@ -8,12 +8,13 @@ of the lowest partition. This order has no memory: it follows from the offsets t
 import heapq
 import importlib
 import time
+import warnings
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nolana.errors import MissingExtraError, OptionError, OtherSourceError, Remedy, StreamError
+from nolana.errors import MissingExtraError, OptionError, OtherSourceError, Remedy, StreamError, StreamWarning
 from nolana.sources.messages.base import PATIENCE, Address, Ends, Message, MessagePlace, Messages, Sink
 from nolana.sources.options import SourceOptions
 
@@ -21,7 +22,9 @@ __all__ = ["KafkaSink", "KafkaTopic"]
 
 POLL = 0.2  # seconds after which a signal is handled
 BATCH = 10_000  # messages received at once
-LONGEST_BUFFER = 20_000  # messages of a partition that wait for those of others
+MOST_HELD = 1 << 25  # bytes of messages that wait for those of other partitions
+QUEUED = 1 << 14  # kilobytes of messages in librdkafka
+OVERHEAD = 200  # bytes of a message beside its value
 MOST_NAMES = 10  # topics in a message
 OWN = {  # decided here
     "bootstrap.servers", "group.id", "enable.auto.commit", "auto.offset.reset", "enable.partition.eof", "error_cb",
@@ -113,12 +116,14 @@ class KafkaTopic(Messages):
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
             "enable.partition.eof": True,
-            "queued.max.messages.kbytes": 1 << 14,
+            "queued.max.messages.kbytes": QUEUED,
         }
         self._consumer, self._reasons = client("Consumer", self.address, self.options, settings)
         self._kafka = importlib.import_module("confluent_kafka")
         metadata = _metadata(self._consumer, self._reasons, self.address)
         topic = metadata.topics.get(self.address.name)
+        if topic is None:
+            self._check_access()
         if topic is None or not topic.partitions:
             names = sorted(name for name in metadata.topics if not name.startswith("__"))
             has = ", ".join(map(repr, names[:MOST_NAMES])) + (", ..." if len(names) > MOST_NAMES else "")
@@ -133,6 +138,14 @@ class KafkaTopic(Messages):
         self._heads: list[tuple[int, int]] = []  # a heap of timestamp and partition of the next messages
         self._limits: dict[int, int] = {}  # the last offset of each partition
         self._taken: dict[int, int] = {}
+        self._held = 0  # bytes of the buffers
+        self._warned = False  # that no broker answers
+
+    def _check_access(self) -> None:
+        """StreamError if the topic is not listed for another reason than that it does not exist."""
+        asked = self._ask(self._consumer.list_topics, self.address.name).topics[self.address.name].error
+        if asked is not None and asked.name() != "UNKNOWN_TOPIC_OR_PART":
+            raise StreamError(f"it cannot be read: {asked.str()}", path=self.name)
 
     def _partitions(self) -> list[str]:
         chosen = self.options.partitions or self._known
@@ -184,6 +197,7 @@ class KafkaTopic(Messages):
         for p, checksum in sums.items():
             if self._buffers[p] and self._buffers[p][0].offset() == self._taken[p]:
                 message = self._buffers[p].popleft()
+                self._held -= len(message) + OVERHEAD
                 if Message(str(p), self._taken[p], message.value()).checksum != checksum:
                     what = f"cannot resume after partition {p}, offset {self._taken[p]}: this message has changed"
                     raise OtherSourceError(what, path=self.name, hint="was the topic deleted and created again?")
@@ -215,17 +229,26 @@ class KafkaTopic(Messages):
         _, p = heapq.heappop(self._heads)
         message = self._buffers[p].popleft()
         self._taken[p] = message.offset()
+        self._held -= len(message) + OVERHEAD
         if self._taken[p] < self._limits[p]:
             self._missing.add(p)
             self._settle()
-        if p in self._paused and len(self._buffers[p]) < LONGEST_BUFFER // 2:
-            self._paused.discard(p)
-            self._consumer.resume([self._partition(p)])
+        if self._paused:
+            self._resume(self._paused if self._held < MOST_HELD // 2 else self._paused - {*self._with_messages()})
         return Message(str(p), self._taken[p], message.value())
+
+    def _with_messages(self) -> list[int]:
+        return [p for p, buffer in self._buffers.items() if buffer]
+
+    def _resume(self, partitions: set[int]) -> None:
+        """Partitions of which too many messages waited; one without messages is always read."""
+        if partitions:
+            self._consumer.resume([self._partition(p) for p in sorted(partitions)])
+            self._paused = self._paused - partitions
 
     def _wait(self) -> Ends:
         """Ends are what was received: with some partitions no messages may come for long."""
-        while not any(self._buffers.values()):
+        while not self._with_messages():
             self._receive(None)
         return {
             str(p): self._buffers[p][-1].offset() if self._buffers[p] else self._taken[p] for p in sorted(self._buffers)
@@ -238,14 +261,20 @@ class KafkaTopic(Messages):
             if deadline is not None and time.monotonic() > deadline:
                 why = str(self._reasons) or f"nothing came for {PATIENCE:.0f} seconds"
                 raise StreamError(f"no broker answers: {why}", path=self.name)
+            if deadline is None and str(self._reasons) and not self._warned:
+                self._warned = True
+                what = f"no broker answers: {self._reasons}. Reading continues when one does"
+                warnings.warn(StreamWarning(what, place=self.name), stacklevel=1)
             return
         for message in [first, *self._consumer.consume(BATCH, 0)]:
             p, error = message.partition(), message.error()
             if error is None:
                 self._at_end.discard(p)
                 self._buffers[p].append(message)
-                if len(self._buffers[p]) >= LONGEST_BUFFER and p not in self._paused:
-                    self._paused.add(p)
+                self._held += len(message) + OVERHEAD
+                self._warned, self._reasons.last = False, ""
+                if self._held >= MOST_HELD and p not in self._paused:
+                    self._paused = self._paused | {p}
                     self._consumer.pause([self._partition(p)])
             elif error.name() == "_PARTITION_EOF":
                 self._at_end.add(p)
