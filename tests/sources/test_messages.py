@@ -1,7 +1,9 @@
 """Topics of Kafka and streams of Redis as sources: order, positions, and what is no row."""
 
+import io
 import json
 import threading
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -336,6 +338,8 @@ def test_names_of_a_file_without_a_header(tmp_path):
     assert y.tolist() == ["a", "b"]
     path.write_text("p,q,r\n1,2,a\n")
     assert nolana.sources.read(path, names=["h", "w", "kind"], header=True, target="kind")[0].tolist() == [[1, 2]]
+    with pytest.raises(OptionError, match="is for format 'csv'"):
+        nolana.sources.read(io.BytesIO(b'{"a": 1, "b": 2}'), names=["a", "b"])
     with pytest.raises(StreamError, match="too many: the row has 3 fields, there are 2 names"):
         nolana.sources.read(path, names=["h", "kind"])
 
@@ -429,12 +433,12 @@ def test_kafka_config_is_checked_and_its_values_are_not_printed(cluster, tmp_pat
 def test_lines_of_a_sink_are_messages(cluster, server):
     options = nolana.sources.SourceOptions()
     values = [row.decode() for row in numbered(5)]
-    with open_sink(f"{cluster.url}/sink", options) as sink:
+    with closing(open_sink(f"{cluster.url}/sink", options)) as sink:
         sink.write("\n".join(values[:2]) + "\n")
         sink.write("\n".join(values[2:]) + "\n")
         sink.flush()
     assert sorted(cluster.values("sink")) == sorted(numbered(5))
-    with open_sink(f"{server}/sink", options) as sink:
+    with closing(open_sink(f"{server}/sink", options)) as sink:
         sink.write("\n".join(values) + "\n")
         sink.flush()
     assert read(f"{server}/sink")[0] == list(range(5))

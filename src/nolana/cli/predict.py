@@ -56,7 +56,7 @@ def _without_sink(options: SourceOptions) -> SourceOptions:
 def _output(out: str | None, options: SourceOptions) -> AbstractContextManager[Output]:
     if out is None or not is_address(out):
         return _file(None if out is None else Path(out))
-    return open_sink(out, options)
+    return contextlib.closing(open_sink(out, options))
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class CsvReader(TextReader):
     format = "csv"
     title = "CSV"
     endings = ("csv", "tsv")
-    own_options = ("header", "delimiter", "decimal", "comment")
+    own_options = ("header", "names", "delimiter", "decimal", "comment")
     decode: Callable[[bytes], str] = staticmethod(decode_csv)
 
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:

@@ -13,8 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 from urllib.parse import SplitResult
 
 from nolana.columns.times import seconds
@@ -333,11 +332,3 @@ class Sink(ABC):
     @abstractmethod
     def close(self) -> None:
         """Closes the connection."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
