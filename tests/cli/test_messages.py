@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from functools import partial
 
@@ -238,3 +239,32 @@ def test_two_kills_end_in_the_bytes_of_one_pass(servers, tmp_path, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_kills_end_in_the_bytes_of_one_pass(servers, tmp_path, kind, seed):
     disturbed(servers, tmp_path, kind, effort(thorough=10, endurance=50), 6000, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+def test_kills_while_messages_come_learn_each_of_them_once(servers, tmp_path, kind):
+    """Of one partition the order is that of one pass, however messages came and the run was killed."""
+    rows = json_rows(5000, 3)
+    source = servers.send(kind, "growing", rows[:1500], partitions=1)
+
+    def send():
+        for begin in range(1500, 5000, 50):
+            servers.send(kind, "growing", rows[begin : begin + 50], partitions=1)
+            time.sleep(0.05)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    words = ("learn", source, "--target", "label", *MEMORY, "--checkpoint-every", "100")
+    model, chance = tmp_path / "model", random.Random(1)
+    for _ in range(effort(thorough=10, endurance=50)):
+        child = start(*words, "--model", model, "--follow", folder=tmp_path)
+        wait_for(model)
+        time.sleep(chance.uniform(0, 0.6))
+        child.kill()
+        assert wait(child, tmp_path).code == -signal.SIGKILL
+    sender.join(DEADLINE)
+    for name in ("model", "whole"):
+        assert call(*words, "--model", tmp_path / name, folder=tmp_path).code == 0
+    assert run_of(model)["evaluation"]["rows"] == 5000
+    assert model.read_bytes() == (tmp_path / "whole").read_bytes()
