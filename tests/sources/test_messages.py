@@ -399,8 +399,8 @@ def test_an_empty_topic_says_so(cluster, topic):
 
 
 def test_passwords_are_in_no_message_and_no_state(tmp_path):
-    with redis_server(tmp_path, "--requirepass", "geheim") as url:
-        open_url = url.replace("redis://", "redis://:geheim@")
+    with redis_server(tmp_path, "--requirepass", "geheim/@") as url:
+        open_url = url.replace("redis://", "redis://:geheim%2F%40@")
         add(open_url, "s", numbered(3))
         _, stream = read(f"{open_url}/s")
         assert "geheim" not in json.dumps(stream.state(), default=str)
@@ -408,6 +408,9 @@ def test_passwords_are_in_no_message_and_no_state(tmp_path):
         with pytest.raises(StreamError, match="refuses the user or the password") as caught:
             read(f"{url.replace('redis://', 'redis://:falsch@')}/s")
         assert "falsch" not in str(caught.value)
+        with pytest.raises(StreamError, match="not a number") as caught:
+            read(f"{open_url}/s?db=geheim")
+        assert "geheim" not in str(caught.value)
 
 
 def test_kafka_config_is_checked_and_its_values_are_not_printed(cluster, tmp_path):

@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from nolana.errors import MissingExtraError, OtherSourceError, StreamError
 from nolana.sources.messages.base import PATIENCE, Address, Ends, Message, MessagePlace, Messages, Sink
@@ -32,13 +32,17 @@ def client(address: Address) -> Any:
         redis = importlib.import_module("redis")
     except ModuleNotFoundError:
         raise MissingExtraError('streams of Redis need the package redis; pip install "nolana[redis]"') from None
-    url, query = address.url, parse_qs(address.url.query)
+    url = address.url
+    try:
+        port, database = url.port or 6379, int(parse_qs(url.query).get("db", ["0"])[0])
+    except ValueError:
+        raise StreamError("the port or the database is not a number", path=str(address)) from None
     settings = {
         "host": url.hostname or "localhost",
-        "port": url.port or 6379,
-        "db": int(query.get("db", ["0"])[0]),
-        "username": url.username or None,
-        "password": url.password or os.environ.get("REDISCLI_AUTH") or None,
+        "port": port,
+        "db": database,
+        "username": unquote(url.username or "") or None,
+        "password": unquote(url.password or "") or os.environ.get("REDISCLI_AUTH") or None,
         "ssl": url.scheme == "rediss",
         "socket_connect_timeout": PATIENCE,
         "socket_timeout": PATIENCE,
