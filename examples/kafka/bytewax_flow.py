@@ -1,8 +1,8 @@
-"""Learn a topic inside a Bytewax dataflow, and send each prediction from before its row was learned.
+"""Learn a topic in a dataflow of Bytewax, and send each row's prediction from before.
 
     python bytewax_flow.py localhost:9092 events predictions
 
-The dataflow ends at the end of the topic. Bytewax has its own recovery; without it a crash starts again.
+It ends at the end of the topic. Bytewax has its own recovery; without it a crash starts again.
 `nolana learn kafka://...` stores offsets and model in one file.
 """
 
@@ -26,7 +26,8 @@ def main(broker, source, sink):
         known = hasattr(model, "classes_")
         prediction = str(model.predict(X)[0]) if known else None
         model.learn(X, [row["label"]])
-        return KafkaSinkMessage(None, json.dumps({"prediction": prediction, "label": row["label"]}).encode())
+        answer = {"prediction": prediction, "label": row["label"]}
+        return KafkaSinkMessage(None, json.dumps(answer).encode())
 
     flow = Dataflow("learn")
     messages = op.input("source", flow, KafkaSource([broker], [source], tail=False))

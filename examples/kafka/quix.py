@@ -1,9 +1,9 @@
-"""Learn a topic inside a Quix Streams application, and send each prediction from before its row was learned.
+"""Learn a topic in an application of Quix Streams, and send each row's prediction from before.
 
     python quix.py localhost:9092 events predictions
 
-The model is saved at the end. Quix commits the offsets of its consumer group by itself, beside the model: after a crash
-rows may be learned twice. `nolana learn kafka://...` stores offsets and model in one file.
+Quix commits offsets beside the model: after a crash rows may be learned twice.
+`nolana learn kafka://...` stores offsets and model in one file.
 """
 
 import sys

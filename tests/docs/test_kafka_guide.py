@@ -42,7 +42,7 @@ def test_the_commands_of_the_guide_run_in_their_order(cluster, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     here = cluster.url.removeprefix("kafka://")
     for kind, text in re.findall(r"^```(py|sh)\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL):
-        text = text.replace(SERVERS, here)
+        text = text.replace(SERVERS, here).replace("\\\n", " ")
         if kind == "py":
             exec(compile(text, "kafka.md", "exec"), {})
             continue

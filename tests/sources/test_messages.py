@@ -330,6 +330,14 @@ def test_csv_has_no_header_and_an_open_quote_ends_with_its_message(cluster, topi
         assert next(other).X[:, 0].tolist() == [7, 8]
 
 
+def test_libsvm_in_messages(cluster, topic):
+    cluster.send(topic, [None, b"1 1:0.5 3:2", b"0 2:1", b"1 2:x"])
+    with nolana.sources.open(f"{cluster.url}/{topic}", on_bad_row="skip") as stream:
+        x, y = stream.gather()
+    assert (x.tolist(), y.tolist()) == ([[0.5, 0, 2], [0, 1, 0]], [1, 0])
+    assert stream.bad_rows_by_reason == {"tombstone": 1, "format": 1}
+
+
 def test_names_of_a_file_without_a_header(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("1,2,a\n3,4,b\n")
