@@ -11,45 +11,22 @@ from functools import partial
 
 import pytest
 
-from brokers import Cluster, json_rows, redis_server
+from brokers import Servers, json_rows
 from commands import DEADLINE, call, kill_after, start, wait, wait_for
 from conftest import effort
 from nolana import modelfile
 
 pytest.importorskip("confluent_kafka")
-redis = pytest.importorskip("redis")
+pytest.importorskip("redis")
 
 KINDS = ["kafka", "redis"]
 MEMORY = ("--memory", "64KB")
 
 
-class Servers:
-    """Sends rows to a topic or a stream, the same for both."""
-
-    def __init__(self, cluster, url):
-        self._cluster, self._redis = cluster, url
-
-    def send(self, kind, name, rows, partitions=3):
-        """Messages; the source."""
-        if kind == "kafka":
-            self._cluster.send(name, rows, partitions)
-            return f"{self._cluster.url}/{name}"
-        pipeline = redis.Redis.from_url(self._redis).pipeline()
-        for row in rows:
-            pipeline.xadd(name, {"value": b"" if row is None else row})
-        pipeline.execute()
-        return f"{self._redis}/{name}"
-
-    def values(self, kind, name):
-        if kind == "kafka":
-            return self._cluster.values(name)
-        return [fields[b"value"] for _, fields in redis.Redis.from_url(self._redis).xrange(name)]
-
-
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
-    with redis_server(tmp_path_factory.mktemp("redis")) as url:
-        yield Servers(Cluster(), url)
+    with Servers(tmp_path_factory.mktemp("redis")) as servers:
+        yield servers
 
 
 def run_of(model):
@@ -59,13 +36,13 @@ def run_of(model):
 @pytest.mark.parametrize("kind", KINDS)
 def test_learn_ends_at_the_end_and_the_same_command_learns_what_was_added(servers, tmp_path, kind):
     rows = json_rows(900)
-    source = servers.send(kind, "added", rows[:600])
+    source = servers.send(kind, "added", rows[:600], partitions=3)
     words = ("learn", source, "--target", "label", "--model", tmp_path / "m", *MEMORY)
     first = call(*words, folder=tmp_path)
     assert (first.code, "learned to the end" in first.out) == (0, True), first
     nothing = call(*words, folder=tmp_path)
     assert "nothing new" in nothing.out
-    servers.send(kind, "added", rows[600:])
+    servers.send(kind, "added", rows[600:], partitions=3)
     assert "rows       300 and 600 before" in call(*words, folder=tmp_path).out
     assert run_of(tmp_path / "m")["evaluation"]["rows"] == 900
     shown = call("inspect", tmp_path / "m", folder=tmp_path)
@@ -74,7 +51,7 @@ def test_learn_ends_at_the_end_and_the_same_command_learns_what_was_added(server
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_predictions_are_sent_with_the_places_of_their_rows(servers, tmp_path, kind):
-    source = servers.send(kind, "to-predict", json_rows(300))
+    source = servers.send(kind, "to-predict", json_rows(300), partitions=3)
     assert call("learn", source, "--target", "label", "--model", tmp_path / "m", *MEMORY, folder=tmp_path).code == 0
     out = source.replace("to-predict", "predicted")
     words = ("predict", source, "--model", tmp_path / "m")
@@ -110,7 +87,7 @@ def test_each_prints_partition_and_offset(servers, tmp_path):
 def test_an_invalid_message_ends_the_run_and_the_same_command_resumes(servers, tmp_path, kind):
     rows = json_rows(2500)
     rows[2200] = b"{broken"
-    source = servers.send(kind, "broken", rows, partitions=1)
+    source = servers.send(kind, "broken", rows)
     words = ("learn", source, "--target", "label", "--model", tmp_path / "m", *MEMORY)
     failed = call(*words, folder=tmp_path)
     place = "partition 0, offset 2200" if kind == "kafka" else "id "
@@ -125,7 +102,7 @@ def test_an_invalid_message_ends_the_run_and_the_same_command_resumes(servers, t
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_while_it_waits_saves_and_resumes(servers, tmp_path, kind):
     rows = json_rows(700)
-    source = servers.send(kind, "followed", rows[:400])
+    source = servers.send(kind, "followed", rows[:400], partitions=3)
     words = ("learn", source, "--target", "label", "--model", tmp_path / "m", *MEMORY, "--checkpoint-every", "100ms")
     child = start(*words, "--follow", folder=tmp_path)
     wait_for(tmp_path / "m")
@@ -133,7 +110,7 @@ def test_ctrl_c_while_it_waits_saves_and_resumes(servers, tmp_path, kind):
     while run_of(tmp_path / "m")["evaluation"]["rows"] < 400:
         assert time.monotonic() < end
         time.sleep(0.02)
-    servers.send(kind, "followed", rows[400:500])
+    servers.send(kind, "followed", rows[400:500], partitions=2)
     while run_of(tmp_path / "m")["evaluation"]["rows"] < 500:
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -147,12 +124,12 @@ def test_ctrl_c_while_it_waits_saves_and_resumes(servers, tmp_path, kind):
 
 def test_a_topic_is_recognised_after_another_source_and_by_another_address(servers, tmp_path):
     rows = json_rows(500)
-    source = servers.send("kafka", "again", rows[:300])
+    source = servers.send("kafka", "again", rows[:300], partitions=3)
     (tmp_path / "rows.jsonl").write_bytes(b"\n".join(json_rows(100, 5)) + b"\n")
     words = ("--target", "label", "--model", tmp_path / "m", *MEMORY)
     for each in (source, tmp_path / "rows.jsonl"):
         assert "learned to the end" in call("learn", each, *words, folder=tmp_path).out
-    servers.send("kafka", "again", rows[300:])
+    servers.send("kafka", "again", rows[300:], partitions=2)
     other = source.replace("127.0.0.1", "localhost")
     assert "rows       200 and 400 before" in call("learn", other, *words, folder=tmp_path).out
     assert "nothing new" in call("learn", source, *words, folder=tmp_path).out
@@ -204,7 +181,7 @@ def disturbed(servers, folder, kind, kills, rows, seed):
     messages = json_rows(rows, seed)
     for i in range(37, rows, 300):
         messages[i] = None
-    source = servers.send(kind, f"kills-{seed}-{rows}", messages)
+    source = servers.send(kind, f"kills-{seed}-{rows}", messages, partitions=3)
     words = ("learn", source, "--target", "label", *MEMORY)
     bad = [f"quarantine={folder / name}" for name in ("whole.bad", "model.bad")]
     assert call(*words, "--model", folder / "whole", "--on-bad-row", bad[0], folder=folder).code == 0
@@ -246,11 +223,11 @@ def test_ten_kills_end_in_the_bytes_of_one_pass(servers, tmp_path, kind, seed):
 def test_kills_while_messages_come_learn_each_of_them_once(servers, tmp_path, kind):
     """Of one partition the order is that of one pass, however messages came and the run was killed."""
     rows = json_rows(5000, 3)
-    source = servers.send(kind, "growing", rows[:1500], partitions=1)
+    source = servers.send(kind, "growing", rows[:1500])
 
     def send():
         for begin in range(1500, 5000, 50):
-            servers.send(kind, "growing", rows[begin : begin + 50], partitions=1)
+            servers.send(kind, "growing", rows[begin : begin + 50])
             time.sleep(0.05)
 
     sender = threading.Thread(target=send)

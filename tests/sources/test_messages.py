@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolana
-from brokers import Cluster, json_rows, redis_server
+from brokers import Cluster, Servers, json_rows, redis_server
 from nolana.errors import OptionError, OtherSourceError, StreamError, StreamWarning
 from nolana.sources.messages import address, open_sink
 from nolana.sources.messages.kafka import KafkaTopic
@@ -20,14 +20,19 @@ redis = pytest.importorskip("redis")
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    return Cluster()
+def servers(tmp_path_factory):
+    with Servers(tmp_path_factory.mktemp("redis")) as servers:
+        yield servers
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with redis_server(tmp_path_factory.mktemp("redis")) as url:
-        yield url
+@pytest.fixture
+def cluster(servers):
+    return servers.cluster
+
+
+@pytest.fixture
+def server(servers):
+    return servers.redis
 
 
 @pytest.fixture
@@ -130,31 +135,21 @@ def test_blocks_have_partition_and_offset(cluster, topic):
 
 
 @pytest.mark.parametrize("kind", ["kafka", "redis"])
-def test_from__latest_reads_what_comes_later(cluster, server, topic, kind):
-    source = f"{cluster.url if kind == 'kafka' else server}/{topic}"
-
-    def send(rows):
-        cluster.send(topic, rows, partitions=2) if kind == "kafka" else add(server, topic, rows)
-
-    send(numbered(10))
+def test_from_latest_reads_what_comes_later(servers, topic, kind):
+    source = servers.send(kind, topic, numbered(10), partitions=2)
     plan = read(source)[1].plan
     with nolana.sources.open(source, plan=plan, from_="latest") as stream:
         assert list(stream) == []
-    send(numbered(5, 10))
+    servers.send(kind, topic, numbered(5, 10), partitions=2)
     assert read_on(source, stream)[0] == list(range(10, 15))
 
 
 @pytest.mark.parametrize("kind", ["kafka", "redis"])
-def test_follow_returns_rows_as_they_come(cluster, server, topic, kind):
-    source = f"{cluster.url if kind == 'kafka' else server}/{topic}"
-
-    def send(rows):
-        cluster.send(topic, rows) if kind == "kafka" else add(server, topic, rows)
-
-    send(numbered(3))
+def test_follow_returns_rows_as_they_come(servers, topic, kind):
+    source = servers.send(kind, topic, numbered(3))
     with nolana.sources.open(source, target="label", follow=True) as stream:
         assert next(stream).X[:, 1].tolist() == [0, 1, 2]
-        later = threading.Timer(0.3, send, [numbered(2, 3)])
+        later = threading.Timer(0.3, servers.send, [kind, topic, numbered(2, 3)])
         later.start()
         got = []
         while len(got) < 2:
@@ -162,7 +157,7 @@ def test_follow_returns_rows_as_they_come(cluster, server, topic, kind):
         assert got == [3, 4]
         later.join()
         state = stream.state()
-    send(numbered(1, 5))
+    servers.send(kind, topic, numbered(1, 5))
     resumed = nolana.sources.open(source, resume=state)
     assert [block.X[:, 1].tolist() for block in resumed] == [[5]]
 
@@ -192,18 +187,16 @@ def read_by_time(source, time):
 
 
 @pytest.mark.parametrize("kind", ["kafka", "redis"])
-def test_resume_refuses_another_source_or_a_changed_message(cluster, server, topic, kind):
-    url = cluster.url if kind == "kafka" else server
-    for name in (topic, f"{topic}-b"):
-        cluster.send(name, numbered(5)) if kind == "kafka" else add(server, name, numbered(5))
-    _, stream = read(f"{url}/{topic}")
+def test_resume_refuses_another_source_or_a_changed_message(servers, topic, kind):
+    source, other = (servers.send(kind, name, numbered(5)) for name in (topic, f"{topic}-b"))
+    _, stream = read(source)
     state = stream.state()
     with pytest.raises(OtherSourceError, match="another source"):
-        nolana.sources.open(f"{url}/{topic}-b", resume=state)
+        nolana.sources.open(other, resume=state)
     for marks in state["position"]["messages"]["marks"].values():
         marks[1] = None if marks[1] is None else marks[1] ^ 1
     with pytest.raises(OtherSourceError, match="has changed"):
-        nolana.sources.open(f"{url}/{topic}", resume=state)
+        nolana.sources.open(source, resume=state)
 
 
 def test_a_position_beyond_the_end_of_a_partition_is_another_topic(cluster, topic):
@@ -383,21 +376,24 @@ def test_an_invalid_value_is_refused(options):
         nolana.sources.open("kafka://127.0.0.1:9/t", **options)
 
 
-def test_unreachable_servers_and_absent_topics_are_named(cluster, server):
+def test_unreachable_brokers_and_absent_topics_are_named(cluster):
     with pytest.raises(StreamError, match=r"no broker answers.*Connection refused"):
         nolana.sources.open("kafka://127.0.0.1:9/t")
-    with pytest.raises(StreamError, match=r"does not answer.*Connection refused"):
-        nolana.sources.open("redis://127.0.0.1:9/t")
     cluster.send("present", numbered(1))
     with pytest.raises(StreamError, match=r"no topic 'absent'; the topics are:.*'present'"):
         nolana.sources.open(f"{cluster.url}/absent")
+    with pytest.raises(OptionError, match="0 to 3"):
+        nolana.sources.open(f"{cluster.url}/present", partitions=[7])
+
+
+def test_an_unreachable_redis_and_absent_streams_are_named(server):
+    with pytest.raises(StreamError, match=r"does not answer.*Connection refused"):
+        nolana.sources.open("redis://127.0.0.1:9/t")
     with pytest.raises(StreamError, match="no stream 'absent'"):
         nolana.sources.open(f"{server}/absent")
     redis.Redis.from_url(server).set("text", "1")
     with pytest.raises(StreamError, match="this key is a string"):
         nolana.sources.open(f"{server}/text")
-    with pytest.raises(OptionError, match="0 to 3"):
-        nolana.sources.open(f"{cluster.url}/present", partitions=[7])
 
 
 def test_an_empty_topic_says_so(cluster, topic):
@@ -441,20 +437,17 @@ def test_kafka_config_is_checked_and_its_values_are_not_printed(cluster, tmp_pat
     assert "geheim" not in str(caught.value)
 
 
-def test_lines_of_a_sink_are_messages(cluster, server):
-    options = nolana.sources.SourceOptions()
+@pytest.mark.parametrize("kind", ["kafka", "redis"])
+def test_lines_of_a_sink_are_messages(servers, topic, kind):
+    source, options = servers.send(kind, topic, []), nolana.sources.SourceOptions()
     values = [row.decode() for row in numbered(5)]
-    with closing(open_sink(f"{cluster.url}/sink", options)) as sink:
+    with closing(open_sink(source, options)) as sink:
         sink.write("\n".join(values[:2]) + "\n")
         sink.write("\n".join(values[2:]) + "\n")
         sink.flush()
-    assert sorted(cluster.values("sink")) == sorted(numbered(5))
-    with closing(open_sink(f"{server}/sink", options)) as sink:
-        sink.write("\n".join(values) + "\n")
-        sink.flush()
-    assert read(f"{server}/sink")[0] == list(range(5))
-    with pytest.raises(StreamError, match="no broker answers"):
-        open_sink("kafka://127.0.0.1:9/sink", options)
+    assert sorted(servers.values(kind, topic)) == sorted(numbered(5))
+    with pytest.raises(StreamError, match="answer"):
+        open_sink(f"{kind}://127.0.0.1:9/sink", options)
 
 
 def test_an_address_is_printed_without_credentials_and_options():

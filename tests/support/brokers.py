@@ -1,6 +1,7 @@
 """Servers for tests: a Redis of the system on a free port, and a cluster of Kafka that librdkafka simulates."""
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -79,6 +80,41 @@ class Cluster:
                 ended.add(message.partition())
         consumer.close()
         return [value for p in partitions for value in found[p]]
+
+
+class Servers(contextlib.ExitStack):
+    """A cluster of Kafka and a server of Redis, which is started when it is first used."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._directory = directory
+        self.cluster = Cluster()
+
+    @functools.cached_property
+    def redis(self) -> str:
+        """The address of the server."""
+        return self.enter_context(redis_server(self._directory))
+
+    def send(self, kind: str, name: str, rows: list[bytes | None], partitions: int = 1) -> str:
+        """Messages of a topic, or entries of a stream; the address."""
+        if kind == "kafka":
+            self.cluster.send(name, rows, partitions)
+            return f"{self.cluster.url}/{name}"
+        from redis import Redis
+
+        pipeline = Redis.from_url(self.redis).pipeline()
+        for row in rows:
+            pipeline.xadd(name, {"value": b"" if row is None else row})
+        pipeline.execute()
+        return f"{self.redis}/{name}"
+
+    def values(self, kind: str, name: str) -> list[bytes]:
+        """What was sent."""
+        if kind == "kafka":
+            return self.cluster.values(name)
+        from redis import Redis
+
+        return [fields[b"value"] for _, fields in Redis.from_url(self.redis).xrange(name)]
 
 
 def json_rows(n: int, seed: int = 0) -> list[bytes]:
