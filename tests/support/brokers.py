@@ -54,9 +54,13 @@ class Cluster:
 
     def send(self, topic: str, values: list[bytes | None], partitions: int = 1, start: int = 0) -> None:
         """Messages, one after the other to each partition, a second apart."""
-        for i, value in enumerate(values):
-            stamp = 1_700_000_000_000 + 1000 * (start + i)
-            self._producer.produce(topic, value=value, partition=i % partitions, timestamp=stamp)
+        self.produce(topic, [(value, i % partitions, start + i) for i, value in enumerate(values)])
+
+    def produce(self, topic: str, messages: list[tuple[bytes | None, int, int]]) -> None:
+        """Messages: value, partition, and seconds."""
+        for value, partition, seconds in messages:
+            stamp = 1_700_000_000_000 + 1000 * seconds
+            self._producer.produce(topic, value=value, partition=partition, timestamp=stamp)
             self._producer.poll(0)
         assert self._producer.flush(DEADLINE) == 0
 

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ class KafkaTopic(Messages):
         if topic is None:
             self._check_access()
         if topic is None or not topic.partitions:
-            names = sorted(name for name in metadata.topics if not name.startswith("__"))
+            names = sorted((name for name in metadata.topics if not name.startswith("__")), key=self._distance)
             has = ", ".join(map(repr, names[:MOST_NAMES])) + (", ..." if len(names) > MOST_NAMES else "")
             has = f"the topics are: {has}" if names else "the cluster has no topics"
             raise StreamError(f"there is no topic {self.address.name!r}; {has}", path=self.name)
@@ -140,6 +141,10 @@ class KafkaTopic(Messages):
         self._taken: dict[int, int] = {}
         self._held = 0  # bytes of the buffers
         self._warned = False  # that no broker answers
+
+    def _distance(self, name: str) -> float:
+        """How little a name has in common with the topic, which may be misspelt."""
+        return -SequenceMatcher(None, name, self.address.name).ratio()
 
     def _check_access(self) -> None:
         """StreamError if the topic is not listed for another reason than that it does not exist."""
