@@ -410,6 +410,7 @@ def test_kafka_config_is_checked_and_its_values_are_not_printed(cluster, tmp_pat
     for text, message in (
         ("sasl.password=geheim\nno.such=geheim", "no.such is not a property"),
         ("security.protocol=geheim", "security.protocol is not a property of Kafka, or has an invalid value"),
+        ("security.protocol=ssl\nssl.ca.location=/geheim", "ssl.ca.location is not a property"),
         ("geheim", "line 1"),
         ("bootstrap.servers=geheim", "decided by the command"),
     ):

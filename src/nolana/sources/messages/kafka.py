@@ -7,6 +7,7 @@ of the lowest partition. This order has no memory: it follows from the offsets t
 
 import heapq
 import importlib
+import re
 import time
 import warnings
 from collections import deque
@@ -46,10 +47,11 @@ def client(kind: str, address: Address, options: SourceOptions, defaults: Mappin
     try:
         return getattr(kafka, kind)(settings), reasons
     except kafka.KafkaException as error:
-        problem = error.args[0].str().partition(": ")
-        named = [name for name in settings if f'"{name}"' in problem[2] or name in problem[0]]
         # The error may quote a value, and values may be secrets.
-        why = f"{named[0]} is not a property of Kafka, or has an invalid value" if named else problem[0]
+        problem = error.args[0].str()
+        named = [name for name in settings if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", problem)]
+        why = "is not a property of Kafka, or has an invalid value"
+        why = f"{named[0]} {why}" if named else problem.partition(":")[0]
         raise OptionError("kafka_config", options.kafka_config, f"cannot be used: {why}") from None
 
 
