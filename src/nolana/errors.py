@@ -66,6 +66,7 @@ class Place:
     unit : what a line is: "line" or "row".
     keyed : whether columns are known by their names alone, as in JSON.
     last_line : the last one of several lines.
+    message : of a source of messages: names and values of a place in it, partition and offset.
 
     >>> str(Place("s.csv", 3, 2, "b")), str(Place("s.jsonl", 3, 2, "b", keyed=True))
     ('s.csv, line 3, column 2 ("b")', 's.jsonl, line 3, key "b"')
@@ -78,10 +79,13 @@ class Place:
     unit: str = "line"
     keyed: bool = False
     last_line: int | None = None
+    message: tuple[tuple[str, object], ...] = ()
 
     def __str__(self) -> str:
         parts = [] if self.path is None else [self.path]
-        if self.last_line is not None:
+        if self.message:
+            parts += [f"{name} {value}" for name, value in self.message]
+        elif self.last_line is not None:
             parts.append(f"{self.unit}s {self.line:,} to {self.last_line:,}")
         elif self.line is not None:
             parts.append(f"{self.unit} {self.line}")

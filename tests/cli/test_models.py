@@ -535,7 +535,11 @@ def test_help_tells_the_exit_codes(tmp_path):
 
 def test_every_declared_option_is_in_the_help(tmp_path):
     options = declared(SourceOptions) | declared(LearnerOptions)
-    flags = {option.flag or "--" + name.replace("_", "-") for name, option in options.items() if option.flag != ""}
+    flags = {
+        option.flag or "--" + name.rstrip("_").replace("_", "-")
+        for name, option in options.items()
+        if option.flag != ""
+    }
     assert len(flags) == len(options) - 4  # block_rows, chunk_bytes, growing and only_numbers
     for command in ("learn", "evaluate"):
         words = set(call(command, "--help", folder=tmp_path).out.split())

@@ -62,7 +62,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     before = len(run["sources_before"])
     others = f"; {before:,} other{'s' * (before > 1)} before" if before else ""
     source = run["source"] or "requests to a service"
-    yield "source", source + (", finished" if run["finished"] else f", up to line {run['line']:,}") + others
+    yield "source", source + (", finished" if run["finished"] else f", up to {run['place']}") + others
     yield from columns(run)
     if run["bad_rows"]:
         yield "bad rows", bad_rows(run["bad_rows"])

@@ -25,7 +25,7 @@ from nolana.runs import (
     start,
 )
 from nolana.runs.checkpoints import check_writable
-from nolana.runs.source import CHANGEABLE, is_file
+from nolana.runs.source import CHANGEABLE, is_resumable
 from nolana.sources.declaration import declared
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def execute(
                 try:
                     run.process(stop=stop, checkpoints=checkpoints, on_block=after_block, on_predictions=printer)
                 except StreamError as error:
-                    raise _after_saving(error, run, checkpoints, is_file(source)) from error
+                    raise _after_saving(error, run, checkpoints, is_resumable(source)) from error
             nothing_new = run.finished and not run.new_rows and saved is not None and saved.finished
             too_early = stop.signal is not None and not run.rows
             if not nothing_new and not too_early:
@@ -177,7 +177,7 @@ class _Printer:
     """Prints each prediction; when the reader closes the pipe, or the disk is full, learning stops too."""
 
     def __init__(self, as_json: bool, stop: Stop) -> None:
-        self._rows = JsonRows(sys.stdout) if as_json else CsvRows(sys.stdout, lines=True)
+        self._rows = JsonRows(sys.stdout) if as_json else CsvRows(sys.stdout, places=True)
         self._stop = stop
         self.error: OSError | None = None
 
@@ -189,7 +189,7 @@ class _Printer:
         known, predicted = rows.known.tolist(), rows.predicted.tolist()
         predictions = [label if is_known else None for label, is_known in zip(predicted, known, strict=True)]
         try:
-            self._rows.write(scored.block.lines, {"prediction": predictions, "label": rows.truth.tolist()})
+            self._rows.write(scored.block.places, {"prediction": predictions, "label": rows.truth.tolist()})
         except OSError as error:
             self.error = error
             self._stop.request()
@@ -198,7 +198,7 @@ class _Printer:
 def _outcome(facts: dict[str, Any]) -> str:
     if not facts["finished"]:
         why = f"interrupted by {facts['interrupted']}" if facts["interrupted"] else "stopped"
-        return f"{why}; the same command resumes at line {facts['line']:,}"
+        return f"{why}; the same command resumes at {facts['unit']} {facts['line']:,}"
     if facts["new_rows"]:
         return "learned to the end"
     return "nothing new: its rows were learned before; --again learns them once more"

@@ -12,6 +12,7 @@ from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
 from nolana.sources.compression import COMPRESSIONS
 from nolana.sources.formats import FORMATS
+from nolana.sources.messages import SCHEMES, is_address
 
 __all__ = ["READ", "models"]
 
@@ -20,15 +21,17 @@ models = typer.Typer()
 READ = "How the source is read"
 PREDICT_OPTIONS = (
     "target", "features", "ignore", "missing", "format", "header", "delimiter", "encoding", "decimal", "comment",
-    "on_bad_row", "new_columns",
+    "names", "on_bad_row", "new_columns", "from_", "follow", "partitions", "kafka_config",
 )  # fmt: skip
 SERVE_OPTIONS = (
     "target", "features", "ignore", "keep_column", "categorical_features", "labels", "categories", "hash_slots",
     "max_categories", "missing", "new_columns",
 )  # fmt: skip
+ADDRESSES = ", ".join(scheme.form for scheme in SCHEMES.values())
 SOURCE_HELP = (
     f"A file, or - for standard input: {', '.join(format.title for format in FORMATS.values())}; "
-    f"text may be compressed ({', '.join(compression.ending for compression in COMPRESSIONS)})."
+    f"text may be compressed ({', '.join(compression.ending for compression in COMPRESSIONS)}). "
+    f"Or messages: {ADDRESSES}."
 )
 
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help=SOURCE_HELP)]
@@ -124,13 +127,20 @@ def predict(
         Group(READ, PREDICT_OPTIONS),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Output file, written when all rows are predicted. Default: stdout.")
+        str | None,
+        typer.Option(
+            metavar="FILE|ADDRESS",
+            help="Output file, written when all rows are predicted, or a topic or stream, to which each prediction is "
+            f"sent as JSON: {ADDRESSES}. Default: stdout.",
+        ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Print the probabilities of the classes too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the rows of a source. Columns are matched by name; labels are not needed."""
     check_model(model, "--model")
+    if is_address(source):
+        check_source(source)
     use_stand_ins()  # before the estimators are loaded
     from nolana.cli.predict import execute
 

@@ -19,6 +19,7 @@ from nolana.errors import Diagnostic, NolanaError, Setting
 from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
 from nolana.sources.declaration import Option, Options, declared
+from nolana.sources.messages import address, is_address
 from nolana.sources.options import column_of_text, columns_of_text
 
 __all__ = [
@@ -75,7 +76,7 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
 def _flag(name: str, option: Option) -> str:
     if option.flag:
         return option.flag
-    name = name.replace("_", "-")
+    name = name.rstrip("_").replace("_", "-")
     return f"--{name}/--no-{name}" if option.kind is bool and option.default is None else f"--{name}"
 
 
@@ -167,9 +168,11 @@ def blame_source(source: str) -> Iterator[None]:
 
 
 def check_source(source: str) -> None:
-    """Reports a file that cannot be read before anything heavy is loaded."""
+    """Reports a file that cannot be read, or an invalid address, before anything heavy is loaded."""
     with blame_source(source):
-        if source != "-" and (os.path.isdir(source) or os.path.isfile(source) or not os.path.exists(source)):
+        if is_address(source):
+            address(source)
+        elif source != "-" and (os.path.isdir(source) or os.path.isfile(source) or not os.path.exists(source)):
             Path(source).open("rb").close()  # a pipe is opened once
 
 

@@ -11,9 +11,12 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.sources.messages import Sink
+
 __all__ = ["CsvRows", "JsonRows", "bad_rows", "json_text", "new_categories", "new_columns"]
 
 Columns = dict[str, list[Any]]
+Output = TextIO | Sink
 Probabilities = dict[str, list[float]]
 
 
@@ -57,38 +60,38 @@ def plain(value: Any) -> Any:
 class Rows(ABC):
     """Writes rows to a file."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: Output) -> None:
         self._file = file
 
     def write(
         self,
-        lines: NDArray[np.int64],
+        places: Columns,
         columns: Columns,
         classes: list[Any] | None = None,
         proba: NDArray[np.float64] | None = None,
     ) -> None:
-        """Some rows: their lines (n,), columns by name, probabilities (n, classes)."""
+        """Some rows: their places and other columns by name, probabilities (n, classes)."""
         names = [str(plain(label)) for label in classes or ()]
         by_class = {} if proba is None else dict(zip(names, proba.T.tolist(), strict=True))
-        self._file.write(self._text(lines.tolist(), columns, by_class))
+        self._file.write(self._text(places, columns, by_class))
         self._file.flush()
 
     @abstractmethod
-    def _text(self, lines: list[int], columns: Columns, proba: Probabilities) -> str:
+    def _text(self, places: Columns, columns: Columns, proba: Probabilities) -> str:
         """The rows as text."""
 
 
 class CsvRows(Rows):
     """A header with the first rows, then a line for each row."""
 
-    def __init__(self, file: TextIO, *, lines: bool) -> None:
+    def __init__(self, file: Output, *, places: bool) -> None:
         super().__init__(file)
-        self._lines, self._has_header = lines, False
+        self._places, self._has_header = places, False
 
-    def _text(self, lines: list[int], columns: Columns, proba: Probabilities) -> str:
+    def _text(self, places: Columns, columns: Columns, proba: Probabilities) -> str:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        named = ({"line": lines} if self._lines else {}) | columns
+        named = (places if self._places else {}) | columns
         if not self._has_header:
             self._has_header = True
             writer.writerow([*named, *(f"proba_{label}" for label in proba)])
@@ -98,10 +101,10 @@ class CsvRows(Rows):
 
 
 class JsonRows(Rows):
-    """An object for each row: its line, its columns, ``proba`` by class."""
+    """An object for each row: its place, its columns, ``proba`` by class."""
 
-    def _text(self, lines: list[int], columns: Columns, proba: Probabilities) -> str:
-        named = {"line": lines} | columns
+    def _text(self, places: Columns, columns: Columns, proba: Probabilities) -> str:
+        named = places | columns
         records = [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
         if proba:
             for record, row in zip(records, zip(*proba.values(), strict=True), strict=True):

@@ -5,7 +5,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -13,35 +13,50 @@ import numpy as np
 import typer
 
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
-from nolana.cli.output import CsvRows, JsonRows, bad_rows, new_categories, new_columns
+from nolana.cli.output import CsvRows, JsonRows, Output, bad_rows, new_categories, new_columns
 from nolana.engine.base.threads import one_blas_thread
 from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
+from nolana.sources.messages import address, is_address, open_sink
 
 
-def execute(source: str, model: Path, options: SourceOptions, *, out: Path | None, proba: bool, as_json: bool) -> None:
+def execute(source: str, model: Path, options: SourceOptions, *, out: str | None, proba: bool, as_json: bool) -> None:
     """Write a line for each row."""
+    sends = out is not None and is_address(out)
     if out is not None:
         with blame_option("--out"):
-            check_writable(out)
+            address(out) if sends else check_writable(out)
+    of_source = options if is_address(source) or not sends else _without_sink(options)
     with blame_source(source):
-        predictor = Predictor(model, source, options, probabilities=proba)
-    with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _file(out) as file:
-        # If rows may be left out, line numbers identify the others.
-        rows = JsonRows(file) if as_json else CsvRows(file, lines=options.on_bad_row != "error")
+        predictor = Predictor(model, source, of_source, probabilities=proba)
+    with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _output(out, options) as file:
+        # If rows may be left out, or are messages, their places identify the others.
+        places = options.on_bad_row != "error" or is_address(source)
+        rows = JsonRows(file) if as_json or sends else CsvRows(file, places=places)
         written = False
         for block in predictor:
-            rows.write(block.lines, {"prediction": block.labels.tolist()}, predictor.classes, block.probabilities)
+            rows.write(block.places, {"prediction": block.labels.tolist()}, predictor.classes, block.probabilities)
             written = True
         if not written:  # the header alone
-            none = np.zeros(0, dtype=np.int64), np.zeros((0, len(predictor.classes or ()))) if proba else None
-            rows.write(none[0], {"prediction": []}, predictor.classes, none[1])
+            none = np.zeros((0, len(predictor.classes or ()))) if proba else None
+            rows.write(predictor.stream.no_places, {"prediction": []}, predictor.classes, none)
     if predictor.stream.bad_rows:
         typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
     if predictor.stream.new_columns:
         typer.echo(f"nolana: new columns: {new_columns(predictor.stream.new_columns)}", err=True)
     if predictor.stream.new_categories:
         typer.echo(f"nolana: categories: {new_categories(predictor.stream.new_categories)}", err=True)
+
+
+def _without_sink(options: SourceOptions) -> SourceOptions:
+    """The options of a source that is a file: how to reach the sink is none of them."""
+    return SourceOptions(**{name: value for name, value in options.specified.items() if name != "kafka_config"})
+
+
+def _output(out: str | None, options: SourceOptions) -> AbstractContextManager[Output]:
+    if out is None or not is_address(out):
+        return _file(None if out is None else Path(out))
+    return contextlib.closing(open_sink(out, options))
 
 
 @contextmanager

@@ -128,6 +128,7 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
         "rows": run.rows,
         "new_rows": run.new_rows,
         "line": run.stream.position.line,
+        "unit": run.stream.unit,
         "finished": run.finished,
         "metrics": run.evaluation.metrics,
         "recent": run.recent,

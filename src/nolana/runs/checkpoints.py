@@ -16,7 +16,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SECTION", "Checkpoints", "Interval", "LearnedSource", "LogPosition", "SavedRun", "check_writable",
-    "encoded_width", "read",
+    "encoded_width", "place_words", "read",
 ]  # fmt: skip
 
 SECTION = "run"
@@ -172,6 +172,11 @@ class SavedRun:
             return others
         last = LearnedSource(self.source, self.stream["position"])
         return (*(each for each in others if each.position != last.position), last)[-MOST_SOURCES:]
+
+
+def place_words(position: Mapping[str, Any]) -> str:
+    """The next row of a source, in words."""
+    return f"{'line' if position.get('messages') is None else 'message'} {position['line']:,}"
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:

@@ -11,7 +11,7 @@ from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation, Point
 from nolana.learner.memory import memory_bytes
 from nolana.learner.stream import StreamLearner
-from nolana.runs.checkpoints import SavedRun, read
+from nolana.runs.checkpoints import SavedRun, place_words, read
 from nolana.runs.recipe import task_of
 from nolana.runs.score import Scoring
 from nolana.sources.options import column_title
@@ -109,6 +109,8 @@ class Inspection:
             "finished": saved.finished,
             "sources_before": [each.source for each in saved.learned],
             "line": None if saved.source is None else saved.stream["position"]["line"],
+            "place": None if saved.source is None else place_words(saved.stream["position"]),
+            "messages": None if saved.source is None else saved.stream["position"].get("messages"),
             "columns": None if plan.columns is None else plan.describe(),
             "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),
             "labels": plan.labels,

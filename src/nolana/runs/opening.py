@@ -12,18 +12,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nolana.errors import ConflictError, ModelFileError, NolanaError, OtherSourceError, Remedy, StreamError
-from nolana.runs.checkpoints import LearnedSource, SavedRun, read
+from nolana.runs.checkpoints import LearnedSource, SavedRun, place_words, read
 from nolana.runs.source import (
     changes,
     check_options,
     check_width,
-    is_file,
+    is_resumable,
     open_labelled,
     open_labelled_for,
     open_resumed,
     options_to_save,
 )  # fmt: skip
 from nolana.sources import SourceOptions, Stream
+from nolana.sources.messages import is_address
 from nolana.sources.plan import Plan
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _open(
     if saved.finished and again:
         return open_resumed(source, options, from_beginning), before
     may_leave = saved.finished or leave_rest
-    if not is_file(source):
+    if not is_resumable(source):
         if not may_leave and saved.source != "<stdin>":
             raise _unfinished(path, saved, f"{source} is a pipe")
         return open_resumed(source, options, from_beginning), before
@@ -160,7 +161,7 @@ def _open(
         stream.close()
         return resumed, saved.learned_before(known)
     for known in before:
-        if known.source == source and stream.resembles(known.position):
+        if known.source == (stream.name if is_address(source) else source) and stream.resembles(known.position):
             stream.close()
             raise _changed(path, known)
     return (open_at(from_beginning) if source == "-" else stream), before
@@ -168,15 +169,15 @@ def _open(
 
 def _changed(path: Path, known: LearnedSource) -> ConflictError:
     return ConflictError(
-        f"{known.source} has changed since its rows were learned into {os.fspath(path)}: what was before line "
-        f"{known.position['line']:,} is not the same",
+        f"{known.source} has changed since its rows were learned into {os.fspath(path)}: what was before "
+        f"{place_words(known.position)} is not the same",
         remedies=[Remedy("again", True, "learns all its rows")],
     )
 
 
 def _unfinished(path: Path, saved: SavedRun, why: str) -> ConflictError:
     return ConflictError(
-        f"{os.fspath(path)} has learned {saved.source} up to line {saved.stream['position']['line']:,} and not to its "
+        f"{os.fspath(path)} has learned {saved.source} up to {place_words(saved.stream['position'])} and not to its "
         f"end, and this is another source ({why})",
         hint="finish that one first",
         remedies=[Remedy("leave_rest", True, "leaves its rest")],

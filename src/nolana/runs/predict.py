@@ -20,9 +20,9 @@ __all__ = ["PredictedBlock", "Predictor"]
 
 @dataclass(frozen=True)
 class PredictedBlock:
-    """Some rows: their lines (n,), predicted labels or numbers (n,), and probabilities (n, classes) or None."""
+    """Some rows: their places by field, predicted labels or numbers (n,), and probabilities (n, classes) or None."""
 
-    lines: NDArray[np.int64]
+    places: dict[str, list[Any]]
     labels: NDArray[Any]
     probabilities: NDArray[np.float64] | None
 
@@ -33,7 +33,7 @@ class Predictor:
     Parameters
     ----------
     path : the model file.
-    source : a path, or "-".
+    source : a path, "-", or an address of messages.
     options : those that the file does not decide: the format, what happens to invalid rows. They also select the
         columns for a model that was saved without a run.
     probabilities : whether to predict them too; ConflictError if the model has none.
@@ -78,7 +78,7 @@ class Predictor:
     def __iter__(self) -> Iterator[PredictedBlock]:
         for block in self.stream:
             proba = self.estimator.predict_proba(block.X) if self._probabilities else None
-            yield PredictedBlock(block.lines, self.estimator.predict(block.X), proba)
+            yield PredictedBlock(block.places, self.estimator.predict(block.X), proba)
 
 
 def _check_missing(path: str | os.PathLike[str], options: SourceOptions, saved: SavedRun) -> None:

@@ -108,7 +108,7 @@ class Run:
         if self.stream.live:
             raise ValueError(
                 f"workers learn rounds of {ROWS_PER_ROUND:,} rows, and rows of a pipe that wait for their round would "
-                "be lost if it were stopped; learn a file, or without workers"
+                "be lost if it were stopped; learn a source that ends, or without workers"
             )
         self.learner = RoundLearner(self.estimator, parts_for(workers.count), workers.learn_all)
         self._round_rows = ROWS_PER_ROUND
@@ -168,7 +168,7 @@ class Run:
             if isinstance(error, StreamError | ModelFileError) or self._block is None:
                 raise
             lines = self._block.lines
-            place = Place(self.stream.name, int(lines[0]), last_line=int(lines[-1]))
+            place = Place(self.stream.name, int(lines[0]), last_line=int(lines[-1]), unit=self.stream.unit)
             raise StreamError.of(error, place) from error
 
     def _report(self, report: Callable[[ScoredBlock], None], y: Any, scores: Any) -> None:
@@ -185,7 +185,7 @@ class Run:
             if block is None:
                 return
             if self.task == "regression" and block.y is not None and block.y.dtype.kind != "f":
-                block = Block(block.X, block.y.astype(np.float64), block.position, block.lines)
+                block = replace(block, y=block.y.astype(np.float64))
             self._block = block
             yield block
 
@@ -196,7 +196,7 @@ class Run:
             return block
         self._block = None
         try:
-            return self._wait(stop, checkpoints) if self.stream.live else next(self.stream)
+            return self._wait(stop, checkpoints) if self.stream.waits else next(self.stream)
         except StopIteration:
             self._before_block, self.finished = None, True
             return None
@@ -219,7 +219,10 @@ class Run:
             return None
         y = None if blocks[0].y is None else np.concatenate([block.y for block in blocks if block.y is not None])
         lines = np.concatenate([block.lines for block in blocks])
-        return Block(joined([block.X for block in blocks]), y, blocks[-1].position, lines)
+        messages = None
+        if blocks[0].messages is not None:
+            messages = {name: [place for b in blocks for place in b.places[name]] for name in blocks[0].messages}
+        return Block(joined([block.X for block in blocks]), y, blocks[-1].position, lines, messages)
 
     def _wait(self, stop: Stop, checkpoints: Checkpoints | None) -> Block:
         with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():

@@ -12,10 +12,11 @@ from nolana.runs.checkpoints import SavedRun, encoded_width
 from nolana.runs.recipe import task_of
 from nolana.sources import SourceOptions, Stream
 from nolana.sources.declaration import declared
+from nolana.sources.messages import is_address
 from nolana.sources.plan import Plan
 
 __all__ = [
-    "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_width", "is_file",
+    "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_width", "is_resumable",
     "open_labelled", "open_labelled_for", "open_resumed", "open_to_predict", "options_to_save",
 ]  # fmt: skip
 
@@ -23,8 +24,10 @@ CHANGEABLE = {"missing": ("error", "mean", "native")}  # options of a model that
 BLOCK_ROWS = 1000  # also the rows that decide what columns and labels are
 
 
-def is_file(source: str) -> bool:
-    """Whether a source is a file, in which a position can be found again; standard input may be one."""
+def is_resumable(source: str) -> bool:
+    """Whether a position can be found again: in a file, which standard input may be, and among messages."""
+    if is_address(source):
+        return True
     try:
         mode = os.fstat(0).st_mode if source == "-" else os.stat(source).st_mode
     except OSError:

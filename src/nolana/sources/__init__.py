@@ -1,4 +1,4 @@
-"""Streams of rows from files and pipes: CSV, JSON lines, LIBSVM, Parquet, Arrow, one block at a time.
+"""Streams of rows from files, pipes and messages: CSV, JSON lines, LIBSVM, Parquet, Arrow, one block at a time.
 
 Memory is bounded by a block and a chunk of text, whatever the length of the source.
 """
@@ -54,7 +54,8 @@ def open(source: Source, arguments: Arguments) -> Stream:
     Parameters
     ----------
     source : a path, a file open for reading bytes, or "-" for standard input; gzip, bzip2, xz and Zstandard (extra
-        ``zstd``) are detected by their first bytes.
+        ``zstd``) are detected by their first bytes. Or messages, one row each: "kafka://HOST:PORT/TOPIC" (extra
+        ``kafka``), "redis://HOST:PORT/STREAM" (extra ``redis``); blocks then have their places.
     {parameters}
 
     Examples

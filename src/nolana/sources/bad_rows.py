@@ -1,6 +1,7 @@
 """What happens to an invalid row: an error, or it is left out and counted, or it is also written to a file.
 
-The file has one JSON object a line: ``file``, ``line``, ``reason``, ``text`` (the row in the source), ``message``.
+The file has one JSON object a line: ``file``, ``line``, ``reason``, ``text`` (the row in the source), ``message``; of a
+message also its place, ``partition`` and ``offset`` or ``id``, and ``line`` is its number in the order of reading.
 """
 
 import json
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nolana.errors import OptionError, StreamError
+from nolana.errors import OptionError, Place, StreamError
 
 __all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
 
@@ -96,6 +97,7 @@ class Quarantine(BadRows):
         record = {
             "file": row.error.path,
             "line": row.error.line,
+            **dict(row.error.place.message if isinstance(row.error.place, Place) else ()),
             "reason": row.reason,
             "text": row.raw,
             "message": str(row.error),

@@ -17,7 +17,7 @@ class Position:
 
     rows: int  # yielded so far, this block included
     offset: int  # bytes of uncompressed text before the next row; rows of a Parquet or Arrow table before it
-    line: int  # number of the next line, from 1; of the next row of a table
+    line: int  # number of the next line, from 1; of the next row of a table; of the next message
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,13 @@ class Block:
     X: Any  # (n, d): `EncodedRows` of a schema, or an array; LIBSVM text of more than 256 features: a CSR matrix
     y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None if the stream has no target
     position: Position  # after these rows
-    lines: NDArray[np.int64]  # (n,): the line where each row begins, from 1; the row of a Parquet or Arrow table
+    lines: NDArray[np.int64]  # (n,): the line where each row begins, from 1; the row of a table, the message of a topic
+    messages: dict[str, list[Any]] | None = None  # places of the rows by field: partition and offset, or id; n of each
+
+    @property
+    def places(self) -> dict[str, list[Any]]:
+        """Where the rows are, by field: their lines, or partition and offset, or id."""
+        return {"line": self.lines.tolist()} if self.messages is None else self.messages
 
 
 def dense_rows(x: Any) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from nolana.errors import OptionError, Remedy, StreamError
 from nolana.sources.cells import NUMBER, TEXT, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
 from nolana.sources.normal import Lines, blank_comments, decimal_points
-from nolana.sources.options import SourceOptions
+from nolana.sources.options import SourceOptions, Target
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Problem, TextReader
 from nolana.sources.sources import Bytes, fail
@@ -41,7 +41,7 @@ class CsvReader(TextReader):
     format = "csv"
     title = "CSV"
     endings = ("csv", "tsv")
-    own_options = ("header", "delimiter", "decimal", "comment")
+    own_options = ("header", "names", "delimiter", "decimal", "comment")
     decode: Callable[[bytes], str] = staticmethod(decode_csv)
 
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
@@ -54,6 +54,9 @@ class CsvReader(TextReader):
             self._points = decimal_points(options.delimiter or (None if plan is None else plan.delimiter))
             source.filter(lambda file: Lines(file, self._points))
             self.decode = self._decode_original
+        if source.messages is not None:
+            refuse = source.messages.refuse_open_quotes
+            source.filter(lambda file: Lines(file, refuse))
 
     def _decode_original(self, field: bytes) -> str:
         return decode_csv(self._points(field))
@@ -69,11 +72,24 @@ class CsvReader(TextReader):
             target, features, ignore = False, None, None
             header = (plan.named or bool(plan.header)) if header is None else header
             delimiter = delimiter or plan.delimiter
+        by_message = self.by_message
         self.delimiter = self._key = delimiter or self._infer_delimiter()
+        self.header = self._inferred_no_header = False
+        self._first_line, self._has_width = self.text.line, ""
+        if options.names is not None:
+            self._name_columns(list(options.names), header=bool(options.header))
+            return
+        if by_message and plan is not None:
+            self._take_columns(plan, options.target)
+            return
         first, self._first_line, end, lines = self._first_row()
         named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
+        if named and by_message:
+            remedies = [Remedy("names", ..., "names the columns of messages")]
+            fail(self.path, f"{named[0]!r} is a name, and CSV in messages has no header", remedies=remedies)
         if named and header is False:
             raise OptionError("header", False, f"says that columns have no names, but {named[0]!r} is one")
+        header = False if by_message else header
         names = [decode_csv(field, "replace") for field in first] if named or header is not False else None
         self.columns = self._columns(names, len(first))
         chosen, _ = self.columns.choose(target, features, ignore)
@@ -83,6 +99,25 @@ class CsvReader(TextReader):
         self._inferred_no_header = header is None and not self.header
         if self.header:
             self.text.consume(end, lines)
+
+    def _name_columns(self, names: list[str], *, header: bool) -> None:
+        """The names are known, and replace those of a header."""
+        if header:
+            _, self._first_line, end, lines = self._first_row()
+            self.text.consume(end, lines)
+        self._has_width = f"there are {len(names)} names"
+        self.header, self.columns = header, self._columns(names, len(names))
+
+    def _take_columns(self, plan: Plan, target: Target) -> None:
+        """Messages have the columns of the plan, in its order; those to predict may have no label."""
+        keys = [column.column for column in plan.columns or ()]
+        names = list(plan.known or ()) or [key for key in keys if isinstance(key, str)]
+        width = len(names) or int(plan.width or 0)
+        label = plan.target
+        if target is False and label is not None and len(self._fields(self.delimiter)[0]) == width - 1:
+            names, width = [name for name in names if name != label], width - 1
+        self._has_width = f"the model has {width}"
+        self.columns = self._columns(names or None, width)
 
     @classmethod
     def recognises(cls, line: bytes) -> bool:
@@ -129,7 +164,8 @@ class CsvReader(TextReader):
     def _columns(self, names: list[str] | None, width: int) -> Columns:
         line, remedies = self._first_line, self._comment_remedies(names[0]) if names else ()
         hint = f"is the delimiter {self.delimiter!r}?"
-        return Columns(self.path, names, width, f"line {line}", line, hint, remedies)
+        where = f"the first {self.unit}" if self.by_message else f"line {line}"
+        return Columns(self.path, names, width, where, None if self.by_message else line, hint, remedies)
 
     def _parse(self, *arguments: Any) -> Any:
         return text_parsers().csv_cells(*arguments)
@@ -161,20 +197,24 @@ class CsvReader(TextReader):
         width = self.columns.width
         if kind == "width":
             count, column = column, min(column, width) + 1
-            what = f"the row has {count} field{'s' * (count != 1)}, line {self._first_line} has {width}"
+            has_width = self._has_width or f"{self.columns.where} has {width}"
+            what = f"the row has {count} field{'s' * (count != 1)}, {has_width}"
             what = ("missing: " if count < width else "too many: ") + what
             remedies = self._comment_remedies(value)
         place = self._place(self.text.line + lines, column - 1)
         return StreamError(what, place=place, value=value, remedies=remedies)
 
     def _fields(self, delimiter: str) -> tuple[Any, int, int, Any]:
-        """Spans of the first row, its end, its line ends and its problem."""
-        text = self.text
+        """Spans of the first row, its end, its line ends and its problem; messages that are no rows are left out."""
+        text, at = self.text, 0
         while True:
-            spans, end, lines, problem = text_parsers().csv_fields(text.data, text.start, text.final, delimiter)
-            if len(spans) or text.final:
+            spans, end, lines, problem = text_parsers().csv_fields(text.data, text.start + at, text.final, delimiter)
+            if problem is not None and self.by_message:
+                at = self._next_line(end) - text.start
+            elif len(spans) or text.final:
                 return spans, end, lines, problem
-            text.read_more()
+            else:
+                text.read_more()
 
     def _first_row(self) -> tuple[list[bytes], int, int, int]:
         """Fields of the first row, the number of its line, its end and its line ends."""

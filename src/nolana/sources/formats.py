@@ -37,6 +37,9 @@ def detect(source: Bytes, plan: Plan | None = None) -> type[Reader]:
     if planned is not None and not planned.magic:
         return planned
     line = source.first_line()
+    if source.messages is not None and not line:
+        remedies = [Remedy("follow", True, "waits for some")]
+        fail(source.path, "there are no messages with rows", remedies=remedies)
     for format in FORMATS.values():
         if format.recognises(line):
             return format

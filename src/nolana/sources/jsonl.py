@@ -46,6 +46,8 @@ class JsonReader(TextReader):
         if self._comment:
             blank = blank_comments(self._comment)
             source.filter(lambda file: Lines(file, blank))
+        if source.messages is not None:  # an object in each
+            return
         line = source.first_line()
         if ARRAY.match(line) or _is_open(line):
             source.filter(lambda file: Objects(file, array=ARRAY.match(line) is not None))
@@ -91,7 +93,8 @@ class JsonReader(TextReader):
                     first = keys
                 later |= dict.fromkeys(key for key in keys if key not in first)
         if not first:
-            fail(self.path, "no line of the first block is a JSON object with keys", line=text.line)
+            what = f"no {self.unit} of the first block is a JSON object with keys"
+            fail(self.path, what, line=None if self.by_message else text.line)
         return [*later, *first]
 
     def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:
@@ -128,8 +131,9 @@ class JsonReader(TextReader):
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, _, begin, end = problem
         value = self.text.show(begin, end)
-        place, remedies = Place(self.path, self.text.line + lines), self._comment_remedies(value)
-        return StreamError(MEANING[kind], place=place, value=value, remedies=remedies)
+        place, remedies = self.text.place(self.text.line + lines), self._comment_remedies(value)
+        what = MEANING[kind].replace("a line", f"a {self.unit}")
+        return StreamError(what, place=place, value=value, remedies=remedies)
 
     def _place(self, line: int, column: int) -> Place:
         """Keys have no order: the message names the key and no column number."""

@@ -6,11 +6,12 @@
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from nolana.backend import text_parsers
-from nolana.errors import OptionError, Place, Remedy, Setting, StreamError
+from nolana.errors import OptionError, Remedy, Setting, StreamError
 from nolana.learner.rows import WIDE
 from nolana.sources.cells import NUMBER, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
@@ -211,7 +212,7 @@ class LibsvmReader(TextReader):
         assert isinstance(cells, TextCells)
         begin, end = cells.spans[row, 0].tolist()
         value = cells.data[begin:end].decode("utf-8", "replace")
-        return flaw.error(Place(self.path, int(cells.lines[row]), 1), value)
+        return flaw.error(replace(self.text.place(int(cells.lines[row])), column=1), value)
 
     def _row_error(self, problem: Problem) -> StreamError:
         kind, lines, column, begin, end = problem
@@ -223,7 +224,7 @@ class LibsvmReader(TextReader):
             width, remedies = Setting("n_features", self.width), () if kind == "beyond" else remedies
         return StreamError(
             what,
-            place=Place(self.path, line, column),
+            place=replace(self.text.place(line), column=column),
             value=value if kind in OF_VALUES else token,
             remedies=remedies,
             facts={"index": index, "width": width},

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from nolana.sources.bad_rows import policy
 from nolana.sources.formats import MAGIC, open_reader
 from nolana.sources.labels import Labels, infer_label_kind
+from nolana.sources.messages import open_messages
 from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import Arguments, Encoding
 from nolana.sources.plan import Plan
@@ -22,7 +23,8 @@ def open_stream(source: Source, options: Arguments) -> Stream:
     position = None if resume is None else resume["position"]
     if position is not None and options.target is None and not position["target"]:
         options = Arguments(**(options.specified | {"target": False}))
-    opened = Bytes(source, MAGIC, options.encoding or (position or {}).get("encoding"))
+    messages = open_messages(source, options, position)
+    opened = Bytes(messages or source, MAGIC, options.encoding or (position or {}).get("encoding"))
     try:
         reader = open_reader(opened, options, plan)
         if plan is None:

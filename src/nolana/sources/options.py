@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from nolana.columns.times import seconds
 from nolana.errors import OptionError, Setting
 from nolana.sources.bad_rows import BadRows, policy
 from nolana.sources.declaration import Options, at_least, option
@@ -102,6 +103,29 @@ def _comment(name: str, value: Any) -> str:
 def _bad_row_policy(_: str, value: Any) -> Any:
     policy(value)
     return value
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    names = _columns(name, value)
+    if not names or not all(isinstance(each, str) and each for each in names):
+        raise OptionError(name, value, "has a name that is no string, or empty")
+    return tuple(map(str, names))
+
+
+def _start(name: str, value: Any) -> str:
+    if value not in ("earliest", "latest") and (not isinstance(value, str) or seconds(value) is None):
+        raise OptionError(name, value, "is not earliest, latest or a time such as 2026-11-18T09:30")
+    return str(value)
+
+
+def _partitions(name: str, value: Any) -> tuple[int, ...]:
+    if isinstance(value, str) or not value or any(isinstance(p, bool) or not isinstance(p, int) for p in value):
+        raise OptionError(name, value, "are no numbers of partitions such as 0,2")
+    return tuple(sorted(set(value)))
+
+
+def _numbers(text: str) -> list[Any]:
+    return [int(part) if part.strip().isdigit() else part for part in text.split(",")]
 
 
 def _format_names() -> Iterable[str]:
@@ -202,6 +226,14 @@ class SourceOptions(Encoding, Selection):
         kind=bool,
         saved=False,
     )
+    names: Sequence[str] | None = option(
+        help="CSV without a header: the names of the columns, separated by commas.",
+        metavar="NAME,...",
+        details="If there is a header they replace its names.",
+        check=_names,
+        parse=lambda text: tuple(name.strip() for name in text.split(",")),
+        saved=False,
+    )
     delimiter: str | None = option(
         help="CSV: the character between fields. Default: detected.",
         details="It is the one of ``,`` ``;`` and tab that splits the first line into most fields.",
@@ -271,6 +303,33 @@ class SourceOptions(Encoding, Selection):
         "otherwise take.",
         details="It may still be written. Only a plain file can leave it; ``stream.unfinished_line`` is its number.",
         choices=("take", "leave"),
+        saved=False,
+    )
+    from_: str = option(
+        "earliest",
+        help="Messages: where partitions without a position begin: earliest, latest, or at a time such as "
+        "2026-11-18T09:30; and where reading continues if messages after the position were deleted, which is an error "
+        "without this option.",
+        metavar="WHEN",
+        check=_start,
+        saved=False,
+    )
+    follow: bool = option(
+        False,
+        help="Messages: wait for more at the end. Without it the source ends where it ended when it was opened.",
+        kind=bool,
+        saved=False,
+    )
+    partitions: Sequence[int] | None = option(
+        help="Kafka: the partitions to read, such as 0,2. Default: all.",
+        metavar="NUMBER,...",
+        check=_partitions,
+        parse=_numbers,
+        saved=False,
+    )
+    kafka_config: str | None = option(
+        help="Kafka: a file of properties of librdkafka, name=value on each line: user, password, TLS.",
+        metavar="FILE",
         saved=False,
     )
     block_rows: int = option(

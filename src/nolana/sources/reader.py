@@ -21,7 +21,7 @@ from nolana.sources.new_columns import NewColumn
 from nolana.sources.options import Column, SourceOptions, Target
 from nolana.sources.plan import Plan, PlannedColumn, infer_column
 from nolana.sources.sources import Bytes, fail, warn
-from nolana.sources.text import Text
+from nolana.sources.text import text_of
 
 __all__ = ["Problem", "Reader", "TextReader"]
 
@@ -44,7 +44,7 @@ class Reader(ABC):
     own_options: ClassVar[tuple[str, ...]] = ()  # options that other formats do not have
     typed: ClassVar[bool] = False  # whether the source distinguishes numbers, true and false from text
     quoted_numbers: ClassVar[bool] = False  # whether a text in a column of numbers is the number that it contains
-    unit: ClassVar[str] = "line"  # what a row is in messages
+    unit: str = "line"  # what a row is in messages
     indexed: ClassVar[bool] = False  # whether all columns are numbers known by their index
 
     path: str
@@ -165,6 +165,10 @@ class Reader(ABC):
         """A cell, by the index of its column."""
         return Place(self.path, line, column + 1, self.columns.name(column), self.unit)
 
+    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
+        """The places of the last rows in a source of messages, by field; None: they have lines."""
+        return None
+
     def original(self, text: str) -> str:
         """A row or field, from the text that was parsed, as the source has it."""
         return text
@@ -239,7 +243,9 @@ class TextReader(Reader):
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         text_parsers()  # an error before anything is read
         self._normalise(source, options, plan)
-        self.text = Text(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
+        self.text = text_of(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
+        self.by_message = source.messages is not None
+        self.unit = "line" if source.messages is None else source.messages.unit
         self.path, self.live, self.encoding = source.path, source.live, source.encoding
         self._numbers: list[int] = []
         self._texts: list[int] = []
@@ -253,6 +259,12 @@ class TextReader(Reader):
         """What to do if a row looks like a comment."""
         marks = [mark for mark in COMMENTS if row.lstrip().startswith(mark)]
         return tuple(Remedy("comment", mark, f"if lines that begin with {mark} are comments") for mark in marks[:1])
+
+    def _place(self, line: int, column: int) -> Place:
+        return replace(self.text.place(line), column=column + 1, name=self.columns.name(column))
+
+    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
+        return self.text.places(lines)
 
     @property
     def final(self) -> bool:
@@ -323,7 +335,13 @@ class TextReader(Reader):
             return cells, self._leave_long_row() if text.is_too_long and not len(cells.lines) else None
         after = self._next_line(end)
         raw = text.data[end:after].rstrip(b"\r\n").decode("utf-8", "replace")
-        row = BadRow(self._row_error(problem), "format", self.original(raw))
+        refused = text.refused(text.line + problem[1])
+        if refused is None:
+            row = BadRow(self._row_error(problem), "format", self.original(raw))
+        else:
+            what, reason, raw = refused
+            remedies = [Remedy("on_bad_row", "skip", "leaves it out")]
+            row = BadRow(StreamError(what, place=text.place(text.line + problem[1]), remedies=remedies), reason, raw)
         text.consume(after, lines + 1)
         return cells, row
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from nolana.errors import Remedy, StreamError, StreamWarning
 from nolana.sources.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
+from nolana.sources.messages.base import REFUSED_LINE, Messages
 from nolana.sources.normal import MARKS, Transcoded, detect_encoding
 
 __all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "warn"]
@@ -28,19 +29,22 @@ UNSUPPORTED = {"ZIP": b"PK\x03\x04"}
 class Bytes:
     """The decompressed bytes of a source, read once from its current position.
 
+    ``messages`` are those of a source of messages, as lines of text; None: it is a file.
+
     ``path`` is its name in messages. ``live``: it is a pipe or a terminal, whose reader must not wait for more bytes
     than have come. ``seekable``: it is plain and can be read from any position.
 
     Parameters
     ----------
-    source : a path, a binary file, or "-" for standard input.
+    source : a path, a binary file, "-" for standard input, or messages, which are closed with it.
     magic : first bytes of the binary formats; of a pipe that sends little, as many bytes are read as decide
         between them.
     encoding : of text; None: detected from the first bytes.
     """
 
-    def __init__(self, source: Source, magic: Sequence[bytes] = (), encoding: str | None = None) -> None:
+    def __init__(self, source: Source | Messages, magic: Sequence[bytes] = (), encoding: str | None = None) -> None:
         self.source, self._magic, self._encoding = source, magic, encoding
+        self.messages = source if isinstance(source, Messages) else None
         self.path = _name(source)
         self.compression: Compression | None = None
         self._ends_with_return: bool | None = None  # whether lines end with CR alone; None: not yet known
@@ -107,11 +111,15 @@ class Bytes:
             more, final = self.read_piece(HEAD, len(data), after=" in the first line")
             data += more
             lines = data.removeprefix(BYTE_ORDER_MARK).split(b"\n")
-            place = next((i for i, x in enumerate(lines) if x.strip() and not x.lstrip().startswith(b"#")), None)
+            place = next((i for i, x in enumerate(lines) if self._may_be_row(x)), None)
             line = b"" if place is None else lines[place]
             complete = final or (place is not None and place < len(lines) - 1)
         self._file = Prefixed(data, self._file)
         return line
+
+    def _may_be_row(self, line: bytes) -> bool:
+        refused = self.messages is not None and line == REFUSED_LINE
+        return bool(line.strip()) and not line.lstrip().startswith(b"#") and not refused
 
     def filter(self, wrap: Callable[[Any], Any]) -> None:
         """Changes the text before it is read on."""
@@ -119,6 +127,8 @@ class Bytes:
 
     def _transcode(self, encoding: str | None) -> str:
         """Turns text of another encoding into UTF-8; the name of its encoding."""
+        if self.messages is not None:
+            return self.messages.encoding
         if encoding is None:
             head = self._first_bytes()
             encoding = "utf-8" if any(head.startswith(magic) for magic in self._magic) else detect_encoding(head)
@@ -157,6 +167,8 @@ class Bytes:
     @property
     def share(self) -> float | None:
         """The part of the file that was read, from 0 to 1 of its compressed size; None if it is unknown."""
+        if self.messages is not None:
+            return self.messages.share
         if self._origin is None:
             return None
         try:
@@ -179,6 +191,9 @@ class Bytes:
             file: Any = open(self.source, "rb")  # noqa: SIM115  (closed by close)
             self._mine.append(file)
             return file
+        if isinstance(self.source, Messages):
+            self._mine.append(self.source)
+            return self.source
         if isinstance(self.source, io.TextIOBase):
             raise TypeError(f"{self.path} is open as text; open it as binary, mode 'rb'")
         if hasattr(self.source, "read1"):
@@ -195,6 +210,8 @@ class Bytes:
 
     def _read_head(self) -> bytes:
         """The first bytes that come, and more while they could still become one of the known beginnings."""
+        if self.messages is not None:
+            return b""  # no message is compressed, or a table
         known = (*(compression.magic for compression in COMPRESSIONS), *UNSUPPORTED.values(), *self._magic)
         head: bytes = self.file.read1(HEAD)
         while any(len(head) < len(magic) and magic.startswith(head) for magic in known):
@@ -242,6 +259,8 @@ class _Raw(io.RawIOBase):
 
 
 def _is_live(file: Any) -> bool:
+    if isinstance(file, Messages):
+        return file.live
     try:
         mode = os.fstat(file.fileno()).st_mode
     except (AttributeError, OSError, ValueError):

@@ -94,7 +94,7 @@ class Stream:
         x, y, lines = (_joined([part[i] for part in parts]) for i in range(3))
         assert x is not None
         assert lines is not None
-        return Block(x, y, self.position, lines)
+        return Block(x, y, self.position, lines, self._reader.places(lines.tolist()))
 
     def _read(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
         """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
@@ -137,6 +137,21 @@ class Stream:
     def live(self) -> bool:
         """Whether the source is a pipe or a terminal, whose rows must not be waited for."""
         return self._reader.live
+
+    @property
+    def no_places(self) -> dict[str, list[Any]]:
+        """The fields of ``Block.places``, without rows."""
+        return self._reader.places([]) or {"line": []}
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows come from another process, so that reading them may take any time."""
+        return self.live or self.unit == "message"
+
+    @property
+    def unit(self) -> str:
+        """What a row is in messages: a line, a row, a message."""
+        return self._reader.unit
 
     @property
     def share(self) -> float | None:

@@ -1,14 +1,15 @@
-"""A window that moves over the text of a source, and the checksums that identify the text when a stream is resumed."""
+"""A window that moves over the text of a source, and what identifies the position in it when a stream is resumed."""
 
 import zlib
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from nolana.errors import OtherSourceError, StreamError
+from nolana.errors import OtherSourceError, Place, StreamError
 from nolana.sources.blocks import Position
+from nolana.sources.messages import Messages
 from nolana.sources.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes
 
-__all__ = ["Text"]
+__all__ = ["MessageText", "Text", "text_of"]
 
 CHECKED = 4096  # bytes at the beginning, and before the position, whose checksums identify a text
 LARGEST_CHECKED = 1 << 28  # bytes before a position that are read again to compare them; a larger text is trusted
@@ -38,6 +39,9 @@ class Text:
         self._summed = 0
         self._sketch: tuple[int, list[int]] = (0, [])  # of the first bytes, and how many they are
         self.line = 1  # number of the line at start
+        self._skip_mark()
+
+    def _skip_mark(self) -> None:
         while BYTE_ORDER_MARK.startswith(self.data) and len(self.data) < len(BYTE_ORDER_MARK) and not self.final:
             self.read_more()
         if self.data.startswith(BYTE_ORDER_MARK):
@@ -119,6 +123,18 @@ class Text:
         """Some of the data, for a message."""
         return self.data[begin:end].decode("utf-8", "replace")
 
+    def place(self, line: int) -> Place:
+        """The place of a line that was read."""
+        return Place(self.path, line)
+
+    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
+        """The places of consumed rows in a source of messages; None: its lines are their places."""
+        return None
+
+    def refused(self, line: int) -> tuple[str, str, str] | None:
+        """Why a line is no row, whatever the format: the problem, its reason in one word, and the text."""
+        return None
+
     # Resuming
 
     def checksums(self) -> dict[str, Any]:
@@ -198,3 +214,44 @@ class Text:
     def _refuse(self, why: str, position: Position) -> NoReturn:
         place = f"byte {position.offset:,} (line {position.line:,})"
         raise OtherSourceError(f"cannot resume at {place}: {why}", path=self.path, hint="is it another file?")
+
+
+class MessageText(Text):
+    """A window over messages, each a line; the position is theirs, and they know where to resume."""
+
+    def __init__(self, source: Bytes, messages: Messages, chunk_bytes: int) -> None:
+        self._messages = messages
+        super().__init__(source, chunk_bytes)
+        self.line = messages.first_line
+
+    def _skip_mark(self) -> None:
+        """Reads nothing: a resumed run must not wait for messages before it has begun."""
+
+    def place(self, line: int) -> Place:
+        return self._messages.place(line)
+
+    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
+        return self._messages.places(lines, self.line)
+
+    def refused(self, line: int) -> tuple[str, str, str] | None:
+        return self._messages.refused(line)
+
+    def checksums(self) -> dict[str, Any]:
+        return self._messages.state(self.line)
+
+    def begins_like(self, position: Mapping[str, Any]) -> bool:
+        return bool((position.get("messages") or {}).get("source") == self._messages.identity)
+
+    def resembles(self, position: Mapping[str, Any]) -> bool:
+        return self.begins_like(position)
+
+    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
+        """The messages were opened at the position."""
+        self._before += position.offset
+
+
+def text_of(source: Bytes, chunk_bytes: int, *, leave_last_line: bool) -> Text:
+    """The window over a source."""
+    if source.messages is not None:
+        return MessageText(source, source.messages, chunk_bytes)
+    return Text(source, chunk_bytes, leave_last_line=leave_last_line)
