@@ -23,8 +23,8 @@ PREDICT_OPTIONS = (
     "on_bad_row", "new_columns",
 )  # fmt: skip
 SERVE_OPTIONS = (
-    "target", "features", "ignore", "keep_column", "categorical_features", "labels", "categories", "hash_slots",
-    "max_categories", "missing", "new_columns",
+    "target", "features", "ignore", "keep_column", "categorical_features", "text_features", "labels", "categories",
+    "hash_slots", "max_categories", "missing", "new_columns",
 )  # fmt: skip
 SOURCE_HELP = (
     f"A file, or - for standard input: {', '.join(format.title for format in FORMATS.values())}; "

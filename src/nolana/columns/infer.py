@@ -27,11 +27,11 @@ from nolana.columns.schema import Column, Schema, Unit
 from nolana.columns.tables import Table
 from nolana.columns.times import PARTS, seconds
 from nolana.columns.values import MisfitError, Numbers, Strings, Unreadable, Values
-from nolana.errors import ColumnsWarning, OptionError, Remedy
+from nolana.errors import ColumnsWarning, OptionError, Remedy, Setting
 
 __all__ = [
-    "FROM_DTYPE", "ChosenCategories", "ChosenColumns", "are_prose", "check_chosen", "chosen_columns", "infer_schema",
-    "unix_unit",
+    "FROM_DTYPE", "ChosenCategories", "ChosenColumns", "are_prose", "both_declared", "check_chosen", "chosen_columns",
+    "infer_schema", "unix_unit",
 ]  # fmt: skip
 
 ChosenColumns = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None  # names, indices or a mask
@@ -70,9 +70,7 @@ def infer_schema(
         declared = chosen_columns("categorical_features", categorical_features, table) or set()
         both = sorted(declared & texts)
         if both:
-            name = _name(table, both[0])
-            raise OptionError("text_features", text_features, "has {column}, as categorical_features has; leave one",
-                              facts={"column": repr(name)})  # fmt: skip
+            raise both_declared(text_features, _name(table, both[0]))
     if table.matrix() is not None and not texts and not declared and not series and not _may_be_unix(table):
         return Schema(tuple(Column(_name(table, i)) for i in range(table.width)))
     columns, problems = [], []
@@ -119,6 +117,13 @@ def _column(table: Table, i: int, declared: set[int] | None, texts: set[int]) ->
             stacklevel=2,
         )
     return Column(name, "category")
+
+
+def both_declared(text_features: object, name: str | int) -> OptionError:
+    """The error about a column that is declared as a category and as text."""
+    chosen = list(text_features) if isinstance(text_features, tuple) else text_features
+    other = Setting("categorical_features", [name])
+    return OptionError("text_features", chosen, "contradicts {other}; leave one of them out", facts={"other": other})
 
 
 def check_chosen(option: str, chosen: object) -> list[Any] | None:

@@ -89,7 +89,8 @@ class RowReader:
         self._labelled = self._places([*self._texts, self._label_place])
         self._unlabelled = self._places(self._texts)
         self.width = encoder.width
-        self.most_rows = max(1, LARGEST_BLOCK // max(1, self.width))
+        sparse = plan.schema is not None and plan.schema.sparse  # rows of words are as long as their text
+        self.most_rows = max(1, LARGEST_BLOCK // max(1, len(self.planned) if sparse else self.width))
 
     def encoder(self, *, frozen: bool) -> AnyEncoder:
         """A new encoder of the plan; one that is frozen does not change by the rows that it encodes."""

@@ -24,7 +24,9 @@ __all__ = ["TIMES", "Encoder", "flaw_of", "invalid_times", "is_missing"]
 ACCEPTED: dict[str, int] = {"number": NUMBER, "bool": TRUTH}
 TIMES = ("time", "date")
 A_TIME = "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
-NOUNS = {"number": "a number", "bool": "true or false", "text": "text", "time": A_TIME, "date": A_TIME}
+NOUNS = {
+    "number": "a number", "bool": "true or false", "text": "text", "words": "text", "time": A_TIME, "date": A_TIME,
+}  # fmt: skip
 SCALE = 2.0**-40  # an exact factor under which no sum of 2^40 doubles overflows
 LARGEST = np.finfo(np.float64).max
 FILL = Remedy("missing", "mean", "fills it in")
