@@ -17,6 +17,7 @@ from nolana import streams
 from nolana.columns import encode, key
 from nolana.errors import StreamError
 from nolana.runs import Recipe, Scoring, SourceOptions, resume, start
+from nolana.serve.refusal import Refusal
 from nolana.serve.rows import RowReader
 from nolana.sources.plan import Plan
 
@@ -287,3 +288,44 @@ def test_one_string_among_numbers_is_an_invalid_value(values, kind):
         rows, _ = stream.gather()
     assert rows.schema.columns[0].kind == kind
     assert len(rows) == len(values) - (kind == "number")
+
+
+def invalid_rows(rows=600):
+    lines = ["a,b,c,y"]
+    for i in range(rows):
+        a, b = "high" if i in (20, 40) else f"{i % 7}.5", "inf" if i == 40 else "oops" if i % 50 == 49 else i % 11
+        lines.append(f"{a},{b},t{i % 3},{'' if i == 60 else i % 2}")
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize("chunk_bytes", [64, 1 << 20])
+def test_all_invalid_cells_of_a_block_are_in_one_error(chunk_bytes):
+    with pytest.raises(StreamError) as caught:
+        streams.read(io.BytesIO(invalid_rows()), target="y", chunk_bytes=chunk_bytes)
+    problems = [caught.value, *caught.value.others]
+    places = [(problem.line, problem.place.name) for problem in problems]
+    assert places == [(22, "a"), (42, "b"), (51, "b"), (62, "y")]  # 'inf' and 'oops' are two problems of b
+    assert caught.value.more == 12
+
+
+def test_invalid_cells_of_later_blocks_are_in_later_errors():
+    text = invalid_rows()
+    with streams.open(io.BytesIO(text), target="y", block_rows=30, categorical_features=["a"]) as stream:
+        assert len(next(stream).X) == 30
+        with pytest.raises(StreamError) as caught:
+            next(stream)
+    assert [problem.line for problem in (caught.value, *caught.value.others)] == [42, 51]
+
+
+def test_request_with_several_invalid_values_names_all_of_them():
+    text = b"a,b,c,y\n" + b"1,2,x,0\n2,3,z,1\n" * 20
+    with streams.open(io.BytesIO(text), target="y") as stream:
+        reader = RowReader(Plan.from_dict(stream.plan), "classification", 1e50)
+    rows = b'{"a":"p","b":"q","c":"x","y":0}\n{"a":1,"b":2,"c":[1],"y":0}\n{"a":1,"b":2,"c":"x"}'
+    with pytest.raises(Refusal) as caught:
+        reader.read(rows, labelled=True)
+    answer = caught.value.answer(str)
+    assert [(each.get("row"), each.get("column")) for each in answer["problems"]] == [
+        (1, "a"), (1, "b"), (2, "c"), (None, None),
+    ]  # fmt: skip
+    assert "row 3 has no label" in answer["error"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.columns.infer import are_prose, both_declared
-from nolana.errors import Place, Remedy, StreamError, StreamWarning
+from nolana.errors import Place, Remedy, StreamError, StreamWarning, joined_problems
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position, joined
 from nolana.sources.categories import infer_slots
@@ -97,13 +97,13 @@ class Reader(ABC):
         kept = {self.columns.index(which, "keep_column") for which in options.keep_column or ()}
         declared = self._declared(options)
         encoding = options.columns_as_numbers
-        planned, left_out = list[PlannedColumn](), dict[int, str]()
+        planned, left_out, refused = list[PlannedColumn](), dict[int, str](), list[StreamError]()
         for place, column in enumerate(columns):
             growing = "keep" if column in kept else options.growing
             key = self.columns.key(column)
             inferred, text = infer_column(key, cells, place, encoding.categories, growing, self.quoted_numbers)
             if text >= 0:
-                raise self.cell_error(cells, text, column, _column_of_strings(place, key))
+                refused.append(self.cell_error(cells, text, column, _column_of_strings(place, key)))
             if column in declared:
                 inferred = PlannedColumn(key, declared[column])
             elif inferred.kind == "text":
@@ -124,6 +124,8 @@ class Reader(ABC):
                 values = values[valid & np.isfinite(values) & (cells.text_codes[:, place] != ABSENT)]
                 if (growth := infer_growth(values)) is not None:
                     left_out[place] = growth
+        if refused:
+            raise joined_problems(refused)
         if target is not None and options.labels is None and options.growing == "leave_out":
             self._check_labels(cells, len(columns), target)
         if len(left_out) == len(planned):  # at least one feature must be left
