@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nolana.columns import Column, ColumnProblem, EncodedRows, Schema, Table, encode_column, infer_schema
+from nolana.columns import Column, ColumnProblem, EncodedRows, Schema, Table, encode_column, infer_schema, keys
 from nolana.columns.infer import check_chosen
 from nolana.columns.keys import is_missing
 from nolana.columns.problems import refuse
@@ -75,6 +75,10 @@ class MixedFeatures:
         return {name: place for place, name in enumerate(self.keyed)}
 
     @cached_property
+    def _numeric(self) -> set[Hashable]:
+        return {name for name, column in self.columns.items() if column.kind in ("number", "boolean")}
+
+    @cached_property
     def _named(self) -> set[Hashable]:
         """Features that are categories or text whatever their values are."""
         chosen = self.categorical_features, self.text_features
@@ -83,7 +87,7 @@ class MixedFeatures:
     @cached_property
     def simple(self) -> bool:
         """Whether a dict of numbers is as it will be learned."""
-        return not self._named and all(column.kind in ("number", "boolean") for column in self.columns.values())
+        return not self._named and len(self._numeric) == len(self.columns)
 
     @cached_property
     def has_text(self) -> bool:
@@ -108,23 +112,29 @@ class MixedFeatures:
         if self.simple and SIMPLE.issuperset(map(type, x.values())):
             return x, []
         numbers: dict[Hashable, float] = {}
-        keys = [math.nan] * len(self.keyed)
-        problems = []
+        found, strings, problems = [math.nan] * len(self.keyed), dict[int, str](), list[ColumnProblem]()
         for name, value in x.items():
-            if is_missing(value):
-                continue
-            try:
-                column = self._column(name, value, owned)
-                if name in self._place:
-                    keys[self._place[name]] = float(encode_column(column, values_of([value]))[0, 0])
-                    continue
-                for each, number in _numbers(name, column, value):
-                    numbers[each] = numbers.get(each, 0.0) + number
-            except MisfitError as error:
-                problems.append(ColumnProblem(_shown(name), None, error.value, error.expected))
+            kind, place = type(value), self._place.get(name)
+            if kind is str and place is not None:  # most values are one of these two
+                strings[place] = value
+            elif kind is float and math.isfinite(value) and name in self._numeric:
+                numbers[name] = value
+            elif not is_missing(value):
+                try:
+                    column = self._column(name, value, owned)
+                    if place is not None:
+                        found[place] = float(encode_column(column, values_of([value]))[0, 0])
+                        continue
+                    for each, number in _numbers(name, column, value):
+                        numbers[each] = numbers.get(each, 0.0) + number
+                except MisfitError as error:
+                    problems.append(ColumnProblem(_shown(name), None, error.value, error.expected))
         if problems:
             refuse(problems)
-        return numbers, keys
+        if strings:
+            for place, key in zip(strings, keys(list(strings.values())).tolist(), strict=True):
+                found[place] = key
+        return numbers, found
 
     def _column(self, name: Hashable, value: Any, owned: Container[Hashable]) -> Column:
         known = self.columns.get(name)
@@ -134,15 +144,25 @@ class MixedFeatures:
             return NUMBER
         return self._infer([name], [{name: value}])[name]
 
-    def rows(self, numbers: Array, keys: Sequence[Sequence[float]]) -> Array:  # (n, d), (n, k) -> (n, d + k)
+    def rows(self, numbers: Array, found: Sequence[Sequence[float]]) -> Array:  # (n, d), (n, k) -> (n, d + k)
         """Slots and keys as rows for an estimator."""
         if not self.keyed:
             return numbers
-        return EncodedRows.of(np.hstack([numbers, np.array(keys)]), self._schema(numbers.shape[1]))
+        width = numbers.shape[1]
+        rows = np.empty((len(numbers), width + len(self.keyed)))
+        rows[:, :width], rows[:, width:] = numbers, found
+        return EncodedRows.of(rows, self._schema(width))
 
     def _schema(self, width: int) -> Schema:
-        keys = range(width, width + len(self.keyed))
-        return Schema((*map(Column, range(width)), *(Column(place, "category") for place in keys)))
+        """The same object for each row: nothing of it is computed twice."""
+        if width not in self._schemas:
+            keyed = (Column(width + place, "category") for place in range(len(self.keyed)))
+            self._schemas[width] = Schema((*map(Column, range(width)), *keyed))
+        return self._schemas[width]
+
+    @cached_property
+    def _schemas(self) -> dict[int, Schema]:
+        return {}
 
 
 class _Rows(Table):
