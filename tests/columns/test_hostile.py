@@ -2,10 +2,7 @@
 
 import datetime as dt
 import decimal
-import os
-import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import effort
+from environments import environment, output
 from nolana import StreamClassifier, StreamRegressor
 from nolana.columns import encode, infer_schema, table_of
 from nolana.errors import ColumnsError
 from nolana.runs import resident_bytes
-
-REPO = Path(__file__).resolve().parents[2]
 
 # What a column of objects may hold, and what no row can.
 VALUES = st.one_of(
@@ -110,25 +106,8 @@ print(pd.__version__.split(".")[0], digest.hexdigest(), model.schema_.describe()
 
 @pytest.mark.soak
 def test_frames_of_pandas_2_and_3_give_the_same_bits(tmp_path):
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    own = [f"{name}=={__import__(name).__version__}" for name in ("numpy", "scipy")]
-    install = [python, "-m", "pip", "install", "-q", "pandas<3", "safetensors", "scikit-learn", "threadpoolctl", *own]
-    done = subprocess.run(install, capture_output=True, text=True, env=environment, check=False, timeout=900)
-    assert done.returncode == 0, done.stderr
-    results = []
-    for interpreter in (python, sys.executable):
-        done = subprocess.run(
-            [interpreter, "-c", LEARNED],
-            capture_output=True,
-            text=True,
-            env=environment | {"PYTHONPATH": str(REPO / "src"), "OPENBLAS_NUM_THREADS": "1"},
-            check=False,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stderr
-        results.append(done.stdout.split(" ", 1))
-    (old, second), (new, third) = results
+    same = [f"{name}=={__import__(name).__version__}" for name in ("numpy", "scipy")]
+    python = environment(tmp_path / "env", "pandas<3", *same)
+    (old, second), (new, third) = (output(each, LEARNED).split(" ", 1) for each in (python, Path(sys.executable)))
     assert (old, new) == ("2", "3")
     assert second == third

@@ -17,6 +17,7 @@ from nolana.columns import Column, EncodedRows, Schema, key
 from nolana.columns.times import PARTS, circles
 from nolana.errors import ColumnsError
 from nolana.river.slots import HashedFeatures
+from rows_one_by_one import accuracy
 
 START = datetime(2024, 1, 1)
 SMALL = {"memory": "64KB", "seed": 0}
@@ -34,14 +35,6 @@ def visits(rng, rows):
             elif rng.random() < 0.03:
                 del x[name]
         yield x, (pages > 0) == (city == "Rome") if time.hour < 12 else member
-
-
-def accuracy(model, stream, last):
-    right = []
-    for x, y in stream:
-        right.append(model.predict_one(x) == y)
-        model.learn_one(x, y)
-    return float(np.mean(right[-last:]))
 
 
 def test_strings_booleans_dates_and_none_are_learned(rng):

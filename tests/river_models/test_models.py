@@ -18,6 +18,7 @@ from river import checks, compose, drift, ensemble, evaluate, forest, metrics, m
 import nolana
 import nolana.river as nr
 from conftest import same_state
+from rows_one_by_one import accuracy
 
 MODELS = [nr.StreamClassifier, nr.NolanaClassifier, nr.StreamRegressor, nr.NolanaRegressor]
 SMALL = {
@@ -36,14 +37,6 @@ def xor(rng, rows):
     for _ in range(rows):
         a, b = rng.uniform(-1, 1, 2).tolist()
         yield {"a": a, "b": b}, (a > 0) != (b > 0)
-
-
-def score(model, stream, last):
-    right = []
-    for x, y in stream:
-        right.append(model.predict_one(x) == y)
-        model.learn_one(x, y)
-    return float(np.mean(right[-last:]))
 
 
 def same_model(a, b):
@@ -205,8 +198,8 @@ def test_in_a_pipeline_and_progressive_val_score(rng):
 )
 def test_in_ensembles_and_drift_wrappers(wrap, rng):
     model = wrap(nr.StreamClassifier(memory="64KB", seed=0))
-    assert score(model, xor(rng, 800), 400) > 0.85
-    assert score(pickle.loads(pickle.dumps(model)), xor(rng, 100), 100) > 0.85
+    assert accuracy(model, xor(rng, 800), 400) > 0.85
+    assert accuracy(pickle.loads(pickle.dumps(model)), xor(rng, 100), 100) > 0.85
 
 
 def test_labels_keep_their_type(rng):
