@@ -11,7 +11,16 @@ import pytest
 import nolana
 from nolana import errors
 from nolana.cli.options import words
-from nolana.errors import ConflictError, NolanaError, OptionError, Place, Remedy, Setting, StreamError
+from nolana.errors import (
+    ConflictError,
+    NolanaError,
+    OptionError,
+    Place,
+    Remedy,
+    Setting,
+    StreamError,
+    joined_problems,
+)
 from nolana.serve.refusal import Refusal
 
 PACKAGE = Path(nolana.__file__).parent
@@ -118,3 +127,23 @@ def test_every_error_and_warning_is_documented_and_public():
     assert sorted(errors.__all__) == sorted(classes)
     kinds = [name for name in classes if issubclass(getattr(errors, name), BaseException)]
     assert all(name in errors.__doc__ for name in kinds)
+
+
+def test_several_problems_are_one_error_with_a_line_each():
+    """The source and a remedy are named once; ten problems are listed, the others counted, on all surfaces."""
+    skip = Remedy("on_bad_row", "skip", "leaves it out")
+    problems = [
+        StreamError("{value} is not a number", place=Place("s.csv", line, line, "b"), value="x", remedies=[skip])
+        for line in range(3, 17)
+    ]
+    rows = [first.with_others([second]) for first, second in zip(problems[::2], problems[1::2], strict=True)]
+    error = joined_problems([*rows, *rows]).changed(note="Nothing was learned")
+    first, *lines, counted, note = str(error).split("\n")
+    assert first == "s.csv, line 3, column 3 (\"b\"): 'x' is not a number; on_bad_row='skip' leaves it out"
+    assert lines == [f"- line {line}, column {line} (\"b\"): 'x' is not a number" for line in range(4, 13)]
+    assert (counted, note) == ("- and 18 more", "Nothing was learned")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    answer = Refusal.of(error).answer(words)
+    assert [problem["row"] for problem in answer["problems"]] == list(range(3, 13))
+    assert all("problems" not in problem for problem in answer["problems"])
+    assert {setting.option for setting in error.settings} == {"on_bad_row"}

@@ -22,8 +22,8 @@ StreamWarning               a column of a source is not learned: it grows, or th
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
 ]  # fmt: skip
 
 LONGEST_VALUE = 40  # characters of a value in a message
+MOST_PROBLEMS = 10  # of one error; the others are counted
 SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -143,6 +144,8 @@ class Diagnostic:
         self.args = (self.message(),)
 
     args: tuple[object, ...]
+    others: tuple["Diagnostic", ...] = ()  # further problems of the same rows
+    more: int = 0  # and so many that are only counted
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.__dict__)
@@ -151,7 +154,8 @@ class Diagnostic:
     def settings(self) -> list[Setting]:
         """All settings that the message names."""
         facts = (self.expected, *self.facts.values())
-        return [*(fact for fact in facts if isinstance(fact, Setting)), *self.remedies]
+        others = [setting for other in self.others for setting in other.settings]
+        return [*(fact for fact in facts if isinstance(fact, Setting)), *self.remedies, *others]
 
     def changed(
         self, *, place: Place | str | None = None, remedies: Iterable[Remedy] = (), hint: str = "", note: str = ""
@@ -165,6 +169,34 @@ class Diagnostic:
         }
         return _restored(type(self), data)
 
+    def with_others(self, others: Iterable["Diagnostic"], more: int = 0) -> Self:
+        """The same with further problems: one error for all, not one by one.
+
+        Of the same problem of the same column the first place is listed, the others are counted.
+
+        >>> first, *others = (StreamError("{value} is odd", line=8, column=i, value=f"x{i}") for i in (3, 5, 5, 6))
+        >>> print(first.with_others(others, more=12))
+        line 8, column 3: 'x3' is odd
+        - line 8, column 5: 'x5' is odd
+        - line 8, column 6: 'x6' is odd
+        - and 13 more
+        """
+        listed: dict[object, Diagnostic] = {self._kind: self}
+        count = more
+        for each in (each for other in others for each in (other, *other.others)):
+            if each._kind in listed or len(listed) == MOST_PROBLEMS:
+                count += 1
+            else:
+                listed[each._kind] = _restored(type(each), each.__dict__ | {"others": (), "more": 0})
+        data = {"others": tuple(listed.values())[1:], "more": count}
+        return _restored(type(self), self.__dict__ | data)
+
+    @property
+    def _kind(self) -> tuple[object, ...]:
+        """What is wrong, wherever it is."""
+        place = self.place if isinstance(self.place, Place) else Place()
+        return place.column, place.name, self.problem
+
     def message(self, words: Words = str) -> str:
         """The message of a surface."""
 
@@ -175,8 +207,26 @@ class Diagnostic:
             return (words(found) or str(found)) if isinstance(found, Setting) else str(found)
 
         place, problem = str(self.place or ""), SLOT.sub(fact, self.problem)
+        if self.more and not self.others:
+            problem += f" (and in {self.more:,} more place{'s' * (self.more > 1)})"
         text = "; ".join(filter(None, [problem, self._alternatives(words)]))
-        return ". ".join(filter(None, [f"{place}: {text}" if place else text, self.note]))
+        listed = self._listed(words)
+        between = "\n" if listed else ". "
+        return between.join(filter(None, [(f"{place}: {text}" if place else text) + listed, self.note]))
+
+    def _listed(self, words: Words) -> str:
+        """The other problems, a line each; a source and a remedy are named once."""
+        if not self.others:
+            return ""
+        known = list(self.remedies)
+        lines = []
+        for other in self.others:
+            place = replace(other.place, path=None) if isinstance(other.place, Place) else other.place
+            remedies = tuple(remedy for remedy in other.remedies if remedy not in known)
+            known += remedies
+            lines.append(_restored(type(other), other.__dict__ | {"place": place, "remedies": remedies, "note": ""}))
+        told = [line.message(words) for line in lines] + [f"and {self.more:,} more"] * bool(self.more)
+        return "".join(f"\n- {text}" for text in told)
 
     def _alternatives(self, words: Words) -> str:
         found, pending = [self.hint] if self.hint else [], ""
@@ -195,6 +245,12 @@ class Diagnostic:
 
 
 D = TypeVar("D", bound=Diagnostic)
+
+
+def joined_problems(errors: Sequence[D]) -> D:
+    """Errors about several rows as one: the first, with those of all others."""
+    first, *others = errors
+    return first.with_others([*first.others, *others], sum(error.more for error in errors))
 
 
 def _restored(kind: type[D], data: dict[str, object]) -> D:

@@ -229,6 +229,14 @@ def test_invalid_parameters_of_columns_are_refused(parameters):
         classifier(**parameters).fit(FRAME, Y)
 
 
+def test_bytes_of_experts_are_those_that_are_stored():
+    model = learned()
+    records = {record["name"]: record["bytes"] for record in model.experts_}
+    slots = model.sizes_["slots of categories"]
+    assert 6 * slots <= records["effects"] < 6 * slots + 2048  # fingerprint, share, weight: 16 bits each
+    assert sum(records.values()) <= model.memory_bytes_
+
+
 def test_relevance_has_a_number_for_each_column():
     model = classifier().fit(FRAME, Y)
     assert model.relevance_.shape == (6,) == (model.n_features_in_,)

@@ -7,6 +7,7 @@ pytest.importorskip("river", reason="River is not installed")
 
 import nolana.river as nr
 from nolana.river.slots import FeatureSlots, HashedFeatures, width_for
+from rows_one_by_one import accuracy
 
 
 def centre_of(values):
@@ -16,14 +17,6 @@ def centre_of(values):
 def learn(slots, *dicts):
     for x in dicts:
         slots.learned(slots.read(x, centre_of([50.0] * slots.width))[1])
-
-
-def accuracy(model, stream, last):
-    right = []
-    for x, y in stream:
-        right.append(model.predict_one(x) == y)
-        model.learn_one(x, y)
-    return float(np.mean(right[-last:]))
 
 
 # The slots
@@ -175,9 +168,8 @@ def test_learn_many_of_texts_equals_a_loop(rng):
 @pytest.mark.parametrize(
     ("x", "y", "text"),
     [
-        ({"a": "red", "b": 1.0}, True, "the feature 'a' is 'red'.*OneHotEncoder"),
         ({"a": float("inf"), "b": 1.0}, True, "the feature 'a' is inf"),
-        ({"a": 1.0, "b": [1]}, True, r"the feature 'b' is \[1\]"),
+        ({"a": 1.0, "b": [1]}, True, r"column 'b'.*\[1\]"),
         ({"a": 1.0, "b": 1.0}, None, "neither numbers nor strings"),
         ({"a": 1.0, "b": 1.0, "c": 1.0}, 0.5, "Unknown label type"),
     ],

@@ -18,6 +18,7 @@ from river import checks, compose, drift, ensemble, evaluate, forest, metrics, m
 import nolana
 import nolana.river as nr
 from conftest import same_state
+from rows_one_by_one import accuracy
 
 MODELS = [nr.StreamClassifier, nr.NolanaClassifier, nr.StreamRegressor, nr.NolanaRegressor]
 SMALL = {
@@ -38,14 +39,6 @@ def xor(rng, rows):
         yield {"a": a, "b": b}, (a > 0) != (b > 0)
 
 
-def score(model, stream, last):
-    right = []
-    for x, y in stream:
-        right.append(model.predict_one(x) == y)
-        model.learn_one(x, y)
-    return float(np.mean(right[-last:]))
-
-
 def same_model(a, b):
     """Bit for bit: what the learners learned, and the slots of the features."""
     assert same_state(a.estimator._learner.state(), b.estimator._learner.state())
@@ -61,11 +54,10 @@ def test_river_s_own_checks_pass_without_a_skip(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=name_of)
 def test_parameters_are_those_of_the_estimator(model):
-    """The same names and defaults, but for what only fit and tables need, and for River's name of the seed."""
+    """The same names and defaults, but for what only fit and time series need, and for River's name of the seed."""
     mine = {each.name: each.default for each in dataclasses.fields(model)}
     theirs = {each.name: each.default for each in dataclasses.fields(model._estimator_class)}
-    tables = ("categorical_features", "text_features", "lag", "group")  # dicts of River have numbers
-    for name in ("max_iter", "shuffle", "random_state", "initial_landmarks", *tables):
+    for name in ("max_iter", "shuffle", "random_state", "initial_landmarks", "lag", "group"):
         theirs.pop(name, None)
     mine.pop("seed", None)
     assert mine.pop("n_slots") is None
@@ -206,8 +198,8 @@ def test_in_a_pipeline_and_progressive_val_score(rng):
 )
 def test_in_ensembles_and_drift_wrappers(wrap, rng):
     model = wrap(nr.StreamClassifier(memory="64KB", seed=0))
-    assert score(model, xor(rng, 800), 400) > 0.85
-    assert score(pickle.loads(pickle.dumps(model)), xor(rng, 100), 100) > 0.85
+    assert accuracy(model, xor(rng, 800), 400) > 0.85
+    assert accuracy(pickle.loads(pickle.dumps(model)), xor(rng, 100), 100) > 0.85
 
 
 def test_labels_keep_their_type(rng):

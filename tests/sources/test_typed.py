@@ -17,6 +17,9 @@ from nolana import streams
 from nolana.columns import encode, key
 from nolana.errors import StreamError
 from nolana.runs import Recipe, Scoring, SourceOptions, resume, start
+from nolana.serve.refusal import Refusal
+from nolana.serve.rows import RowReader
+from nolana.sources.plan import Plan
 
 DATA = Path(os.environ.get("NOLANA_DATA", "/nowhere"))
 MIXED = [
@@ -171,6 +174,75 @@ def test_json_values_of_a_category_are_those_of_python():
     assert np.array_equal(X[:, 0], [key(value) for value in values], equal_nan=True)
 
 
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """A column of text whose words decide, beside a date, a category and a number."""
+    rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("reviews")
+    labels = rng.integers(0, 2, 1500)
+    words = [["warm", "clean", "quiet"] if label else ["cold", "dirty", "loud"] for label in labels]
+    frame = pd.DataFrame({
+        "time": [f"2024-03-{1 + i // 60:02d}T{i % 24:02d}:30:00" for i in range(1500)],
+        "room": [f"r{i % 17}" for i in range(1500)],
+        "price": rng.normal(size=1500).round(3),
+        "comment": [" ".join(rng.permutation([*own, *(f"w{j}" for j in rng.integers(0, 99, 5))])) for own in words],
+    })  # fmt: skip
+    frame.assign(y=labels).to_csv(folder / "reviews.csv", index=False)
+    return folder / "reviews.csv", frame, labels
+
+
+def test_text_features_of_the_command_are_learned_as_those_of_a_frame(reviews, tmp_path):
+    source, frame, labels = reviews
+    done = call("learn", source, "--model", tmp_path / "m", "--text-features", "comment", folder=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert "comment  text, words hashed" in done.out
+    model, other = nolana.load(tmp_path / "m"), nolana.StreamClassifier(random_state=0, text_features=["comment"])
+    other.learn(frame, labels)
+    assert_same_state(model, other)
+    predicted = call("predict", source, "--model", tmp_path / "m", folder=tmp_path).out.split()[1:]
+    assert predicted == [str(label) for label in other.predict(frame)]
+    assert "comment  text, words hashed" in call("inspect", tmp_path / "m", folder=tmp_path).out
+    scored = call("evaluate", source, "--text-features", "comment", folder=tmp_path)
+    assert [line for line in scored.out.split("\n") if "score" in line] == [
+        line for line in done.out.split("\n") if "score" in line
+    ]
+
+
+def test_requests_of_a_model_with_text_have_as_many_rows_as_others(reviews):
+    with streams.open(str(reviews[0]), text_features=["comment"]) as stream:
+        reader = RowReader(Plan.from_dict(stream.plan), "classification", 1e50)
+    assert reader.most_rows > 100_000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--categorical-features", "comment"], "--text-features comment contradicts --categorical-features comment"),
+        (["--method", "nolana"], "--text-features comment needs the method stream"),
+        (["--missing", "mean"], "--text-features comment cannot be combined with --missing mean"),
+        (["--categories", "hash"], "--text-features comment cannot be combined with --categories hash"),
+    ],
+)
+def test_text_features_that_contradict_other_options_are_refused(reviews, tmp_path, options, message):
+    done = call("evaluate", reviews[0], "--text-features", "comment", *options, folder=tmp_path)
+    assert done.code == 2
+    assert message in done.err
+
+
+@pytest.mark.parametrize(
+    "column", ["2024-01-01", "2024-01-01T00:00:00", 1_704_067_200, 1_704_067_200_000], ids=["date", "time", "s", "ms"]
+)
+def test_dates_of_files_have_the_parts_of_frames(tmp_path, column):
+    """All of them, whatever the first block covers."""
+    frame = pd.DataFrame({"timestamp": [column] * 30, "a": range(30)})
+    frame.assign(y=0.5).to_csv(tmp_path / "rows.csv", index=False)
+    X, _ = streams.read(str(tmp_path / "rows.csv"), target="y", growing="leave_out")
+    model = nolana.StreamRegressor(random_state=0)
+    model.learn(frame, [0.5] * 30)
+    assert X.schema == model.schema_
+    assert X.schema.columns[0].parts == ("hour", "weekday", "day of year")
+    np.testing.assert_array_equal(X, encode(model.schema_, frame))
+
+
 def test_names_of_categories_are_bounded_and_independent_of_blocks():
     text = "a,y\n" + "".join(f"w{'x' * (i % 100)}{i},0\n" for i in range(500))
     states = []
@@ -216,3 +288,44 @@ def test_one_string_among_numbers_is_an_invalid_value(values, kind):
         rows, _ = stream.gather()
     assert rows.schema.columns[0].kind == kind
     assert len(rows) == len(values) - (kind == "number")
+
+
+def invalid_rows(rows=600):
+    lines = ["a,b,c,y"]
+    for i in range(rows):
+        a, b = "high" if i in (20, 40) else f"{i % 7}.5", "inf" if i == 40 else "oops" if i % 50 == 49 else i % 11
+        lines.append(f"{a},{b},t{i % 3},{'' if i == 60 else i % 2}")
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize("chunk_bytes", [64, 1 << 20])
+def test_all_invalid_cells_of_a_block_are_in_one_error(chunk_bytes):
+    with pytest.raises(StreamError) as caught:
+        streams.read(io.BytesIO(invalid_rows()), target="y", chunk_bytes=chunk_bytes)
+    problems = [caught.value, *caught.value.others]
+    places = [(problem.line, problem.place.name) for problem in problems]
+    assert places == [(22, "a"), (42, "b"), (51, "b"), (62, "y")]  # 'inf' and 'oops' are two problems of b
+    assert caught.value.more == 12
+
+
+def test_invalid_cells_of_later_blocks_are_in_later_errors():
+    text = invalid_rows()
+    with streams.open(io.BytesIO(text), target="y", block_rows=30, categorical_features=["a"]) as stream:
+        assert len(next(stream).X) == 30
+        with pytest.raises(StreamError) as caught:
+            next(stream)
+    assert [problem.line for problem in (caught.value, *caught.value.others)] == [42, 51]
+
+
+def test_request_with_several_invalid_values_names_all_of_them():
+    text = b"a,b,c,y\n" + b"1,2,x,0\n2,3,z,1\n" * 20
+    with streams.open(io.BytesIO(text), target="y") as stream:
+        reader = RowReader(Plan.from_dict(stream.plan), "classification", 1e50)
+    rows = b'{"a":"p","b":"q","c":"x","y":0}\n{"a":1,"b":2,"c":[1],"y":0}\n{"a":1,"b":2,"c":"x"}'
+    with pytest.raises(Refusal) as caught:
+        reader.read(rows, labelled=True)
+    answer = caught.value.answer(str)
+    assert [(each.get("row"), each.get("column")) for each in answer["problems"]] == [
+        (1, "a"), (1, "b"), (2, "c"), (None, None),
+    ]  # fmt: skip
+    assert "row 3 has no label" in answer["error"]

@@ -89,7 +89,8 @@ def _os_error(error: OSError) -> int:
 
 def _print_error(text: str, code: int) -> int:
     try:
-        typer.echo("nolana: " + " ".join(text.split()), err=True)
+        lines = text.split("\n") if "\n- " in text else [text]  # several problems have a line each
+        typer.echo("nolana: " + "\n".join(" ".join(line.split()) for line in lines), err=True)
     except OSError:  # standard error cannot be written; the code remains
         discard_output(2)
     return code

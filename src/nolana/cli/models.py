@@ -24,8 +24,8 @@ PREDICT_OPTIONS = (
     "names", "on_bad_row", "new_columns", "from_", "follow", "partitions", "kafka_config",
 )  # fmt: skip
 SERVE_OPTIONS = (
-    "target", "features", "ignore", "keep_column", "categorical_features", "labels", "categories", "hash_slots",
-    "max_categories", "missing", "new_columns",
+    "target", "features", "ignore", "keep_column", "categorical_features", "text_features", "labels", "categories",
+    "hash_slots", "max_categories", "missing", "new_columns",
 )  # fmt: skip
 ADDRESSES = ", ".join(scheme.form for scheme in SCHEMES.values())
 SOURCE_HELP = (

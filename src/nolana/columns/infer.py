@@ -27,11 +27,16 @@ from nolana.columns.schema import Column, Schema, Unit
 from nolana.columns.tables import Table
 from nolana.columns.times import PARTS, seconds
 from nolana.columns.values import MisfitError, Numbers, Strings, Unreadable, Values
-from nolana.errors import ColumnsWarning, OptionError, Remedy
+from nolana.errors import ColumnsWarning, OptionError, Remedy, Setting
 
-__all__ = ["are_prose", "chosen_columns", "infer_schema", "unix_unit"]
+__all__ = [
+    "FROM_DTYPE", "ChosenCategories", "ChosenColumns", "are_prose", "both_declared", "check_chosen", "chosen_columns",
+    "infer_schema", "unix_unit",
+]  # fmt: skip
 
-Chosen = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None
+ChosenColumns = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None  # names, indices or a mask
+ChosenCategories = str | ChosenColumns
+FROM_DTYPE = "from_dtype"
 
 UNIX_NAMES = re.compile(
     r"(?i:(^|[\W_])(time|date|datetime|timestamp|ts|unix|epoch)([\W_]|$)|timestamp)|(?<=[a-z])(Time|Date)($|[\W_])"
@@ -45,8 +50,8 @@ WORDS = 4  # of a text, not of a category
 
 def infer_schema(
     table: Table,
-    categorical_features: str | Chosen = "from_dtype",
-    text_features: Chosen = None,
+    categorical_features: ChosenCategories = FROM_DTYPE,
+    text_features: ChosenColumns = None,
     group: str | int | None = None,
 ) -> Schema:
     """The schema of a table; `ColumnsError` with all columns that have no place in a row.
@@ -61,13 +66,11 @@ def infer_schema(
     series = set() if group is None else chosen_columns("group", [group], table) or set()
     texts = chosen_columns("text_features", text_features, table) or set()
     declared = None
-    if not (isinstance(categorical_features, str) and categorical_features == "from_dtype"):
+    if not (isinstance(categorical_features, str) and categorical_features == FROM_DTYPE):
         declared = chosen_columns("categorical_features", categorical_features, table) or set()
         both = sorted(declared & texts)
         if both:
-            name = _name(table, both[0])
-            raise OptionError("text_features", text_features, "has {column}, as categorical_features has; leave one",
-                              facts={"column": repr(name)})  # fmt: skip
+            raise both_declared(text_features, _name(table, both[0]))
     if table.matrix() is not None and not texts and not declared and not series and not _may_be_unix(table):
         return Schema(tuple(Column(_name(table, i)) for i in range(table.width)))
     columns, problems = [], []
@@ -78,7 +81,7 @@ def infer_schema(
             problems.append(ColumnProblem(_name(table, i), error.row, error.value, error.expected))
     if problems:
         named = [problem.column for problem in problems]
-        remedy = Remedy("categorical_features", "from_dtype", "takes strings as categories")
+        remedy = Remedy("categorical_features", FROM_DTYPE, "takes strings as categories")
         refuse(problems, () if declared is None or not named else (remedy,))
     return Schema(tuple(columns))
 
@@ -116,15 +119,29 @@ def _column(table: Table, i: int, declared: set[int] | None, texts: set[int]) ->
     return Column(name, "category")
 
 
-def chosen_columns(option: str, chosen: object, table: Table) -> set[int] | None:
-    """Indices of the columns that an option names; None if it is None, OptionError for columns that are not there."""
-    if chosen is None:
+def both_declared(text_features: object, name: str | int) -> OptionError:
+    """The error about a column that is declared as a category and as text."""
+    chosen = list(text_features) if isinstance(text_features, tuple) else text_features
+    other = Setting("categorical_features", [name])
+    return OptionError("text_features", chosen, "contradicts {other}; leave one of them out", facts={"other": other})
+
+
+def check_chosen(option: str, chosen: object) -> list[Any] | None:
+    """The names, indices or mask of an option; None if it names none, OptionError if it is neither."""
+    by_type = option == "categorical_features"
+    if chosen is None or (by_type and isinstance(chosen, str) and chosen == FROM_DTYPE):
         return None
-    is_list = not isinstance(chosen, str | bytes) and np.ndim(cast(Any, chosen)) == 1
-    listed = np.asarray(chosen, dtype=object).tolist() if is_list else None
-    if listed is None:
-        words = "'from_dtype', None, " if option == "categorical_features" else "None, "
+    if isinstance(chosen, str | bytes) or np.ndim(cast(Any, chosen)) != 1:
+        words = f"{FROM_DTYPE!r}, None, " if by_type else "None, "
         raise OptionError(option, chosen, f"is invalid; expected {words}names or indices of columns, or a mask")
+    return cast(list[Any], np.asarray(chosen, dtype=object).tolist())
+
+
+def chosen_columns(option: str, chosen: object, table: Table) -> set[int] | None:
+    """Indices of the columns that an option names, None if it names none; OptionError if a column is not there."""
+    listed = check_chosen(option, chosen)
+    if listed is None:
+        return None
     if listed and all(isinstance(each, bool | np.bool_) for each in listed):
         if len(listed) != table.width:
             raise OptionError(option, chosen, f"is a mask of {len(listed)} columns, but X has {table.width}")

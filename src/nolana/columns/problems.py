@@ -4,11 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from nolana.errors import ColumnsError, Remedy, shown
+from nolana.errors import MOST_PROBLEMS, ColumnsError, Remedy, shown
 
 __all__ = ["ColumnProblem", "refuse"]
-
-MOST_LINES = 20  # of a message; the error has all problems
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class ColumnProblem:
 
 def refuse(problems: Sequence[ColumnProblem], remedies: Iterable[Remedy] = ()) -> NoReturn:
     """`ColumnsError` with all of them."""
-    lines = [str(problem) for problem in problems[:MOST_LINES]]
+    lines = [str(problem) for problem in problems[:MOST_PROBLEMS]]
     more = len(problems) - len(lines)
     if more:
         lines.append(f"and {more} more columns")

@@ -47,14 +47,14 @@ class Column:
             return [f"{self.name}[{part} {wave}]" for part in self.parts for wave in ("sin", "cos")]
         return [str(self.name)] * self.width
 
+    @property
+    def became(self) -> str:
+        """What it is learned as, for a summary."""
+        others = {"boolean": "true or false", "date": f"date: {', '.join(self.parts)}", "text": "text, words hashed"}
+        return others.get(self.kind, self.kind)
+
     def __str__(self) -> str:
-        became = {
-            "category": "category",
-            "boolean": "true or false",
-            "date": f"date: {', '.join(self.parts)}",
-            "text": "text, words hashed",
-        }.get(self.kind, self.kind)
-        return f"{self.name}: {became}"
+        return f"{self.name}: {self.became}"
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """One column of a table as it came, in whatever library, and what it is as numbers, keys, times and texts."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +22,7 @@ __all__ = ["Booleans", "Coded", "Dates", "MisfitError", "Numbers", "Strings", "U
 Array = NDArray[np.float64]
 A_NUMBER = "a number"
 A_DATE = "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
+HUGE = "an integer beyond 1e308"
 A_VALUE = "a string, a number, true or false, a date, or nothing"
 
 
@@ -226,10 +229,15 @@ def values_of(values: Sequence[Any]) -> Values:
         )
     if all(issubclass(kind, int | float | np.number | np.bool_ | Decimal | Fraction) for kind in kinds):
         return _numbers(listed, kinds)
-    for row, value in enumerate(listed):
+    for row, value in enumerate(listed):  # a number here is refused if it would be in a column of numbers
         try:
             canonical(value)
+            refused = isinstance(value, Real) and math.isinf(value)
+        except OverflowError:
+            return Unreadable(row, HUGE)
         except TypeError:
+            refused = True
+        if refused:
             return Unreadable(row, value)
     return Strings(listed)
 
@@ -242,7 +250,7 @@ def _numbers(listed: list[Any], kinds: set[type]) -> Values:
         data = np.array([np.nan if value is None else float(value) for value in listed])
     except OverflowError:
         row = next(row for row, value in enumerate(listed) if value is not None and abs(value) > 1e308)
-        return Unreadable(row, "an integer beyond 1e308")
+        return Unreadable(row, HUGE)
     return Numbers(data, exact=listed if any(not issubclass(kind, float | np.floating) for kind in kinds) else None)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.columns import Schema
+from nolana.columns.infer import FROM_DTYPE, ChosenCategories, ChosenColumns, check_chosen
 from nolana.engine.learner.lags import MOST as MOST_LAG
 from nolana.errors import OptionError, Remedy, Setting
 from nolana.estimators._sklearn import check_is_fitted, check_random_state
@@ -26,9 +27,6 @@ from nolana.learner.targets import TargetsLearner, targets_learner
 
 Array = NDArray[np.float64]
 
-Columns = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None
-COLUMNS = "None, names or indices of columns, or a mask"
-
 TWO_PASSES = 20_000  # rows up to which fit learns twice: 0.3 point on average for less than a second
 
 
@@ -38,8 +36,8 @@ class StreamModel(OnlineEstimator):
 
     memory: int | str = "512KB"
     experts: Sequence[Expert] | None = None
-    categorical_features: str | Columns = "from_dtype"
-    text_features: Columns = None
+    categorical_features: ChosenCategories = FROM_DTYPE
+    text_features: ChosenColumns = None
     lag: int | None = None
     group: str | int | None = None
     max_iter: int | None = None
@@ -93,11 +91,8 @@ class StreamModel(OnlineEstimator):
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
     def _check_parameters(self) -> None:
-        named = self.categorical_features
-        if isinstance(named, str) and named != "from_dtype":
-            raise OptionError("categorical_features", named, f"is invalid; expected 'from_dtype', {COLUMNS}")
-        if isinstance(self.text_features, str):
-            raise OptionError("text_features", self.text_features, f"is invalid; expected {COLUMNS}")
+        check_chosen("categorical_features", self.categorical_features)
+        check_chosen("text_features", self.text_features)
         if self.group is not None and (isinstance(self.group, bool) or not isinstance(self.group, str | int)):
             raise OptionError("group", self.group, "is invalid; expected the name or the index of a column")
         if self.group is not None and self.lag is None:

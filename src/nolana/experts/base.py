@@ -157,6 +157,7 @@ class Expert(ABC):
     elastic: ClassVar[bool] = False  # whether its table takes the memory that the others leave
     sized_by_outputs: ClassVar[bool] = False  # whether it becomes smaller with each output
     stores_rows: ClassVar[bool] = False  # whether it has `recent_rows`
+    number_bytes: ClassVar[Mapping[str, int]] = {}  # of fields that are exported wider than the engine stores them
 
     def for_rows(self, features: int) -> "Expert":
         """The expert for rows of so many features."""
@@ -262,9 +263,10 @@ class Expert(ABC):
     def size_summary(self, map: Spec) -> dict[str, int]:
         """Sizes by the names that summaries use."""
 
-    def head_bytes(self, state: State) -> int:
-        """Bytes of the exported entries of a head as the engine stores them."""
-        return sum(np.asarray(value).nbytes for value in state.values())
+    def stored_bytes(self, state: State) -> int:
+        """Bytes of the exported entries of a map or a head as the engine stores them."""
+        arrays = {name: np.asarray(value) for name, value in state.items()}
+        return sum(array.size * self.number_bytes.get(name, array.itemsize) for name, array in arrays.items())
 
 
 def losses(task: str) -> tuple[Spec, Spec]:

@@ -6,8 +6,9 @@ experts leave; when a new class needs memory it is folded: slots 2i and 2i + 1 b
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from nolana.experts.base import (
     HeadEntry,
     Outputs,
     Sizes,
-    State,
     losses,
 )
 from nolana.experts.diagonal import floored, mean_variance, merge_diagonal
@@ -67,6 +67,8 @@ class Bins(Expert):
     fast: bool = True
     grids: Count | None = None
     relevance: bool = True
+
+    number_bytes: ClassVar[Mapping[str, int]] = {"cells": 2, "variances": 2}
 
     def usual_grids(self, memory: int, outputs: int) -> int:
         """Grids that a memory of so many bytes is best used with."""
@@ -210,11 +212,6 @@ class Bins(Expert):
 
     def size_summary(self, map: Spec) -> dict[str, int]:
         return {"slots": int(map.arguments["table"]), "grids": int(map.arguments["grids"])}
-
-    def head_bytes(self, state: State) -> int:
-        """Tables are exported in single precision and stored in 16 bits."""
-        tables = [state[name] for name in ("cells", "variances") if name in state]
-        return super().head_bytes(state) - sum(int(table.nbytes) // 2 for table in tables)
 
 
 def merge_constant(parts: Parts, name: str = "cells") -> Array:

@@ -7,8 +7,9 @@ values that are known best stay.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ class Effects(Expert):
     """
 
     share: Share | None = None
+
+    number_bytes: ClassVar[Mapping[str, int]] = {"fingerprints": 2, "shares": 2, "effects": 2}
 
     def sizes(self, budget: Budget) -> Sizes:
         share = SHARE if self.share is None else self.share
@@ -146,10 +149,6 @@ class Effects(Expert):
 
     def size_summary(self, map: Spec) -> dict[str, int]:
         return {"slots of categories": int(map.arguments["slots"] + map.arguments["pair_slots"])}
-
-    def head_bytes(self, state: State) -> int:
-        """Weights are exported in single precision and stored in 16 bits."""
-        return super().head_bytes(state) - int(state["effects"].nbytes) // 2
 
 
 def table(slots: float) -> int:

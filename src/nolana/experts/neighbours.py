@@ -5,8 +5,9 @@ has the age (a + 1/2)/n: parts of different sizes are spread over the same time,
 part as it would have of one stream.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ class Neighbours(Expert):
     neighbours: Count = 5
     most: Count = 4096
     share: Share | None = None
+
+    number_bytes: ClassVar[Mapping[str, int]] = {"recent": 1}
 
     def sizes(self, budget: Budget) -> Sizes:
         share = self.share

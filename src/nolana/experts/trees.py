@@ -12,8 +12,9 @@ more use for it. Nor are there trees below 128 KB, where what their heads need b
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from nolana.engine.experts.trees.tree_map import (
     TreeMap,
     leaves_of,
 )
-from nolana.experts.base import Anchors, Array, Budget, Expert, ExpertState, HeadEntry, Outputs, Sizes, State, losses
+from nolana.experts.base import Anchors, Array, Budget, Expert, ExpertState, HeadEntry, Outputs, Sizes, losses
 from nolana.experts.bins import SHARED, merge_constant
 from nolana.experts.diagonal import floored, mean_variance, merge_diagonal
 from nolana.experts.neighbours import by_age
@@ -63,6 +64,10 @@ class Trees(Expert):
     fast: bool = True
     most: Count = 64
     share: Share | None = None
+
+    number_bytes: ClassVar[Mapping[str, int]] = {
+        "split_features": 1, "thresholds": 1, "codes": 1, "leaves": 2, "variances": 2, "row_weights": 2, "fitted": 2,
+    }  # fmt: skip
 
     def sizes(self, budget: Budget) -> Sizes:
         outputs, share = budget.outputs, SHARE if self.share is None else self.share
@@ -234,11 +239,6 @@ class Trees(Expert):
 
     def size_summary(self, map: Spec) -> dict[str, int]:
         return {"trees": int(map.arguments["trees"])}
-
-    def head_bytes(self, state: State) -> int:
-        """Leaves and scores are exported in single precision and stored in 16 bits."""
-        halves = [state[name] for name in ("leaves", "variances", "row_weights", "fitted") if name in state]
-        return super().head_bytes(state) - sum(int(each.nbytes) // 2 for each in halves)
 
 
 def tree_bytes(depth: int, outputs: int, fast: bool) -> int:

@@ -235,11 +235,11 @@ class StreamLearner(Driver):
         unit = self._target_unit()[1] or 1.0 if self.regression else 1.0
         records = []
         for i, (expert, own) in enumerate(zip(self._experts, self._split(state), strict=True)):
-            shared = sum(np.asarray(value).nbytes for value in own.map_state.values()) // len(own.heads)
+            shared = expert.stored_bytes(own.map_state) // len(own.heads)
             for e, name, learned in zip(heads_by_map(self.spec)[i], expert.names(own), own.head_states, strict=True):
                 error = float(state["errors"][e])
                 score = math.sqrt(error) / unit if self.regression else 1 - error
-                nbytes = expert.head_bytes(learned) + shared
+                nbytes = expert.stored_bytes(learned) + shared
                 weight = float(state["stack_weights"][e])
                 records.append({"name": name, "weight": weight, "score": score, "bytes": nbytes})
         return records

@@ -34,7 +34,7 @@ class RiverClassifier(RiverModel, base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            Features: a dict from names to numbers.
+            Features: a dict, as in `learn_one`.
         """
         return None if not self._ready else self._estimator.predict(self._row(x)).item()
 
@@ -44,7 +44,7 @@ class RiverClassifier(RiverModel, base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            Features: a dict from names to numbers.
+            Features: a dict, as in `learn_one`.
         """
         if not self._ready:
             return {}

@@ -15,11 +15,38 @@ Frame = Any  # of pandas or polars
 Series = Any  # of the same library
 
 
-def frame_values(X: Frame) -> tuple[list[Hashable], Array]:
-    """The names of the columns and the values (n, k) of a frame; a missing value is NaN."""
-    if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
-        raise ValueError(f"X is {type(X).__name__}; expected a data frame whose columns are the features")
-    names = list(X.columns)
+class FrameRows:
+    """The rows of a frame: numbers (n, k), NaN for a missing value, or None if a column has other values."""
+
+    def __init__(self, X: Frame, *, mixed: bool) -> None:
+        if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
+            raise ValueError(f"X is {type(X).__name__}; expected a data frame whose columns are the features")
+        self.names: list[Hashable] = list(X.columns)
+        self._length = len(X)
+        self.numbers: Array | None = None
+        self._dicts: list[dict[Hashable, Any]] = []
+        if mixed and not _is_numeric(X):
+            self._dicts = X.to_dict("records") if hasattr(X, "iloc") else X.to_dicts()
+        else:
+            self.numbers = _numbers(X, self.names)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def row(self, i: int) -> dict[Hashable, Any]:
+        """A row as a dict."""
+        if self.numbers is None:
+            return self._dicts[i]
+        return dict(zip(self.names, self.numbers[i].tolist(), strict=True))
+
+
+def _is_numeric(X: Frame) -> bool:
+    if hasattr(X, "iloc"):
+        return all(getattr(dtype, "kind", "O") in "iufb" for dtype in X.dtypes)
+    return all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in X.dtypes)
+
+
+def _numbers(X: Frame, names: list[Hashable]) -> Array:
     try:
         if hasattr(X, "iloc"):
             values = X.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -36,12 +63,7 @@ def frame_values(X: Frame) -> tuple[list[Hashable], Array]:
     if len(infinite):
         row, column = infinite[0]
         number_of(names[column], float(values[row, column]))
-    return names, values
-
-
-def row_dict(names: list[Hashable], row: Array) -> dict[Hashable, float]:
-    """A row of a frame as a dict."""
-    return dict(zip(names, row.tolist(), strict=True))
+    return values
 
 
 def series_like(X: Frame, values: Sequence[object]) -> Series:

@@ -2,9 +2,11 @@
 
 The number of slots is open for 64 rows. Until then the rows are stored and learned again when there are more features
 than slots: afterwards the model is as if all of them had been known from the first row. Features of which most are
-absent in most rows, as words in texts, are learned as sparse rows if they would need more than 256 slots.
+absent in most rows, as words in texts, are learned as sparse rows if they would need more than 256 slots. These rows
+also decide which features are categories and dates (`nolana.river.mixed`).
 """
 
+import copy
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -12,9 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from river import base
 
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.edge import check_weights
 from nolana.learner.rows import WIDE
-from nolana.river.frames import Frame, Series, frame_values, row_dict
+from nolana.river.frames import Frame, FrameRows, Series
+from nolana.river.mixed import MixedFeatures
 from nolana.river.slots import COLUMNS, Features, FeatureSlots, HashedFeatures, Rows, width_for
 
 Array = NDArray[np.float64]
@@ -31,19 +35,21 @@ class RiverModel(base.Estimator):
 
     n_slots: int | None
 
-    _estimator_class: ClassVar[type]
+    _estimator_class: ClassVar[type[OnlineEstimator]]
     _estimator: Any  # of nolana; None before the first row
+    _mixed: MixedFeatures | None  # what the features are; None: before the first row, or numbers alone
     _features: FeatureSlots | HashedFeatures | None
     _first_rows: list[Example] | None  # while the number of slots is open
     _centre: tuple[int, Array] | None
 
     def __post_init__(self) -> None:
-        self._estimator, self._features, self._first_rows, self._centre = None, None, [], None
+        self._estimator, self._features, self._first_rows, self._centre, self._mixed = None, None, [], None, None
 
     def _make_estimator(self) -> Any:
         """The estimator of these parameters."""
         own = self._get_params()
-        del own["n_slots"]
+        for name in ("n_slots", "categorical_features", "text_features"):  # the estimator sees slots and keys
+            own.pop(name, None)
         if "seed" in own:
             own["random_state"] = own.pop("seed")
         return self._estimator_class(**own)
@@ -64,7 +70,8 @@ class RiverModel(base.Estimator):
         Parameters
         ----------
         x
-            Features: a dict from names to numbers. An absent feature, None and NaN are missing values.
+            Features: a dict from names to numbers, strings, booleans or dates. An absent feature, None and NaN are
+            missing values.
         y
             The label or the target.
         w
@@ -81,8 +88,7 @@ class RiverModel(base.Estimator):
         before = dict(self.__dict__)
         self._first_rows = [*self._first_rows, example]
         try:
-            features = self._features
-            if features is None or (isinstance(features, FeatureSlots) and self._needs_slots(features, example[0])):
+            if self._features is None or self._must_begin_again(self._features, example[0]):
                 self._learn_again()
             else:
                 self._learn_example(*example)
@@ -93,21 +99,38 @@ class RiverModel(base.Estimator):
 
     def _learn_example(self, x: Features, y: Target, w: float) -> None:
         features: Any = self._features
-        row, seen = features.read(x, self._centre_now)
-        self._learn_rows(self._estimator, row, [y], None if w == 1.0 else [w])
+        row, keys, seen = self._read(x)
+        self._learn_rows(self._estimator, self._joined(row, [keys]), [y], None if w == 1.0 else [w])
         features.learned(seen)
 
-    def _needs_slots(self, features: FeatureSlots, x: Features) -> bool:
+    def _read(self, x: Features) -> tuple[Rows, list[float], Any]:
+        """The slots (1, d) of a dict, its keys, and what it changes."""
+        features: Any = self._features
+        numbers, keys = (x, []) if self._mixed is None else self._mixed.read(x, features)
+        row, seen = features.read(numbers, self._centre_now)
+        return row, keys, seen
+
+    def _joined(self, slots: Rows, keys: list[list[float]]) -> Rows:
+        return slots if self._mixed is None else self._mixed.rows(slots, keys)
+
+    def _must_begin_again(self, features: FeatureSlots | HashedFeatures, x: Features) -> bool:
+        """Whether there are too few slots, or a feature is not what it was."""
+        if isinstance(features, HashedFeatures):
+            return False
+        if self._mixed is not None:
+            if not self._mixed.fits(x, features):
+                return True
+            x, _ = self._mixed.read(x, features)
         return self.n_slots is None and len(features.new_names(x)) > features.free
 
     def _decide_width(self) -> None:
         """After 64 rows there is a spare slot for every fourth feature; wide rows need no further look."""
         features, rows = self._features, self._first_rows
         assert rows is not None
-        if isinstance(features, FeatureSlots) and self.n_slots is None:
+        if isinstance(features, FeatureSlots):
             if len(rows) < OPEN:
                 return
-            if features.width < width_for(len(features.names)):
+            if self.n_slots is None and features.width < width_for(len(features.names)):
                 self._learn_again()
         self._first_rows = None
 
@@ -116,16 +139,25 @@ class RiverModel(base.Estimator):
         rows = self._first_rows
         assert rows is not None
         self._estimator, self._centre = self._make_estimator(), None
-        self._features = self._slots_for(rows)
+        dicts: list[Features] = [x for x, _, _ in rows]
+        if self._estimator._takes_tables:
+            options = self._get_params()
+            self._mixed = MixedFeatures.infer(dicts, options["categorical_features"], options["text_features"])
+            dicts = [self._mixed.read(x, ())[0] for x in dicts]
+        self._features = self._slots_for(dicts)
+        if self._mixed is not None and isinstance(self._features, HashedFeatures):
+            self._mixed = self._mixed.without_keys()
         for example in rows:
             self._learn_example(*example)
 
-    def _slots_for(self, rows: list[Example]) -> FeatureSlots | HashedFeatures:
-        present = [FeatureSlots(1).new_names(x) for x, _, _ in rows]
+    def _slots_for(self, rows: list[Features]) -> FeatureSlots | HashedFeatures:
+        present = [FeatureSlots(1).new_names(x) for x in rows]
         names = {name for each in present for name in each}
         width = width_for(len(names)) if self.n_slots is None else self.n_slots
         if not isinstance(width, int | np.integer) or not 1 <= width <= COLUMNS:
             raise ValueError(f"n_slots={width!r} is out of range: an integer from 1 to {COLUMNS}, or None")
+        if self._mixed is not None and self._mixed.has_text and self.n_slots is None:
+            return HashedFeatures()
         sparse = self.n_slots is None and 2 * sum(len(each) for each in present) < len(rows) * len(names)
         return HashedFeatures() if width > (WIDE if sparse else MOST_SLOTS) else FeatureSlots(int(width))
 
@@ -136,7 +168,7 @@ class RiverModel(base.Estimator):
             return np.zeros(self._features.width if self._features else 0)
         period = period_of(learner.rows)
         if self._centre is None or self._centre[0] != period:
-            self._centre = period, learner.centre()
+            self._centre = period, learner.centre()[: self._features.width if self._features else 0]
         return self._centre[1]
 
     def learn_many(self, X: Frame, y: Series | Sequence[Target], w: ArrayLike | None = None) -> None:
@@ -151,51 +183,73 @@ class RiverModel(base.Estimator):
         w
             Weights, one for each row; None: all rows count the same.
         """
-        names, values = frame_values(X)
+        frame = FrameRows(X, mixed=self._estimator_class._takes_tables)
         targets = list(y.to_list() if hasattr(y, "to_list") else y)
-        if len(values) != len(targets):
-            raise ValueError(f"X has {len(values)} rows, y {len(targets)}; expected as many of each")
+        if len(frame) != len(targets):
+            raise ValueError(f"X has {len(frame)} rows, y {len(targets)}; expected as many of each")
         if not targets:
             return
         checked = check_weights(w, len(targets))
         weights = [1.0] * len(targets) if checked is None else checked.tolist()
         self._check_targets(targets)
+        # Numbers were all checked. Whether other values fit is known when the rows before were learned.
+        simple = frame.numbers is not None and (self._mixed is None or self._mixed.simple)
+        before = None if simple else copy.deepcopy(self.__dict__)
+        try:
+            self._learn_frame(frame, targets, weights)
+        except BaseException:
+            self.__dict__.update(before or {})
+            raise
+
+    def _learn_frame(self, frame: FrameRows, targets: list[Target], weights: list[float]) -> None:
         start = 0
         while self._first_rows is not None and start < len(targets):
-            self.learn_one(row_dict(names, values[start]), targets[start], weights[start])
+            self.learn_one(frame.row(start), targets[start], weights[start])
             start += 1
-        for stop, rows in self._blocks(names, values, weights, start):
+        for stop, rows in self._blocks(frame, weights, start):
             own = weights[start:stop]
             self._learn_rows(self._estimator, rows, targets[start:stop], None if set(own) == {1.0} else own)
             start = stop
 
-    def _blocks(
-        self, names: list[Hashable], values: Array, weights: list[float], start: int
-    ) -> Iterator[tuple[int, Rows]]:
+    def _blocks(self, frame: FrameRows, weights: list[float], start: int) -> Iterator[tuple[int, Rows]]:
         """Rows from `start` on, each block with the number of the row behind it; it is learned before the next."""
         features = self._features
-        if start == len(values):
+        if start == len(frame):
             return
         if isinstance(features, HashedFeatures):
-            yield len(values), features.rows_of([row_dict(names, row) for row in values[start:]])
+            yield len(frame), self._hashed(frame, start)
             return
         assert features is not None
-        complete = features.read_all(names, values[start:])
+        complete = self._complete(frame, start)
         if complete is not None:
-            yield len(values), complete
+            yield len(frame), complete
             features.learned_all(len(complete))
             return
-        learner, rows, counted = self._estimator._learner, [], 0
-        for i in range(start, len(values)):
-            row, seen = features.read(row_dict(names, values[i]), self._centre_now)
+        learner, rows, keys, counted = self._estimator._learner, [], [], 0
+        for i in range(start, len(frame)):
+            row, own, seen = self._read(frame.row(i))
             features.learned(seen)
             rows.append(row[0])
+            keys.append(own)
             counted += weights[i] > 0
             if period_of(learner.rows + counted) != period_of(learner.rows):  # the next row may have another centre
-                yield i + 1, np.array(rows)
-                rows, counted = [], 0
+                yield i + 1, self._joined(np.array(rows), keys)
+                rows, keys, counted = [], [], 0
         if rows:
-            yield len(values), np.array(rows)
+            yield len(frame), self._joined(np.array(rows), keys)
+
+    def _hashed(self, frame: FrameRows, start: int = 0) -> Rows:
+        features, mixed = self._features, self._mixed
+        assert isinstance(features, HashedFeatures)
+        dicts = (frame.row(i) for i in range(start, len(frame)))
+        return features.rows_of([x if mixed is None else mixed.read(x, ())[0] for x in dicts])
+
+    def _complete(self, frame: FrameRows, start: int = 0) -> Array | None:
+        """The rows of a frame of numbers that change nothing but the number of rows; None if there may be others."""
+        assert isinstance(self._features, FeatureSlots)
+        if frame.numbers is None or not (self._mixed is None or self._mixed.simple):
+            return None
+        return self._features.read_all(frame.names, frame.numbers[start:])
 
     # Reading
 
@@ -205,20 +259,19 @@ class RiverModel(base.Estimator):
         return self._estimator is not None and self._estimator._learner.rows > 0
 
     def _row(self, x: Features) -> Rows:
-        features: Any = self._features
-        return features.read(x, self._centre_now)[0]
+        row, keys, _ = self._read(x)
+        return self._joined(row, [keys])
 
     def _rows(self, X: Frame) -> Rows:
         """The rows of a frame, nothing of which is learned."""
-        names, values = frame_values(X)
-        features: Any = self._features
-        dicts = (row_dict(names, row) for row in values)
-        if isinstance(features, HashedFeatures):
-            return features.rows_of(list(dicts))
-        complete = features.read_all(names, values)
+        frame = FrameRows(X, mixed=self._mixed is not None)
+        if isinstance(self._features, HashedFeatures):
+            return self._hashed(frame)
+        complete = self._complete(frame)
         if complete is not None:
             return complete
-        return np.array([self._row(x)[0] for x in dicts]).reshape(len(values), features.width)
+        rows, keys, _ = zip(*(self._read(frame.row(i)) for i in range(len(frame))), strict=True)
+        return self._joined(np.concatenate(rows), list(keys))
 
     @property
     def estimator(self) -> Any:
@@ -229,13 +282,17 @@ class RiverModel(base.Estimator):
     def memory_bytes_(self) -> int:
         """Bytes of the learner, of the slots and, in the first 64 rows, of the stored rows."""
         learner = 0 if self._estimator is None else int(self._estimator._learner.memory_bytes)
-        stored = sum(100 * len(x) for x, _, _ in self._first_rows or ())
+        stored = sum(100 + _length(value) for x, _, _ in self._first_rows or () for value in x.values())
         return learner + stored + (0 if self._features is None else self._features.bytes)
 
     @property
     def _raw_memory_usage(self) -> int:
         """River's own count does not see the compiled core."""
         return self.memory_bytes_
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, str | bytes) else 0
 
 
 def period_of(rows: int) -> int:

@@ -33,7 +33,7 @@ class RiverRegressor(RiverModel, base.MiniBatchRegressor):
         Parameters
         ----------
         x
-            Features: a dict from names to numbers.
+            Features: a dict, as in `learn_one`.
         """
         return 0.0 if not self._ready else float(self._estimator.predict(self._row(x))[0])
 

@@ -108,6 +108,10 @@ class FeatureSlots:
         """Of the arrays, and about 100 for each name."""
         return 33 * self.width + 100 * len(self.names)
 
+    def __contains__(self, name: object) -> bool:
+        """Whether a feature owns a slot."""
+        return name in self._slot
+
     def new_names(self, x: Features) -> list[Hashable]:
         """Names without a slot whose value is not missing, sorted."""
         new = [name for name, value in x.items() if name not in self._slot and number_of(name, value) is not None]
@@ -220,6 +224,9 @@ class HashedFeatures:
 
     width = COLUMNS
     bytes = 0
+
+    def __contains__(self, name: object) -> bool:
+        return False
 
     def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Rows, None]:
         """The row (1, d) of a dict, as a CSR matrix."""

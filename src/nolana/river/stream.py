@@ -3,6 +3,7 @@
 from typing import Any
 
 from nolana import estimators
+from nolana.columns.infer import FROM_DTYPE
 from nolana.estimators.base import parameters
 from nolana.river.classifier import RiverClassifier
 from nolana.river.model import RiverModel
@@ -15,6 +16,8 @@ class StreamModel(RiverModel):
 
     memory: int | str = "512KB"
     experts: Any = None
+    categorical_features: Any = FROM_DTYPE
+    text_features: Any = None
     n_slots: int | None = None
     seed: int | None = None
 
@@ -23,15 +26,20 @@ class StreamModel(RiverModel):
 class StreamClassifier(RiverClassifier, StreamModel):
     """Classify a stream with a nonlinear model of fixed size that tracks concept drift, without tuning.
 
-    `nolana.StreamClassifier` for River. Features are scaled inside and may appear and vanish; labels are strings,
-    integers or bools, and new ones may appear at any row.
+    `nolana.StreamClassifier` for River. Features are numbers, strings, booleans and dates, are scaled inside, and may
+    appear and vanish; labels are strings, integers or booleans, and new ones may appear at any row.
 
     Parameters
     ----------
     memory
         Bytes of the learner, never exceeded: a number, or text such as "64KB" or "2MB"; 32KB to 1GB.
     experts
-        List of expert sets (`nolana.experts`); None: linear, landmarks, bins, neighbours and trees.
+        List of expert sets (`nolana.experts`); None: linear, landmarks, bins, neighbours and trees; with categories
+        also effects.
+    categorical_features
+        "from_dtype": features whose first values are strings are categories. Or a list of names; None: there are none.
+    text_features
+        List of names of features whose words are learned. Rows are then sparse, all features hashed.
     class_weight
         Dict from label to weight, or "balanced": rows of rare labels count more, by running counts.
     n_slots
@@ -67,6 +75,10 @@ class StreamRegressor(RiverRegressor, StreamModel):
         Bytes of the learner, never exceeded.
     experts
         List of expert sets (`nolana.experts`).
+    categorical_features
+        "from_dtype": features whose first values are strings are categories. Or a list of names; None: there are none.
+    text_features
+        List of names of features whose words are learned. Rows are then sparse, all features hashed.
     n_slots
         Slots for features.
     seed

@@ -73,13 +73,13 @@ class Inspection:
         """What each column is learned as; None: X had no names."""
         schema = self.estimator.__dict__.get("_schema")
         if schema is not None:
-            return dict(line.split(": ", 1) for line in schema.describe())
+            return {str(column.name): column.became for column in schema.columns}
         return None if self.saved is None else Plan.from_dict(self.saved.stream["plan"]).describe() or None
 
     def _categories(self) -> dict[str, Any] | None:
         """The effects of the first categories of each column, the open pairs, and how many were evicted."""
         schema, learner = self.estimator.__dict__.get("_schema"), self.estimator._learner
-        if schema is None or not schema.categories or not isinstance(learner, StreamLearner):
+        if schema is None or schema.sparse or not schema.categories or not isinstance(learner, StreamLearner):
             return None
         facts = learner.category_facts()
         stored = [] if self.saved is None else self.saved.stream["encoder"]["categories"]

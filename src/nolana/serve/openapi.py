@@ -137,6 +137,11 @@ def description(service: "Service") -> dict[str, object]:
                     "description": "Options of the service that help; a value of null is yours to choose.",
                     "items": {"type": "object", "properties": {"option": {"type": "string"}, "value": {}}},
                 },
+                "problems": {
+                    "type": "array",
+                    "description": "If there are several: the first 10, with the same fields.",
+                    "items": {"$ref": "#/components/schemas/Error"},
+                },
             },
         },
     }

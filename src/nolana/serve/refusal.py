@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nolana.errors import NolanaError, Place, Setting, Words
+from nolana.errors import Diagnostic, NolanaError, Place, Setting, Words
 
 __all__ = ["RETRY", "Refusal", "no_model"]
 
@@ -34,22 +34,31 @@ class Refusal(NolanaError):  # noqa: N818  (an answer, not a failure of the serv
     def answer(self, write: Words) -> dict[str, Any]:
         """The body of the answer: the message, and as fields row, column, value, expected and remedies.
 
+        If there are several problems, ``problems`` has such fields of each.
+
         write : how the program that started the service writes its options.
         """
 
         def words(setting: Setting) -> str | None:
             return f"the option {write(setting)} of the service" if setting.option in SERVED else None
 
-        found: dict[str, Any] = {"error": self.message(words), "value": self.value, "expected": self.expected}
-        if isinstance(self.place, Place):
-            found |= {"row": self.place.line, "column": self.place.name}
-        found["remedies"] = [
-            {"option": remedy.option, "value": None if remedy.value is ... else remedy.value}
-            for remedy in self.remedies
-            if words(remedy) is not None
-        ]
-        plain = (str, int, float, bool, list)
-        return {name: value for name, value in found.items() if isinstance(value, plain) and value not in ([], "")}
+        found = _fields(self, words)
+        if self.others:
+            found["problems"] = [_fields(each, words) for each in (self.with_others(()), *self.others)]
+        return found
+
+
+def _fields(error: Diagnostic, words: Words) -> dict[str, Any]:
+    found: dict[str, Any] = {"error": error.message(words), "value": error.value, "expected": error.expected}
+    if isinstance(error.place, Place):
+        found |= {"row": error.place.line, "column": error.place.name}
+    found["remedies"] = [
+        {"option": remedy.option, "value": None if remedy.value is ... else remedy.value}
+        for remedy in error.remedies
+        if words(remedy) is not None
+    ]
+    plain = (str, int, float, bool, list)
+    return {name: value for name, value in found.items() if isinstance(value, plain) and value not in ([], "")}
 
 
 def no_model() -> Refusal:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.backend import backend, text_parsers
-from nolana.errors import Place
+from nolana.errors import Place, joined_problems
 from nolana.serve.refusal import Refusal
 from nolana.sources.cells import ABSENT, NUMBER, Flaw, TextCells, decode_json
 from nolana.sources.encoder import Encoder
@@ -89,7 +89,8 @@ class RowReader:
         self._labelled = self._places([*self._texts, self._label_place])
         self._unlabelled = self._places(self._texts)
         self.width = encoder.width
-        self.most_rows = max(1, LARGEST_BLOCK // max(1, self.width))
+        sparse = plan.schema is not None and plan.schema.sparse  # rows of words are as long as their text
+        self.most_rows = max(1, LARGEST_BLOCK // max(1, len(self.planned) if sparse else self.width))
 
     def encoder(self, *, frozen: bool) -> AnyEncoder:
         """A new encoder of the plan; one that is frozen does not change by the rows that it encodes."""
@@ -131,8 +132,7 @@ class RowReader:
         if self.indexed:  # an index that a row of LIBSVM text does not have is 0
             cells = replace(cells, codes=np.where(codes == ABSENT, NUMBER, codes).astype(np.uint8))
         y, flaws = check_rows(cells, self._checker, self._label_reader() if labelled else None)
-        for row, flaw in sorted(flaws.items()):
-            raise self._refusal(cells, row, flaw)
+        self._refuse(cells, flaws)
         self._check_values(cells)
         if new and self._new_columns == "error":
             place = Place(line=new[0][2] + 1, unit="row")
@@ -175,8 +175,7 @@ class RowReader:
         lines = np.arange(1, len(rows) + 1)
         cells = TextCells(numbers, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
         y, flaws = check_rows(cells, NO_FEATURES, self._label_reader())
-        for row, flaw in sorted(flaws.items()):
-            raise self._refusal(cells, row, flaw)
+        self._refuse(cells, flaws)
         found = self._as_targets(y)
         assert found is not None
         return found
@@ -187,6 +186,12 @@ class RowReader:
 
     def _as_targets(self, y: NDArray[Any] | None) -> NDArray[Any] | None:
         return y if y is None or self.task == "classification" else y.astype(np.float64, copy=False)
+
+    def _refuse(self, cells: TextCells, flaws: dict[int, Flaw]) -> None:
+        """Refusal with all flaws of the rows."""
+        if flaws:
+            refusals = [flaw.each(functools.partial(self._refusal, cells, row)) for row, flaw in sorted(flaws.items())]
+            raise joined_problems(refusals)
 
     def _refusal(self, cells: TextCells, row: int, flaw: Flaw) -> Refusal:
         if flaw.feature is None and flaw.absent:

@@ -1,4 +1,5 @@
-"""What happens to an invalid row: an error, or it is left out and counted, or it is also written to a file.
+"""What happens to invalid rows: one error about all of a block, or they are left out and counted, or also written to a
+file.
 
 The file has one JSON object a line: ``file``, ``line``, ``reason``, ``text`` (the row in the source), ``message``; of a
 message also its place, ``partition`` and ``offset`` or ``id``, and ``line`` is its number in the order of reading.
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nolana.errors import OptionError, Place, StreamError
+from nolana.errors import OptionError, Place, StreamError, joined_problems
 
 __all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
 
@@ -39,6 +40,14 @@ class BadRows:
     def put_aside(self, row: BadRow) -> None:
         """Does nothing: the row is left out."""
 
+    @property
+    def refused(self) -> int:
+        """Rows of this block that end the stream."""
+        return 0
+
+    def end_block(self) -> None:
+        """All rows of a block were read; raises if one of them ends the stream."""
+
     def state(self) -> dict[str, Any]:
         """The counts, for a resumed stream."""
         return {"reasons": dict(self.reasons)}
@@ -52,10 +61,22 @@ class BadRows:
 
 
 class Refuse(BadRows):
-    """An invalid row is an error."""
+    """Invalid rows are an error, one for all of a block."""
 
-    def put_aside(self, row: BadRow) -> None:
-        raise row.error
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[BadRow] = []
+
+    def add(self, row: BadRow) -> None:
+        self._rows.append(row)
+
+    @property
+    def refused(self) -> int:
+        return len(self._rows)
+
+    def end_block(self) -> None:
+        if self._rows:
+            raise joined_problems([row.error for row in self._rows])
 
 
 class Skip(BadRows):

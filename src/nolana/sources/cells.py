@@ -4,24 +4,26 @@ n rows, d numbers, t texts.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.backend import text_parsers
 from nolana.columns import key, keys, times
-from nolana.errors import Place, Remedy, Setting, StreamError
+from nolana.errors import MOST_PROBLEMS, Diagnostic, Place, Remedy, Setting, StreamError
 
 __all__ = [
     "ABSENT", "NESTED", "NUMBER", "TEXT", "TIME", "TRUTH", "UNBOUNDED", "UNKNOWN", "Cells", "Codes", "Flaw",
-    "TextCells",
+    "RowFlaws", "TextCells",
 ]  # fmt: skip
 
 Codes = NDArray[np.uint8]
+E = TypeVar("E", bound=Diagnostic)
 
 # What a field is by its letters alone (core/cells.hpp has the same numbers); TIME, a date or time in seconds, comes
 # from typed tables only.
@@ -30,7 +32,7 @@ NUMBER, ABSENT, UNKNOWN, UNBOUNDED, TEXT, TRUTH, NESTED, TIME = range(8)
 
 @dataclass(frozen=True)
 class Flaw:
-    """Why a row is invalid: its first invalid cell.
+    """Why a row is invalid: its first invalid cell, and the others.
 
     Parameters
     ----------
@@ -39,6 +41,7 @@ class Flaw:
     problem, remedies, facts : what an error says, as for `nolana.errors.Diagnostic`.
     absent : whether nothing is there; each source has its own words for that.
     numeric : whether a number was expected and something else came.
+    others : the next invalid cells of the row; more: how many there are after them.
     """
 
     feature: int | None
@@ -48,11 +51,51 @@ class Flaw:
     facts: dict[str, Setting] = field(default_factory=dict)
     absent: bool = False
     numeric: bool = False
+    others: tuple["Flaw", ...] = ()
+    more: int = 0
+
+    def beside(self, label: "Flaw") -> "Flaw":
+        """The same with a flaw of the label."""
+        return replace(self, others=(*self.others, label))
+
+    def each(self, error: Callable[["Flaw"], E]) -> E:
+        """One error about all cells of the row, of the function that makes the error about one of them."""
+        return error(self).with_others([error(other) for other in self.others], self.more)
 
     def error(self, place: Place, value: str, absent: str = "the value is missing") -> StreamError:
         """The error about the cell; ``absent`` is the problem if nothing is there."""
         problem = absent if self.absent else self.problem
         return StreamError(problem, place=place, remedies=self.remedies, value=value, facts=self.facts)
+
+
+class RowFlaws:
+    """Collects the flaws of rows: all are counted, the first of each row are listed."""
+
+    def __init__(self) -> None:
+        self._listed: dict[int, list[Flaw]] = {}
+        self._more: Counter[int] = Counter()
+
+    def add(self, row: int, flaw: Flaw) -> None:
+        """One more flaw of a row."""
+        listed = self._listed.setdefault(row, [])
+        if len(listed) < MOST_PROBLEMS:
+            listed.append(flaw)
+        else:
+            self._more[row] += 1
+
+    def add_all(self, row: int, places: list[int], flaw: Callable[[int], Flaw]) -> None:
+        """Those of the cells at these places."""
+        for place in places[:MOST_PROBLEMS]:
+            self.add(row, flaw(place))
+        self._more[row] += max(0, len(places) - MOST_PROBLEMS)
+
+    def by_row(self) -> dict[int, Flaw]:
+        """The first flaw of each row in the order of the features, with the others."""
+        found = {}
+        for row, flaws in self._listed.items():
+            first, *others = sorted(flaws, key=lambda flaw: flaw.feature or 0)
+            found[row] = replace(first, others=tuple(others), more=self._more[row])
+        return found
 
 
 class Cells(Protocol):

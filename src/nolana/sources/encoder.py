@@ -14,7 +14,7 @@ from nolana.columns import times
 from nolana.columns.times import parts
 from nolana.errors import Remedy
 from nolana.sources.categories import Category, Hashed, OneHot
-from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
+from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw, RowFlaws
 from nolana.sources.labels import LATIN
 from nolana.sources.options import Encoding, column_title
 from nolana.sources.plan import PlannedColumn
@@ -24,7 +24,9 @@ __all__ = ["TIMES", "Encoder", "flaw_of", "invalid_times", "is_missing"]
 ACCEPTED: dict[str, int] = {"number": NUMBER, "bool": TRUTH}
 TIMES = ("time", "date")
 A_TIME = "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
-NOUNS = {"number": "a number", "bool": "true or false", "text": "text", "time": A_TIME, "date": A_TIME}
+NOUNS = {
+    "number": "a number", "bool": "true or false", "text": "text", "words": "text", "time": A_TIME, "date": A_TIME,
+}  # fmt: skip
 SCALE = 2.0**-40  # an exact factor under which no sum of 2^40 doubles overflows
 LARGEST = np.finfo(np.float64).max
 FILL = Remedy("missing", "mean", "fills it in")
@@ -86,22 +88,22 @@ class Encoder:
     # Invalid rows
 
     def invalid(self, cells: Cells) -> dict[int, Flaw]:
-        """The first invalid cell of each row that has one."""
-        first: dict[int, Flaw] = {}
+        """The invalid cells of each row that has some."""
+        found, codes = RowFlaws(), cells.codes
         # Cells without codes are numbers all of them.
-        invalid = cells.codes != (self._wanted if cells.codes.shape[1] else self._wanted[:0])
+        invalid = codes != (self._wanted if codes.shape[1] else self._wanted[:0])
         if self._tolerant and invalid.any():
-            invalid &= (cells.codes != ABSENT) & (cells.codes != UNKNOWN)
-        if invalid.any():
-            for row in np.flatnonzero(invalid.any(axis=1)).tolist():
-                place = int(invalid[row].argmax())
-                f = self.numbers[place]
-                first[row] = flaw_of(f, self._columns[f], int(cells.codes[row, place]))
+            invalid &= (codes != ABSENT) & (codes != UNKNOWN)
+        for row in np.flatnonzero(invalid.any(axis=1)).tolist():
+            places = np.flatnonzero(invalid[row]).tolist()
+            found.add_all(row, places, lambda p, row=row: self._flaw(self.numbers[p], int(codes[row, p])))  # type: ignore[misc]
         for place, f in enumerate(self.texts):
             for row, flaw in self._invalid_texts(cells, place, f).items():
-                if row not in first or (first[row].feature or 0) > f:
-                    first[row] = flaw
-        return first
+                found.add(row, flaw)
+        return found.by_row()
+
+    def _flaw(self, f: int, code: int, readable: bool = True) -> Flaw:
+        return flaw_of(f, self._columns[f], code, readable)
 
     def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, Flaw]:
         codes, texts = cells.text_codes[:, place], cells.texts(place)
@@ -115,7 +117,7 @@ class Encoder:
         if not self._tolerant:
             invalid |= missing
         return {
-            row: flaw_of(f, self._columns[f], int(codes[row]), readable=texts[row] is not None)
+            row: self._flaw(f, int(codes[row]), readable=texts[row] is not None)
             for row in np.flatnonzero(invalid).tolist()
         }
 

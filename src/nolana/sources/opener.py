@@ -67,7 +67,7 @@ def _existing_plan(options: Arguments) -> Plan | None:
     if tree is None:
         return None
     plan = Plan.from_dict(tree)
-    for name in ("features", "ignore", "categorical_features"):
+    for name in ("features", "ignore", "categorical_features", "text_features"):
         if getattr(options, name) is not None:
             raise ValueError(f"{name}= is already decided by the plan; leave it out")
     if options.columns_as_numbers not in (Encoding(), plan.options):

@@ -170,6 +170,13 @@ class Selection(Options):
         check=_columns,
         parse=columns_of_text,
     )
+    text_features: Sequence[Column] | None = option(
+        help="Columns of text whose words are learned, by name or number. Default: none; text is a category.",
+        metavar="COLUMN,...",
+        details='Rows are then sparse, all columns hashed. It needs ``categories="native"``.',
+        check=_columns,
+        parse=columns_of_text,
+    )
     labels: LabelKind | None = option(
         help="Type of the labels. Default: inferred from the first block.", choices=("int", "float", "bool", "text")
     )
@@ -349,6 +356,10 @@ class SourceOptions(Encoding, Selection):
             raise OptionError("missing", self.missing, what, facts={"categories": Setting("categories", "native")})
         defaults = ONLY_NUMBERS if self.only_numbers or fills else {}
         own |= {name: value for name, value in defaults.items() if name not in self.specified}
+        if self.text_features and own["categories"] != "native":
+            other = Setting("missing", self.missing) if fills else Setting("categories", own["categories"])
+            what = "needs the method stream" if self.only_numbers else "cannot be combined with {other}"
+            raise OptionError("text_features", list(self.text_features), what, facts={"other": other})
         return Encoding(**own)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nolana.columns import Column as SchemaColumn
 from nolana.columns import Schema
-from nolana.columns.infer import UNITS, unix_unit
+from nolana.columns.infer import unix_unit
 from nolana.columns.schema import Kind, Unit
 from nolana.columns.times import PARTS, infer_parts, seconds
 from nolana.columns.values import Numbers
@@ -188,7 +188,7 @@ class Plan:
         if self.columns is None:
             return {}
         if self.schema is not None:
-            became = [str(column).partition(": ")[2] for column in self.schema.columns]
+            became = [column.became for column in self.schema.columns]
         else:
             slots = self.options.hash_slots
             how = {"hash": f"category, hashed into {slots} numbers", "onehot": "category, one-hot in {slots} numbers"}
@@ -229,18 +229,16 @@ def infer_column(
             return PlannedColumn(column, "text"), -1
         values = cells.floats(place, quoted=quoted_numbers)[0][present]
         unit = unix_unit(column, Numbers(values)) if native and growing == "leave_out" else None
-        if unit is None:
-            return PlannedColumn(column), -1
-        return PlannedColumn(column, "date", infer_parts(values / UNITS[unit]), unit=unit), -1
+        return PlannedColumn(column) if unit is None else PlannedColumn(column, "date", PARTS, unit=unit), -1
     if (codes[present] == TRUTH).all():
         return PlannedColumn(column, "bool"), -1
     if (codes[present] == TIME).all():
-        return _times(column, cells.floats(place)[0][present], growing), -1
+        return _times(column, cells.floats(place)[0][present], growing, native), -1
     if (codes[present] == TEXT).all():
         texts = cells.texts(place)
         times = [seconds(texts[i] or "") for i in np.flatnonzero(present)]
         if None not in times:
-            return _times(column, np.array(times, dtype=np.float64), growing), -1
+            return _times(column, np.array(times, dtype=np.float64), growing, native), -1
         if categories == "error":
             return PlannedColumn(column), int(np.flatnonzero(present)[0])
     finite = number | (codes == UNBOUNDED)
@@ -254,8 +252,11 @@ def _are_identifiers(cells: Cells, place: int) -> bool:
     return any(text is not None and LEADING_ZERO.match(text) for text in cells.texts(place))
 
 
-def _times(column: Column, times: NDArray[np.float64], growing: Growing) -> PlannedColumn:
-    return PlannedColumn(column, "time") if growing == "keep" else PlannedColumn(column, "date", infer_parts(times))
+def _times(column: Column, times: NDArray[np.float64], growing: Growing, native: bool) -> PlannedColumn:
+    """A date has all its parts, as in a table; those of plain numbers must be of use in the first block."""
+    if growing == "keep":
+        return PlannedColumn(column, "time")
+    return PlannedColumn(column, "date", PARTS if native else infer_parts(times))
 
 
 def _planned(tree: Mapping[str, Any]) -> PlannedColumn:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nolana.backend import text_parsers
-from nolana.columns.infer import are_prose
-from nolana.errors import Place, Remedy, StreamError, StreamWarning
+from nolana.columns.infer import are_prose, both_declared
+from nolana.errors import Place, Remedy, StreamError, StreamWarning, joined_problems
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.blocks import Position, joined
 from nolana.sources.categories import infer_slots
@@ -18,7 +18,7 @@ from nolana.sources.columns import Columns
 from nolana.sources.growing import infer_growth
 from nolana.sources.labels import infer_label_kind
 from nolana.sources.new_columns import NewColumn
-from nolana.sources.options import Column, SourceOptions, Target
+from nolana.sources.options import Column, ColumnKind, SourceOptions, Target
 from nolana.sources.plan import Plan, PlannedColumn, infer_column
 from nolana.sources.sources import Bytes, fail, warn
 from nolana.sources.text import text_of
@@ -26,6 +26,7 @@ from nolana.sources.text import text_of
 __all__ = ["Problem", "Reader", "TextReader"]
 
 COMMENTS = ("#", "//", "%")
+DECLARED = ("categorical_features", "text_features")
 LONGEST_RAW = 1000  # bytes of a row without an end that are reported
 Problem = tuple[str, int, int, int, int]  # kind, line ends before it, column, begin, end
 
@@ -94,22 +95,25 @@ class Reader(ABC):
         """The plan for these columns, inferred from the first block."""
         cells = self.peek(options.block_rows, columns if target is None else [*columns, target])
         kept = {self.columns.index(which, "keep_column") for which in options.keep_column or ()}
-        declared = {self.columns.index(which, "categorical_features") for which in options.categorical_features or ()}
+        declared = self._declared(options)
         encoding = options.columns_as_numbers
-        planned, left_out = list[PlannedColumn](), dict[int, str]()
+        planned, left_out, refused = list[PlannedColumn](), dict[int, str](), list[StreamError]()
         for place, column in enumerate(columns):
             growing = "keep" if column in kept else options.growing
             key = self.columns.key(column)
             inferred, text = infer_column(key, cells, place, encoding.categories, growing, self.quoted_numbers)
             if text >= 0:
-                raise self.cell_error(cells, text, column, _column_of_strings(place, key))
+                refused.append(self.cell_error(cells, text, column, _column_of_strings(place, key)))
             if column in declared:
-                inferred = PlannedColumn(key, "text")
+                inferred = PlannedColumn(key, declared[column])
             elif inferred.kind == "text":
                 self._check_strings(cells, place, column)
                 if encoding.categories == "native" and are_prose(cells.texts(place)):
                     what = f"{self.columns.describe(column)} looks like text, and is learned as a category"
-                    remedies = [Remedy("ignore", [key], "leaves it out")]
+                    remedies = [
+                        Remedy("text_features", [key], "learns its words"),
+                        Remedy("ignore", [key], "leaves it out"),
+                    ]
                     warn(StreamWarning(what, place=self.path, remedies=remedies))
             sized = encoding.categories == "onehot" and "max_categories" not in options.specified and not self.live
             if inferred.kind == "text" and sized:  # the first rows of a pipe are as many as have come: no sample
@@ -120,6 +124,8 @@ class Reader(ABC):
                 values = values[valid & np.isfinite(values) & (cells.text_codes[:, place] != ABSENT)]
                 if (growth := infer_growth(values)) is not None:
                     left_out[place] = growth
+        if refused:
+            raise joined_problems(refused)
         if target is not None and options.labels is None and options.growing == "leave_out":
             self._check_labels(cells, len(columns), target)
         if len(left_out) == len(planned):  # at least one feature must be left
@@ -141,6 +147,16 @@ class Reader(ABC):
             options=encoding,
             **self.plan_fields(),
         )
+
+    def _declared(self, options: SourceOptions) -> dict[int, ColumnKind]:
+        """The kinds that the options declare, by column."""
+        categories, texts = (
+            {self.columns.index(which, option) for which in getattr(options, option) or ()} for option in DECLARED
+        )
+        for column in sorted(categories & texts):
+            raise both_declared(options.text_features, self.columns.key(column))
+        kinds: dict[int, ColumnKind] = dict.fromkeys(texts, "words")
+        return kinds | dict.fromkeys(categories, "text")
 
     def _check_labels(self, cells: Cells, place: int, target: int) -> None:  # noqa: B027  (most formats have nothing to check)
         """StreamError if the labels of the first block are hardly what the user means."""

@@ -32,11 +32,11 @@ def check_rows(cells: Cells, encoder: AnyEncoder, labels: Labels | None) -> tupl
     if labels is None:
         return None, flaws
     place = len(encoder.texts)
-    for row in np.flatnonzero(cells.text_codes[:, place] == ABSENT).tolist():
-        flaws.setdefault(row, Flaw(None, "label", absent=True))
-    y, invalid = labels.read(cells, place)
-    for row, flaw in invalid.items():
-        flaws.setdefault(row, flaw)
+    y, of_labels = labels.read(cells, place)
+    absent = np.flatnonzero(cells.text_codes[:, place] == ABSENT).tolist()
+    of_labels |= dict.fromkeys(absent, Flaw(None, "label", absent=True))
+    for row, flaw in of_labels.items():
+        flaws[row] = flaws[row].beside(flaw) if row in flaws else flaw
     return y, flaws
 
 

@@ -1,5 +1,6 @@
 """A stream of blocks of rows."""
 
+import functools
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.errors import StreamError
 from nolana.sources.bad_rows import BadRow, BadRows
 from nolana.sources.blocks import Block, Position, dense_rows, joined
-from nolana.sources.cells import Cells
+from nolana.sources.cells import Cells, Flaw
 from nolana.sources.reader import Reader
 from nolana.sources.rows import PlannedRows
 
@@ -75,7 +77,7 @@ class Stream:
     def _next(self) -> Block | None:
         parts: list[tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]] = []
         count = 0
-        while count < self.block_rows:
+        while count + self._bad.refused < self.block_rows:
             cells, malformed = self._reader.parse(self.block_rows - count)
             for column in self._reader.new_columns(cells):
                 self.rows.counts.add_column(column)
@@ -85,9 +87,10 @@ class Stream:
             if malformed is not None:
                 self._bad.add(malformed)
             elif count < self.block_rows and not len(cells.lines):
-                if self._reader.final or (self._reader.live and count):
+                if self._reader.final or (self._reader.live and (count or self._bad.refused)):
                     break
                 self._reader.read_more()
+        self._bad.end_block()
         self.position = Position(self.position.rows + count, *self._reader.place)
         if not count:
             return None
@@ -102,9 +105,7 @@ class Stream:
         if flaws:
             valid = np.ones(len(cells.lines), dtype=bool)
             for row, flaw in sorted(flaws.items()):
-                column = self._target if flaw.feature is None else self._columns[flaw.feature]
-                assert column is not None
-                error = self._reader.cell_error(cells, row, column, flaw)
+                error = flaw.each(functools.partial(self._cell_error, cells, row))
                 self._bad.add(BadRow(error, flaw.reason, self._reader.original(cells.raw(row))))
                 valid[row] = False
             cells = cells.where(valid)
@@ -113,6 +114,11 @@ class Stream:
         for category in new:
             self.rows.counts.add_category(category)
         return x, y, cells.lines
+
+    def _cell_error(self, cells: Cells, row: int, flaw: Flaw) -> StreamError:
+        column = self._target if flaw.feature is None else self._columns[flaw.feature]
+        assert column is not None
+        return self._reader.cell_error(cells, row, column, flaw)
 
     def close(self) -> None:
         """Closes the source, unless the caller opened it."""

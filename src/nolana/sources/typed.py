@@ -16,7 +16,7 @@ from nolana.columns.tables import Table
 from nolana.columns.times import circles
 from nolana.columns.values import Numbers, Strings, Values
 from nolana.errors import Remedy
-from nolana.sources.cells import NESTED, NUMBER, TRUTH, UNBOUNDED, Cells, Flaw
+from nolana.sources.cells import NESTED, NUMBER, TRUTH, UNBOUNDED, Cells, Flaw, RowFlaws
 from nolana.sources.encoder import TIMES, flaw_of, invalid_times, is_missing
 from nolana.sources.options import column_title
 from nolana.sources.plan import PlannedColumn
@@ -64,21 +64,18 @@ class SchemaEncoder:
     # Invalid rows
 
     def invalid(self, cells: Cells) -> dict[int, Flaw]:
-        """The first invalid cell of each row that has one."""
-        first: dict[int, Flaw] = {}
-        codes = cells.codes
+        """The invalid cells of each row that has some."""
+        found, codes = RowFlaws(), cells.codes
         invalid = (codes != NUMBER) & ~((codes == TRUTH) & self._boolean[: codes.shape[1]])
         if self._tolerant and invalid.any():
             invalid &= ~is_missing(codes)
         for row in np.flatnonzero(invalid.any(axis=1)).tolist():
-            place = int(invalid[row].argmax())
-            f = self.numbers[place]
-            first[row] = self._flaw(f, int(codes[row, place]))
+            places = np.flatnonzero(invalid[row]).tolist()
+            found.add_all(row, places, lambda p, row=row: self._flaw(self.numbers[p], int(codes[row, p])))  # type: ignore[misc]
         for place, f in enumerate(self.texts):
             for row, flaw in self._invalid_texts(cells, place, f).items():
-                if row not in first or (first[row].feature or 0) > f:
-                    first[row] = flaw
-        return first
+                found.add(row, flaw)
+        return found.by_row()
 
     def _invalid_texts(self, cells: Cells, place: int, f: int) -> dict[int, Flaw]:
         codes, readable = cells.text_codes[:, place], True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.errors import joined_problems
 from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns
 from nolana.spark.requirements import pyspark
@@ -45,7 +46,7 @@ def _pack(columns: Columns, skip: bool, batches: Iterator[Any]) -> Iterator[Any]
         rows = reader.read(batch)
         width = reader.width or 0
         if rows.bad:
-            bad = Counter(row.reason for row in rows.bad) if skip else rows.bad[0].error
+            bad = Counter(row.reason for row in rows.bad) if skip else joined_problems([row.error for row in rows.bad])
             yield _record(partition, first, 0, width, None, pickle.dumps(bad))
             if not skip:
                 return

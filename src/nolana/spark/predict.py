@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nolana.columns import EncodedRows
+from nolana.errors import joined_problems
 from nolana.estimators.loading import load_with_extra
 from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns, Features, as_arrays, learned_columns
@@ -88,7 +89,7 @@ def _predict(broadcast: Any, columns: Columns, skip: bool, batches: Iterator[Any
     for batch in batches:
         rows = reader.read(batch)
         if rows.bad and not skip:
-            raise rows.bad[0].error
+            raise joined_problems([row.error for row in rows.bad])
         rest = batch if rows.valid.all() else batch.filter(pa.array(rows.valid))
         names = [name for name in rest.schema.names if name != ARRAY]
         arrays = [rest.column(name) for name in names]

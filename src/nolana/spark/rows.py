@@ -1,5 +1,6 @@
 """Rows of Arrow batches as X and y; an invalid row is found as in the readers of files, and named by its place."""
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,7 +126,10 @@ class RowReader:
     def _split(self, cells: ArrowCells, y: Any, flaws: dict[int, Flaw]) -> Rows:
         valid = np.ones(len(cells.lines), dtype=bool)
         valid[list(flaws)] = False
-        bad = [BadRow(self._error(cells, row, flaw), flaw.reason, "") for row, flaw in sorted(flaws.items())]
+        bad = [
+            BadRow(flaw.each(functools.partial(self._error, cells, row)), flaw.reason, "")
+            for row, flaw in sorted(flaws.items())
+        ]
         rows = cells if not flaws else cells.where(valid)
         x = rows.values if self._encoder is None else self._encoder.encode(rows)
         return Rows(x, y if y is None or not flaws else y[valid], valid, bad)
