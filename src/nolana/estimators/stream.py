@@ -14,7 +14,8 @@ from nolana.estimators._sklearn import check_is_fitted, check_random_state
 from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
-from nolana.estimators.edge import Learner, encoded_pair, is_wide_and_sparse
+from nolana.estimators.edge import Learner, encoded_pair, is_empty, is_wide_and_sparse
+from nolana.estimators.labels import aligned
 from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.experts import Expert
@@ -58,7 +59,8 @@ class StreamModel(OnlineEstimator):
         memory = memory_bytes(self.memory)
         categories = [] if schema is None or schema.sparse else schema.categories
         lag = 0 if self.lag is None else integer("lag", self.lag, 1, MOST_LAG)
-        options = StreamOptions(memory, [], self._number, seed, categories, lag, self._group_column(schema))
+        group = self._group_column(schema)
+        options = StreamOptions(memory, [], self._number, seed, categories, lag, group, conformal=True)
         if lag and sparse:
             what = "needs dense rows, of numbers and categories: X has text, or is sparse and wider than 256 columns"
             raise OptionError("lag", self.lag, what)
@@ -309,6 +311,24 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         """
         return softmax(scores)
 
+    def predict_set(self, X: MatrixLike, level: float = 0.9) -> NDArray[np.bool_]:
+        """Which classes are possible, (n, classes): sets that hold the label of a row with the frequency ``level``.
+
+        A set has every class that is probable enough, and always the most probable one. How probable is enough follows
+        the rows that were learned, so that the frequency holds while the stream drifts; it is higher if the most
+        probable class alone is right more often than ``level``. ``class_weight`` does not matter here.
+        """
+        share = _level("level", level)
+
+        def read(f: Array) -> tuple[NDArray[np.generic], Array]:
+            least = self._learner.set_threshold(share)
+            if least is None:
+                raise ValueError("this model is of a version before 0.3, without label sets: learn with a new one")
+            p = softmax(self._labels.by_column(f, -np.inf))
+            return self.classes_, np.asarray((p >= least) | (p == p.max(axis=1, keepdims=True)), dtype=np.float64)
+
+        return aligned(self._read_blocks(X, read), 0.0)[1] > 0
+
 
 @parameters
 class StreamRegressor(OnlineRegressor, StreamModel):
@@ -418,15 +438,24 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     def predict(self, X: MatrixLike, interval: float | None = None) -> Array | tuple[Array, Array, Array]:
         """The target of each row, (n,) or (n, k); with ``interval=0.9`` also bounds that cover 90 % of the targets.
 
-        Returns y, or (y, low, high). Bounds are as wide as the errors on rows that come next: rows further ahead of a
-        series in time order have larger errors.
+        Returns y, or (y, low, high). Bounds are as wide as the errors on rows like this one that come next: wider if
+        the experts disagree or if errors are larger at such targets. Rows further ahead of a series in time order have
+        larger errors.
         """
         if interval is None:
             return super().predict(X)
-        level = number("interval", interval, 0.0, 1.0, open_low=True)
-        if level >= 1:
-            raise ValueError(f"interval={interval!r} is out of range: less than 1")
-        y = super().predict(X)
-        with self._learner.lock:
-            half = self._learner.half_width(level)
+        level = _level("interval", interval)
+        if is_empty(X):
+            y = half = super().predict(X)
+        else:
+            parts = self._read_blocks(X, lambda f: f, lambda x: self._learner.intervals(x, level))
+            y, half = (self._centre.read(each, 0.0) for each in np.hsplit(np.concatenate(parts), 2))
         return y, y - half, y + half
+
+
+def _level(name: str, value: float) -> float:
+    """A frequency above 0 and below 1."""
+    level = number(name, value, 0.0, 1.0, open_low=True)
+    if level >= 1:
+        raise ValueError(f"{name}={value!r} is out of range: less than 1")
+    return level

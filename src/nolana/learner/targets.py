@@ -56,9 +56,10 @@ class TargetsLearner(Driver):
     def scores(self, x: Array) -> Array:
         return np.hstack([part.scores(x) for part in self.parts])
 
-    def half_width(self, level: float) -> Array:  # (k,)
-        """Of the interval of each target."""
-        return np.array([part.half_width(level) for part in self.parts])
+    def intervals(self, x: Array, level: float) -> Array:  # (n, d) -> (n, 2 k)
+        """The scores of each row, then the half-widths of their intervals."""
+        found = [part.intervals(x, level) for part in self.parts]
+        return np.hstack([*(each[:, :1] for each in found), *(each[:, 1:] for each in found)])
 
     def expert_records(self) -> list[dict[str, Any]]:
         """Those of all targets, named by their target."""
