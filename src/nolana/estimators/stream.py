@@ -13,9 +13,9 @@ from nolana.errors import OptionError, Remedy, Setting
 from nolana.estimators._sklearn import check_is_fitted, check_random_state
 from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.calibration import softmax
-from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.edge import Learner, encoded_pair, is_empty, is_wide_and_sparse
 from nolana.estimators.labels import aligned
+from nolana.estimators.multilabel import MultiLabelClassifier, sigmoid
 from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.experts import Expert
@@ -208,11 +208,12 @@ class StreamModel(OnlineEstimator):
 
 
 @parameters
-class StreamClassifier(WeightedClassifier, StreamModel):
+class StreamClassifier(MultiLabelClassifier, StreamModel):
     """Classify a stream with a nonlinear model of fixed size that tracks drift; no tuning.
 
     A linear model, landmarks, bins and recent neighbours, with experts that converge and experts that track drift, are
-    combined by a small regression on their scores (a stack). Features are scaled robustly inside.
+    combined by a small regression on their scores (a stack). Features are scaled robustly inside. y (n, k) of 0 and 1,
+    k >= 2, is multi-label classification: each label has a learner of its own, and they share the memory.
 
     Parameters
     ----------
@@ -256,7 +257,9 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes that were announced or seen, sorted.
+        The classes that were announced or seen, sorted; of several labels the numbers of the columns of y.
+    multilabel_ : bool
+        Whether rows have several labels.
     experts_ : list of dict
         For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
     drift_ : list of int
@@ -293,11 +296,14 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     True
     >>> model.predict_proba(X[:3]).shape
     (3, 2)
+    >>> model.predict_set(X[:3], level=0.99).shape  # which classes are possible
+    (3, 2)
 
     References
     ----------
     Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (the landmarks).
     Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the stack).
+    Gibbs, Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021 (the label sets).
     """
 
     _number = False
@@ -309,7 +315,16 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         0 for a class that was not known. Rows where none was known are all 0. ``predict_proba`` and ``learn_proba``
         also know how many rows were learned, begin uniform, and do not depend on ``class_weight``, as scores do.
         """
-        return softmax(scores)
+        return sigmoid(scores) if self._several else softmax(scores)
+
+    def _make_labels_learner(self, x: Matrix, labels: int) -> TargetsLearner:
+        sparse, schema = is_wide_and_sparse(x), self.__dict__.get("_schema")
+        options = self._options(self._seed(), x.shape[1], sparse, labels, schema)
+        return targets_learner(options, x.shape[1], labels)
+
+    def _accepts(self, learner: Learner) -> bool:
+        several = isinstance(learner, TargetsLearner) and learner.task == "classification"
+        return several or super()._accepts(learner)
 
     def predict_set(self, X: MatrixLike, level: float = 0.9) -> NDArray[np.bool_]:
         """Which classes are possible, (n, classes): sets that hold the label of a row with the frequency ``level``.
@@ -319,6 +334,8 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         probable class alone is right more often than ``level``. ``class_weight`` does not matter here.
         """
         share = _level("level", level)
+        if self._several:
+            raise ValueError("label sets are for rows of one label; predict_proba has the probability of each label")
 
         def read(f: Array) -> tuple[NDArray[np.generic], Array]:
             least = self._learner.set_threshold(share)
@@ -427,7 +444,9 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         return targets_learner(options, n_features, outputs)
 
     def _accepts(self, learner: Learner) -> bool:
-        return isinstance(learner, StreamLearner | TargetsLearner)
+        return isinstance(learner, StreamLearner) or (
+            isinstance(learner, TargetsLearner) and learner.task == "regression"
+        )
 
     @overload
     def predict(self, X: MatrixLike, interval: None = None) -> Array: ...
