@@ -19,6 +19,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -138,6 +139,30 @@ class OneWidth(StreamRegressor):
         return replace(super()._options(*arguments, **named), conformal=False)
 
 
+class NoSets(StreamClassifier):
+    """Without label sets."""
+
+    def _options(self, *arguments: Any, **named: Any) -> StreamOptions:
+        return replace(super()._options(*arguments, **named), conformal=False)
+
+
+def cost(rows: int, block: int = 250) -> dict[str, float]:
+    """CPU time of `learn` over that without sets and widths by row: the median over blocks, by turns."""
+    X, numbers = proportional_noise(rows, 0)
+    labels, found = (numbers > np.median(numbers)).astype(int), {}
+    for kind, before, y in ((StreamClassifier, NoSets, labels), (StreamRegressor, OneWidth, numbers)):
+        models, ratios = (kind(random_state=0), before(random_state=0)), []
+        for start in range(0, rows, block):
+            seconds = {}
+            for model in models if start // block % 2 else models[::-1]:
+                begin = time.thread_time()
+                model.learn(X[start : start + block], y[start : start + block])
+                seconds[type(model)] = time.thread_time() - begin
+            ratios.append(seconds[kind] / seconds[before])
+        found[kind.__name__] = float(np.median(ratios[len(ratios) // 3 :]))
+    return found
+
+
 def run_sets(X: Any, y: Any) -> tuple[Array, Array, Array]:
     """Whether rows are covered, and the sizes of their sets (levels, n); whether the most probable label is right."""
     model, n = StreamClassifier(random_state=0), len(y)
@@ -186,6 +211,8 @@ def main() -> None:
     options = parser.parse_args()
     print(__doc__)
     print_setting(seed=0)
+    times = ", ".join(f"{name} {ratio:.3f}" for name, ratio in cost(min(options.rows, 15_000)).items())
+    print(f"time of learn over that without sets and widths by row: {times}")
     heads = " | ".join(f"{100 * level:g} % covers | size" for level in LEVELS)
     print(f"\n| sets | rows | one label | {heads} |\n|---|---|---|{'---|' * 2 * len(LEVELS)}", flush=True)
     regressions = []
