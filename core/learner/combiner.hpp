@@ -1,6 +1,8 @@
 // How the scores of several experts become one.
 #pragma once
 
+#include <cmath>
+
 #include "base/state.hpp"
 
 namespace nolana {
@@ -18,6 +20,12 @@ class Combiner {
     virtual double unexplained() const { return 0; }
     // scores (experts, outputs) -> f (outputs)
     virtual void combine(const double* scores, double* f) const = 0;
+    // Root mean square distance of the experts' scores of a scalar target, combined last, from their combination f.
+    virtual double spread(const double* scores, std::size_t experts, double f) const {
+        double sum = 0;
+        for (std::size_t e = 0; e < experts; ++e) sum += (scores[e] - f) * (scores[e] - f);
+        return std::sqrt(sum / static_cast<double>(experts));
+    }
     // The row whose scores were combined last.
     virtual void learn(const double* scores, const double* y, const double* f, double weight) = 0;
     // The noise variance of a scalar target, as far as it is known.

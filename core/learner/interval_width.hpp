@@ -1,75 +1,59 @@
-// Half-widths of prediction intervals: q sqrt(V), where V follows the squared residuals and q the misses. The rules and
-// their reasons stand in nolana/engine/learner/interval_width.py.
+// Half-widths of prediction intervals: q sqrt(V) s^.8, where V follows the squared residuals, q the misses and s the row.
+// The rules and their reasons stand in nolana/engine/learner/interval_width.py.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <memory>
 
-#include "base/state.hpp"
+#include "learner/conformal.hpp"
+#include "learner/residual_scale.hpp"
 
 namespace nolana {
 
 class IntervalWidth final : public Stateful {
   public:
-    IntervalWidth(const double* levels, std::size_t count) : n_(count), alpha_(count), start_(count), factors_(count) {
-        for (std::size_t i = 0; i < n_; ++i) {
-            alpha_[i] = 1 - levels[i];
-            factors_[i] = start_[i] = normal_quantile(alpha_[i]);
-        }
+    IntervalWidth(const double* levels, std::size_t count, bool by_row) : tracked_(levels, count, largest_change, normal_quantile) {
+        if (by_row) scale_ = std::make_unique<ResidualScale>();
     }
 
     double rows = 0;
 
-    std::size_t levels() const { return n_; }
+    std::size_t levels() const { return tracked_.levels(); }
+    bool by_row() const { return scale_ != nullptr; }
 
-    // 1 for a residual outside the interval of levels[level], else 0.
-    double observe(double residual, std::size_t level) {
+    // 1 for a residual outside the interval of levels[level], else 0; of a row of this score and spread.
+    double observe(double residual, std::size_t level, double score, double spread) {
         rows += 1;
         if (!std::isfinite(residual)) return 1;  // a diverged model tells nothing about the width
-        const double gain = std::max(1 / memory, 3 / (rows + 3)), step = std::max(smallest_step, 2 / (rows + 10));
-        const double deviation = std::sqrt(variance_);
-        double result = 0;
-        for (std::size_t i = 0; i < n_; ++i) {
-            const double miss = std::fabs(residual) > factors_[i] * deviation ? 1 : 0;
-            if (i == level) result = miss;
-            const double longer = std::max(1.0, std::sqrt(0.1 / alpha_[i]));
-            const double changed = factors_[i] * std::exp(step * longer * (miss - alpha_[i]));
-            factors_[i] = std::min(std::max(changed, start_[i] / largest_change), start_[i] * largest_change);
-        }
-        const double square = std::min(residual * residual, clip * std::max(variance_, smallest_clipped));
+        const double gain = std::max(1 / memory, 3 / (rows + 3)), own = residual / row_scale(score, spread);
+        const double result = tracked_.observe(std::fabs(own), std::sqrt(variance_), rows, level);
+        const double square = std::min(own * own, clip * std::max(variance_, smallest_clipped));
         variance_ = std::max(smallest_variance, variance_ + gain * (square - variance_));
+        if (scale_) scale_->observe(residual, score, spread);
         return result;
     }
 
-    void rescale(double factor) { variance_ = std::max(smallest_variance, variance_ * factor * factor); }
+    void rescale(double factor) {
+        variance_ = std::max(smallest_variance, variance_ * factor * factor);
+        if (scale_) scale_->rescale(factor);
+    }
 
-    double half_width(double level) const {
-        const double place = std::log(1 - level);
-        double below = 0, above = 0, q_below = 0, q_above = 0;  // ln alpha and q on both sides
-        for (std::size_t i = 0; i < n_; ++i) {
-            below = above;
-            q_below = q_above;
-            above = std::log(alpha_[i]);
-            q_above = std::max(factors_[i], q_above);  // a wider level is never narrower
-            if (above <= place) break;
-        }
-        const double slope = (q_above - q_below) / (above - below);
-        return std::sqrt(variance_) * (q_below + slope * (place - below));
+    double half_width(double level, double score, double spread) const {
+        return tracked_.at(level) * std::sqrt(variance_) * row_scale(score, spread);
     }
 
     void describe(Description& d) override {
         d.count("rows", rows);
         d.number("variance", variance_, 0);
-        d.vector("factors", factors_, n_);
-        d.fields.back().low = 0;
-        d.scratch(alpha_, start_);
+        tracked_.describe(d);
+        if (scale_) scale_->describe(d);
     }
     void resize(const Sizes&) override {}
 
   private:
-    static constexpr double memory = 256, smallest_step = 0.02, clip = 10, smallest_clipped = 1e-6,
-                            smallest_variance = 1e-12, largest_change = 100;
+    static constexpr double memory = 256, clip = 10, smallest_clipped = 1e-6, smallest_variance = 1e-12, largest_change = 100,
+                            power = 0.8;
 
+    double row_scale(double score, double spread) const { return scale_ ? std::exp(power * scale_->log_scale(score, spread)) : 1; }
     // q with P(|z| > q) = alpha for a normal z, by bisection.
     static double normal_quantile(double alpha) {
         double low = 0, high = 40;
@@ -80,9 +64,9 @@ class IntervalWidth final : public Stateful {
         return high;
     }
 
-    std::size_t n_;
-    Buffer alpha_, start_, factors_;
+    ConformalThresholds tracked_;
     double variance_ = 1;  // V
+    std::unique_ptr<ResidualScale> scale_;
 };
 
 }  // namespace nolana

@@ -127,7 +127,7 @@ class Learner final : public Online {
                 const std::size_t at = start + r;
                 double* const score_of_row = scores + at * c;
                 score(r, score_of_row, scratch);
-                const double w = weight ? weight[at] : 1.0;
+                const double w = weight ? weight[at] : 1.0, spread = this->spread(score_of_row);
                 if (w == 0) {
                     units.leave(score_of_row);
                     continue;
@@ -145,7 +145,7 @@ class Learner final : public Online {
                 }
                 if (noise_) noise_->observe(mean_square(target, score_of_row), rows);
                 for (const auto& map : maps_) map->after(r, rows);
-                if (!pass.repeats) units.observe_residual(target, score_of_row);
+                if (!pass.repeats) units.observe_scores(target, score_of_row, c, spread);
                 if (lags) observe_lag(r, labels[r], score_of_row);
                 units.leave(score_of_row);
                 units.observe_target(y + at * c, scratch);
@@ -156,7 +156,9 @@ class Learner final : public Online {
         learn({x}, y, weight, count, scores, {.learned = true, .late_anchors = true});
     }
 
-    void scores(const Rows& x, std::size_t count, double* out) {
+    // Scores (c) of each row; with a level the half-width of its interval behind its score.
+    void scores(const Rows& x, std::size_t count, double* out, const double* level = nullptr) {
+        const std::size_t columns = outputs_ + (level ? 1 : 0);
         Head* const encoder = this->encoder();
         Units::Scratch scratch = units_->scratch(x, count, width_, encoder);
         for (std::size_t start = 0; start < count; start += group) {
@@ -164,8 +166,10 @@ class Learner final : public Online {
             const double* raw = dense(x, start, size, nullptr, nullptr, scratch);
             evaluate(units_->enter(x, see(raw, size, encoder, scratch), start, size, width_, nullptr, Pass{}, scratch), size);
             for (std::size_t r = 0; r < size; ++r) {
-                score(r, out + (start + r) * outputs_, scratch);
-                units_->leave(out + (start + r) * outputs_);
+                double* const own = out + (start + r) * columns;
+                score(r, own, scratch);
+                if (level) own[1] = units_->half_width(*level, own[0], spread(own));
+                units_->leave(own);
             }
         }
     }
@@ -281,6 +285,12 @@ class Learner final : public Online {
         combiner_->combine(scores_.data(), f);
     }
 
+    // Of the experts' scores of the row at hand, around f; 0 without an interval by row or several experts.
+    double spread(const double* f) const {
+        const bool needed = units_->interval && units_->interval->by_row() && combiner_;
+        return needed ? combiner_->spread(scores_.data(), experts_.size(), f[0]) : 0;
+    }
+
     std::size_t places_;  // of maps of sparse rows
     std::size_t sparse_features_ = 0, width_ = 0;
     std::vector<std::shared_ptr<Map>> maps_;
@@ -295,40 +305,46 @@ namespace {
 
 // Rows from Python; learned where there are targets.
 NumPyArray take(Learner& self, const Rows& x, std::size_t rows, const Matrix* y, const nb::object& weight,
-                const Pass& pass) {
+                const Pass& pass, const double* level = nullptr) {
     const std::size_t c = self.outputs();
     expect(!y || (y->shape(0) == rows && y->shape(1) == c), "y is not (rows, outputs)");
     Vector held;
     const double* w = weights_of(weight, rows, held);
-    Fresh out = fresh({rows, c});
+    if (level) {
+        expect(self.units().interval != nullptr, "this learner has no interval");
+        expect(*level > 0 && *level < 1, "level is not between 0 and 1");
+    }
+    Fresh out = fresh({rows, c + (level ? 1 : 0)});
     {
         nb::gil_scoped_release unlocked;
         if (y)
             self.learn(x, y->data(), w, rows, out.data, pass);
         else
-            self.scores(x, rows, out.data);
+            self.scores(x, rows, out.data, level);
     }
     return out.array;
 }
 
-NumPyArray take_dense(Learner& self, const Matrix& x, const Matrix* y, const nb::object& weight, const Pass& pass) {
+NumPyArray take_dense(Learner& self, const Matrix& x, const Matrix* y, const nb::object& weight, const Pass& pass,
+                      const double* level = nullptr) {
     expect(self.sparse_features() == 0, "this learner takes sparse rows");
     expect(x.shape(1) == self.row_features(), "x has another number of features than the learner");
-    return take(self, {x.data()}, x.shape(0), y, weight, pass);
+    return take(self, {x.data()}, x.shape(0), y, weight, pass, level);
 }
 
 // Non-zeros and the dense part x of rows; a feature table has the sketch in the place of x.
 NumPyArray take_sparse(Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
-                       const Vector& values, const Matrix* y, const nb::object& weight, const Pass& pass) {
+                       const Vector& values, const Matrix* y, const nb::object& weight, const Pass& pass,
+                       const double* level = nullptr) {
     const bool looked_up = self.units().feature_table != nullptr;
     expect(self.sparse_features() > 0, "this learner takes dense rows");
     expect(x.has_value() != looked_up, "x is None for a learner with a feature table, and for no other");
     const SparseRows sparse = sparse_rows(starts, places, values, self.sparse_features(), !looked_up);
     const std::size_t rows = starts.shape(0) - 1;
-    if (looked_up) return take(self, {nullptr, sparse}, rows, y, weight, pass);
+    if (looked_up) return take(self, {nullptr, sparse}, rows, y, weight, pass, level);
     expect(x->shape(1) == self.width(), "x has another number of features than the learner");
     expect(x->shape(0) == rows, "starts has one entry more than there are rows");
-    return take(self, {x->data(), sparse}, rows, y, weight, pass);
+    return take(self, {x->data(), sparse}, rows, y, weight, pass, level);
 }
 
 }  // namespace
@@ -343,18 +359,20 @@ NOLANA_BINDING(learner) {
             "__init__",
             [](Learner* self, std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts,
                std::shared_ptr<Combiner> combiner, std::shared_ptr<NoiseLevel> noise, Scaling scaling, Scaling target_scaling,
-               std::shared_ptr<IntervalWidth> interval, std::shared_ptr<FeatureTable> feature_table, std::shared_ptr<Lags> lags) {
+               std::shared_ptr<IntervalWidth> interval, std::shared_ptr<FeatureTable> feature_table, std::shared_ptr<Lags> lags,
+               std::shared_ptr<LabelSets> label_sets) {
                 Units units;
                 units.scaling = std::move(scaling);
                 units.target_scaling = std::move(target_scaling);
                 units.interval = std::move(interval);
                 units.feature_table = std::move(feature_table);
                 units.lags = std::move(lags);
+                units.label_sets = std::move(label_sets);
                 new (self) Learner(std::move(maps), std::move(experts), std::move(combiner), std::move(noise), std::move(units));
             },
             "maps"_a, "experts"_a, "combiner"_a.none() = nb::none(), "noise"_a.none() = nb::none(),
             "scaling"_a.none() = nb::none(), "target_scaling"_a.none() = nb::none(), "interval"_a.none() = nb::none(),
-            "feature_table"_a.none() = nb::none(), "lags"_a.none() = nb::none())
+            "feature_table"_a.none() = nb::none(), "lags"_a.none() = nb::none(), "label_sets"_a.none() = nb::none())
         .def(
             "learn",
             [](Learner& self, const Matrix& x, const Matrix& y, const nb::object& weight, bool frozen, bool repeats,
@@ -384,6 +402,19 @@ NOLANA_BINDING(learner) {
                 return take_sparse(self, x, starts, places, values, nullptr, nb::none(), {});
             },
             "x"_a.none(), "starts"_a, "places"_a, "values"_a)
+        .def(
+            "intervals",
+            [](Learner& self, const Matrix& x, double level) {
+                return take_dense(self, x, nullptr, nb::none(), {}, &level);
+            },
+            "x"_a, "level"_a)
+        .def(
+            "intervals_sparse",
+            [](Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
+               const Vector& values, double level) {
+                return take_sparse(self, x, starts, places, values, nullptr, nb::none(), {}, &level);
+            },
+            "x"_a.none(), "starts"_a, "places"_a, "values"_a, "level"_a)
         .def("reserve", &Learner::reserve, "outputs"_a)
         .def("append_output", &Learner::append_output)
         .def_prop_ro("room", &Learner::room)
@@ -393,6 +424,7 @@ NOLANA_BINDING(learner) {
         .def_prop_ro("interval", [](const Learner& self) { return self.units().interval; })
         .def_prop_ro("feature_table", [](const Learner& self) { return self.units().feature_table; })
         .def_prop_ro("lags", [](const Learner& self) { return self.units().lags; })
+        .def_prop_ro("label_sets", [](const Learner& self) { return self.units().label_sets; })
         .def_prop_ro("alarms", &Learner::alarms);
 }
 

@@ -94,6 +94,10 @@ class Stack final : public Combiner {
             std::copy_n(p_.data(), columns_, f);
     }
 
+    double spread(const double*, std::size_t, double f) const override {
+        return Combiner::spread(seen_.data(), experts_, f - track_->level.value());
+    }
+
     // The row's inputs and scores are those that `combine` left.
     void learn(const double*, const double* y, const double* f, double weight) override {
         stacked_ += 1;

@@ -4,6 +4,7 @@
 //     target_scaling  y' = (y - m0) i0 is learned, and f/i0 + m0 is the score; before the first anchor i0 is 0 and m0
 //                     the first target
 //     interval        follows the residuals y' - f of learned rows
+//     label_sets      follow the scores of learned rows of classes
 //     feature_table   slots and values of the non-zeros of wide sparse rows; their sketch takes the place of x
 //     lags            columns behind those of x: what is known of earlier targets
 //
@@ -16,6 +17,7 @@
 #include "experts/sparse_linear/feature_table.hpp"
 #include "experts/sparse_linear/sketch.hpp"
 #include "learner/interval_width.hpp"
+#include "learner/label_sets.hpp"
 #include "learner/lags.hpp"
 #include "learner/robust_scaling.hpp"
 
@@ -41,6 +43,7 @@ class Units {
     std::shared_ptr<IntervalWidth> interval;
     std::shared_ptr<FeatureTable> feature_table;
     std::shared_ptr<Lags> lags;
+    std::shared_ptr<LabelSets> label_sets;
 
     // Of a call: a group of scaled rows and of rows with lags, the sketch of a row, a target and what its scaling writes, and the non-zeros of a
     // group. Allocated before anything changes.
@@ -58,6 +61,7 @@ class Units {
             throw std::invalid_argument("the feature table has more slots than the map of sparse rows has places");
         if (interval && !target_scaling) throw std::invalid_argument("an interval needs the scaling of targets");
         if (interval && outputs() != 1) throw std::invalid_argument("an interval needs a single target");
+        if (label_sets && target_scaling) throw std::invalid_argument("label sets need classes");
         const std::size_t width = scaling ? scaling->features() : features;
         if (lags && (places > 0 || feature_table)) throw std::invalid_argument("lags need dense rows");
         if (lags && width <= lags->columns()) throw std::invalid_argument("lags have more columns than the rows");
@@ -128,9 +132,15 @@ class Units {
             f[o] = factor > 0 ? f[o] / factor + center : f[o] * 0 + center;
         }
     }
-    // Of a learned row: its target as it was learned, and its scores before `leave`.
-    void observe_residual(const double* target, const double* f) {
-        if (interval) interval->observe(target[0] - f[0], interval->levels() - 1);
+    // Of the interval of a row, in the unit of the target; f before `leave`, and the spread of the experts' scores.
+    double half_width(double level, double f, double spread) const {
+        const double factor = target_scaling->target_factor(0);
+        return factor > 0 ? interval->half_width(level, f, spread) / factor : 0;
+    }
+    // Of a learned row: its target as it was learned, its scores (c) before `leave`, and the spread of the experts' scores.
+    void observe_scores(const double* target, const double* f, std::size_t c, double spread) {
+        if (interval) interval->observe(target[0] - f[0], interval->levels() - 1, f[0], spread);
+        if (label_sets) label_sets->observe(f, target, c, label_sets->levels() - 1);
     }
     // Its target in its own unit.
     void observe_target(const double* y, Scratch& scratch) {
@@ -150,6 +160,7 @@ class Units {
         part("interval/", interval.get());
         part("features/", feature_table.get());
         part("lags/", lags.get());
+        part("label_sets/", label_sets.get());
         d.begin_part("");
     }
     // Room for a state of these sizes; one without units leaves them as they are.

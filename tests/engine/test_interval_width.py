@@ -156,3 +156,69 @@ def test_invalid_levels_are_refused(engine):
     for level in (0.0, 1.0, np.nan):
         with pytest.raises(ValueError, match="level is not between 0 and 1"):
             engine.IntervalWidth(LEVELS).half_width(level)
+
+
+def rows_of_many_scales(n, seed=0):
+    """Residuals, scores and spreads: the scale grows with the score, from 0.2 to 5."""
+    rng = np.random.default_rng(seed)
+    scores, spreads = rng.uniform(-1, 1, n), rng.uniform(0.1, 0.2, n)
+    return rng.normal(size=n) * np.exp(1.6 * scores), scores, spreads
+
+
+@builds
+def test_core_equals_reference_by_row(build):
+    core, mine = build.IntervalWidth(LEVELS, True), reference.IntervalWidth(LEVELS, True)
+    r, scores, spreads = rows_of_many_scales(3000)
+    r[1000:1100] = 0.0
+    assert np.array_equal(core.observe(r, -1, scores, spreads), mine.observe(r, -1, scores, spreads))
+    core.rescale(3.0), mine.rescale(3.0)
+    assert np.array_equal(
+        core.observe(3 * r, 2, 3 * scores, 3 * spreads), mine.observe(3 * r, 2, 3 * scores, 3 * spreads)
+    )
+    first, second = core.state(), mine.state()
+    assert first.keys() == second.keys()
+    for name in first:
+        assert first[name] == pytest.approx(second[name], rel=1e-9), name
+    for score, spread in ((0.0, 0.0), (-1.0, 0.1), (50.0, 1e9), (np.nan, 0.1)):
+        assert core.half_width(0.9, score, spread) == pytest.approx(mine.half_width(0.9, score, spread), rel=1e-9)
+
+
+@engines
+def test_rows_of_a_larger_scale_have_wider_intervals(engine):
+    n = 20_000 if engine is not reference else 4000
+    width = engine.IntervalWidth(LEVELS, True)
+    r, scores, spreads = rows_of_many_scales(n)
+    misses, equal = width.observe(r, 2, scores, spreads), engine.IntervalWidth(LEVELS).observe(r, 2)
+    ratio = width.half_width(0.9, 0.8, 0.15) / width.half_width(0.9, -0.8, 0.15)
+    assert ratio == pytest.approx(np.exp(0.8 * 1.6 * 1.6), rel=0.15)
+    assert 1 - misses[500:].mean() == pytest.approx(0.9, abs=0.01)
+    large = scores > 0
+    assert misses[large].mean() < 0.8 * equal[large].mean()  # whose misses are nearly all there
+
+
+@engines
+def test_rescale_by_row_leaves_one_width_in_the_new_unit(engine):
+    width = engine.IntervalWidth(LEVELS, True)
+    width.observe(*(rows_of_many_scales(2000)[0], -1, *rows_of_many_scales(2000)[1:]))
+    usual = float(np.sqrt(width.state()["variance"]) * width.state()["factors"][2])
+    width.rescale(0.25)
+    for score in (-1.0, 0.0, 1.0):
+        assert width.half_width(0.9, score, 0.15) == pytest.approx(0.25 * usual)
+
+
+@builds
+def test_recovers_by_row_from_residuals_that_were_all_zero(build):
+    width = build.IntervalWidth(LEVELS, True)
+    width.observe(np.zeros(1_000_000))
+    r, scores, spreads = rows_of_many_scales(6000)
+    misses = width.observe(r, 2, scores, spreads)
+    assert misses[3000:].mean() == pytest.approx(0.1, abs=0.02)
+
+
+@engines
+def test_without_by_row_scores_and_spreads_change_no_bit(engine):
+    r, scores, spreads = rows_of_many_scales(500)
+    plain, told = engine.IntervalWidth(LEVELS), engine.IntervalWidth(LEVELS)
+    assert np.array_equal(plain.observe(r), told.observe(r, -1, scores, spreads))
+    assert same_state(plain.state(), told.state())
+    assert plain.half_width(0.9) == told.half_width(0.9, 3.0, 2.0)

@@ -17,7 +17,7 @@ engines = pytest.mark.parametrize("engine", [*BUILDS, reference], ids=lambda m: 
 LEVELS = np.array([0.5, 0.9, 0.99])
 FEATURES, SKETCH, SEED = 300, 8, 5  # of sparse rows
 PREFIXES = {"scaling": "scaling/", "target_scaling": "target_scaling/", "interval": "interval/"}
-PREFIXES |= {"feature_table": "features/"}
+PREFIXES |= {"feature_table": "features/", "label_sets": "label_sets/"}
 JUDGEMENT = {"stack_weights", "information", "errors", "calibration", "calibration_information"}
 JUDGEMENT |= {"residual_variance", "lowest", "highest", "bias"}
 CASES = {  # kind of rows, outputs (0: a number)
@@ -25,11 +25,15 @@ CASES = {  # kind of rows, outputs (0: a number)
     "three classes": ("dense", 3),
     "a number": ("dense", 0),
     "a number, unsquashed": ("unsquashed", 0),
+    "a number, by row": ("by row", 0),
     "sparse, two classes": ("sparse", 1),
     "sparse, a number": ("sparse", 0),
     "sparse, linear alone": ("alone", 3),
 }
+DENSE = ("dense", "unsquashed", "by row")
 cases = pytest.mark.parametrize("case", CASES)
+# What the experts say of a row, by which its width is, is known within a learner alone.
+chained = pytest.mark.parametrize("case", [case for case, (kind, _) in CASES.items() if kind != "by row"])
 
 
 def parts_of(module, case):
@@ -37,7 +41,7 @@ def parts_of(module, case):
     kind, outputs = CASES[case]
     loss, width = (
         module.Squared() if outputs == 0 else module.Logistic(),
-        4 if kind in ("dense", "unsquashed") else SKETCH,
+        4 if kind in DENSE else SKETCH,
     )
     maps, heads = [], []
     if kind in ("sparse", "alone"):
@@ -58,7 +62,9 @@ def parts_of(module, case):
     units = {"scaling": module.RobustScaling(width)}
     if outputs == 0:
         units |= {"target_scaling": module.RobustScaling(1, follows_level=False)}
-        units |= {"interval": module.IntervalWidth(LEVELS)}
+        units |= {"interval": module.IntervalWidth(LEVELS, kind == "by row")}
+    else:
+        units |= {"label_sets": module.LabelSets(LEVELS)}
     if kind in ("sparse", "alone"):
         units |= {"feature_table": module.FeatureTable(FEATURES, 64, 100, SEED)}
     return maps, experts, stack, units
@@ -118,6 +124,11 @@ class One(Driven):
     def scores(self, x):
         return self.learner.scores_sparse(None, *x.parts) if isinstance(x, SparseRows) else self.learner.scores(x)
 
+    def intervals(self, x, level):
+        if isinstance(x, SparseRows):
+            return self.learner.intervals_sparse(None, *x.parts, level)
+        return self.learner.intervals(x, level)
+
     def state(self):
         return self.learner.state()
 
@@ -167,6 +178,9 @@ class Chain(Driven):
             if not repeats:
                 self.units["interval"].observe(np.ascontiguousarray((targets - f)[learned, 0]))
             self.target_scaling.observe(np.ascontiguousarray(y[learned]))
+        elif not repeats:
+            learned = slice(None) if weight is None else weight > 0
+            self.units["label_sets"].observe(np.ascontiguousarray(f[learned]), np.ascontiguousarray(y[learned]))
         return self.leave(f)
 
     def scores(self, x):
@@ -198,7 +212,7 @@ def rows(case, n, seed=0):
     if outputs > 1:
         y = np.where(np.digitize(score, [-0.5, 0.5])[:, None] == np.arange(outputs), 1.0, -1.0)
     weight = rng.choice([0.0, 0.5, 1.0, 3.0], n)
-    if kind in ("dense", "unsquashed"):
+    if kind in DENSE:
         return x, y, weight
     starts = np.concatenate([[0], np.cumsum(rng.integers(0, 12, n))])
     indices = np.minimum(FEATURES - 1, rng.zipf(1.3, starts[-1]) - 1)
@@ -216,7 +230,7 @@ def settled(state):
 
 
 @builds
-@cases
+@chained
 @pytest.mark.parametrize("weighted", [False, True])
 def test_one_call_equals_the_chain_bit_for_bit(build, case, weighted):
     x, y, weight = rows(case, 1500)
@@ -232,7 +246,7 @@ def test_one_call_equals_the_chain_bit_for_bit(build, case, weighted):
 
 
 @builds
-@cases
+@chained
 @pytest.mark.parametrize("how", [{"frozen": True}, {"repeats": True}, {"frozen": True, "repeats": True}], ids="-".join)
 def test_one_frozen_or_repeated_call_equals_the_chain_bit_for_bit(build, case, how):
     x, y, weight = rows(case, 1300)
@@ -247,7 +261,7 @@ def test_one_frozen_or_repeated_call_equals_the_chain_bit_for_bit(build, case, h
     changed = {name for name in before if not np.array_equal(before[name], after[name])}
     if "repeats" in how:
         assert not changed & JUDGEMENT
-        assert not {name for name in changed if name.startswith("interval/")}
+        assert not {name for name in changed if name.startswith(("interval/", "label_sets/"))}
     if "frozen" in how:
         kept = {"scaling/center", "scaling/factor", *(name for name in before if name.startswith("features/"))}
         assert not changed & kept
@@ -292,6 +306,8 @@ def test_core_equals_reference(build, case, how):
             atol=1e-6,
         )
         assert np.allclose(core.scores(x[:20]), mine.scores(x[:20]), rtol=1e-6, atol=1e-6)
+        if core.number:
+            assert np.allclose(core.intervals(x[:20], 0.8), mine.intervals(x[:20], 0.8), rtol=1e-6, atol=1e-6)
         a, b = settled(core.state()), settled(mine.state())
         assert a.keys() == b.keys()
         for name in a:

@@ -92,8 +92,8 @@ def test_blocks_may_be_objects(stream):
 def test_errors_are_clear(stream):
     x, y = stream
     names = (
-        "accuracy, auc, average_precision, balanced_accuracy, brier, f1, kappa, kappa_temporal, log_loss, mae, mase, "
-        "precision, r2, recall, rmse"
+        "accuracy, auc, average_precision, balanced_accuracy, brier, f1, f1_macro, f1_micro, kappa, kappa_temporal, "
+        "log_loss, mae, mase, precision, r2, recall, rmse"
     )
     with pytest.raises(ValueError, match=f"choose from {names}"):
         progressive(NolanaClassifier(), [(x, y)], metrics=["auc-ish"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from nolana.metrics import F1, Precision, Predictions, Recall, resolve
+from nolana.metrics import F1, F1Macro, F1Micro, Precision, Predictions, Recall, resolve
 
 ORACLES = {Precision: precision_score, Recall: recall_score, F1: f1_score}
 
@@ -66,3 +66,57 @@ def test_a_row_before_the_first_known_class_is_an_error_and_no_prediction(unknow
 @pytest.mark.parametrize("kind", ORACLES)
 def test_no_rows(kind):
     assert np.isnan(kind().value())
+
+
+AVERAGES = {F1Micro: "micro", F1Macro: "macro"}
+
+
+def several(n, labels, seed=0, weight=False):
+    """Rows of several labels, the last of which is rare; no row has the first one, and it is never predicted."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((n, labels)) < np.linspace(0.6, 0.02, labels)).astype(int)
+    scores = rng.normal(size=truth.shape) + 2.0 * (2 * truth - 1)
+    truth[:, 0], scores[:, 0] = 0, -1.0
+    return Predictions(truth, scores, np.arange(labels), rng.integers(0, 4, n).astype(float) if weight else None)
+
+
+@pytest.mark.parametrize("kind", AVERAGES)
+@pytest.mark.parametrize("weight", [False, True])
+def test_averages_over_labels_are_those_of_scikit_learn(kind, weight):
+    """Labels without rows and predictions do not count, as classes do not."""
+    seen = several(500, 6, weight=weight)
+    metric, whole = kind(), kind()
+    whole.update(seen)
+    for start in range(0, 500, 37):
+        metric.update(seen.part(start, min(500, start + 37)))
+    expected = f1_score(seen.truth[:, 1:], seen.predicted[:, 1:], average=AVERAGES[kind], sample_weight=seen.weight)
+    assert metric.value() == whole.value() == pytest.approx(expected, rel=1e-12)
+    merged, rest = kind(), kind()
+    merged.update(seen.part(0, 200))
+    rest.update(seen.part(200, 500))
+    merged.merge(rest)
+    assert merged.value() == pytest.approx(expected, rel=1e-12)
+    resumed = kind()
+    resumed.restore(metric.state())
+    assert resumed.value() == metric.value()
+
+
+@pytest.mark.parametrize("kind", AVERAGES)
+@pytest.mark.parametrize("classes", [2, 5])
+def test_averages_over_classes_are_those_of_scikit_learn(kind, classes):
+    seen = rows(400, classes, weight=True)
+    metric = kind()
+    metric.update(seen)
+    expected = f1_score(seen.truth, seen.predicted, average=AVERAGES[kind], sample_weight=seen.weight)
+    assert metric.value() == pytest.approx(expected, rel=1e-12)
+
+
+def test_metrics_of_one_label_refuse_several():
+    for name in ("precision", "recall", "f1", "kappa", "balanced_accuracy", "auc", "log_loss", "kappa_temporal"):
+        (metric,) = resolve([name])
+        with pytest.raises(ValueError, match=f"'{name}' is for one label of a row, but there are 6"):
+            metric.update(several(20, 6))
+    (accuracy,) = resolve(["accuracy"])
+    seen = several(200, 6)
+    accuracy.update(seen)
+    assert accuracy.value() == pytest.approx((seen.truth == (seen.scores > 0)).all(axis=1).mean())

@@ -415,6 +415,24 @@ def test_predictions_while_new_classes_come(learned):
         assert np.allclose(np.sum(answer["probabilities"], axis=1), 1)
 
 
+@pytest.mark.usefixtures("model")
+def test_level_of_a_prediction_gives_label_sets_that_grow(tmp_path):
+    X, y = features_and_labels(60, seed=12)
+    with Served(tmp_path) as served:
+        plain = served.post("/predict", {"rows": X})[1]
+        sets = {level: served.post("/predict", {"rows": X, "level": level})[1]["sets"] for level in (0.01, 0.9, 0.999)}
+        assert "sets" not in plain
+        best = np.argmax(plain["probabilities"], axis=1)
+        assert sets[0.01] == [[plain["classes"][i]] for i in best]
+        assert all(set(small) <= set(large) for small, large in zip(sets[0.9], sets[0.999], strict=True))
+        assert np.mean([label in each for label, each in zip(y, sets[0.999], strict=True)]) > 0.9
+        for level in (0, 1, 1.5, "0.9"):
+            status, answer = served.post("/predict", {"rows": X, "level": level})
+            assert status == 400
+            assert "level" in answer["error"]
+        assert served.post("/learn", {"rows": X[:1], "labels": y[:1], "level": 0.9})[0] == 400
+
+
 def test_predictions_follow_the_class_weights_of_the_model(learned):
     """Probabilities are true odds: with weights the most probable class is not always the prediction."""
     served = load(learned, NewModel(SourceOptions(), Recipe(), Scoring()))

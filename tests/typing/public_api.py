@@ -31,6 +31,8 @@ scores: NDArray[np.float64] = model.learn(X, y, sample_weight=np.ones(10))
 same: StreamClassifier = model.partial_fit(X, y, classes=[0, 1]).fit(X, y)
 labels: NDArray[np.generic] = model.predict(X)
 probabilities: NDArray[np.float64] = model.predict_proba(X)
+possible: NDArray[np.bool_] = StreamClassifier().fit(X, X[:, 0] > 0).predict_set(X, level=0.9)
+several: bool = StreamClassifier().fit(X, X > 0).multilabel_
 alarms: list[int] = model.drift_
 relevance: NDArray[np.float64] = model.relevance_
 size: int = model.memory_bytes_

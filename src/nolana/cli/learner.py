@@ -14,8 +14,8 @@ __all__ = ["METHODS", "METRICS", "LearnerOptions"]
 
 # Written here because help texts are printed before anything heavy is loaded.
 METRICS = (
-    "accuracy, auc, average_precision, balanced_accuracy, brier, f1, kappa, kappa_temporal, log_loss, precision, "
-    "recall; for regression mae, mase, r2, rmse"
+    "accuracy, auc, average_precision, balanced_accuracy, brier, f1, f1_macro, f1_micro, kappa, kappa_temporal, "
+    "log_loss, precision, recall; for regression mae, mase, r2, rmse"
 )
 METHODS = (
     "stream, nolana, PA, NOGD, FOGD, DualSGD, RRF, KernelOGD, RBP, Forgetron, Projectron, ProjectronPlusPlus, BPA, "

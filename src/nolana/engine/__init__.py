@@ -38,6 +38,7 @@ from nolana.engine.learner.combiner import Combiner
 from nolana.engine.learner.drift_alarm import DriftAlarm
 from nolana.engine.learner.growth import GrowthWatch
 from nolana.engine.learner.interval_width import IntervalWidth
+from nolana.engine.learner.label_sets import LabelSets
 from nolana.engine.learner.lags import Lags
 from nolana.engine.learner.learner import Expert, Learner
 from nolana.engine.learner.losses import *  # noqa: F403
@@ -73,6 +74,7 @@ __all__ = [
     "Head",
     "IdentityMap",
     "IntervalWidth",
+    "LabelSets",
     "Lags",
     "LandmarkMap",
     "Learner",

@@ -20,6 +20,7 @@ __all__ = [
     "FeatureTablePart",
     "GrowthWatchPart",
     "IntervalWidthPart",
+    "LabelSetsPart",
     "Part",
     "RobustScalingPart",
     "TextParsers",
@@ -100,11 +101,21 @@ class GrowthWatchPart(CountingPart, Protocol):
 class IntervalWidthPart(CountingPart, Protocol):
     """`nolana.engine.learner.interval_width`."""
 
-    def observe(self, residuals: Array, level: int = ...) -> Array: ...
+    def observe(
+        self, residuals: Array, level: int = ..., scores: Array | None = ..., spreads: Array | None = ...
+    ) -> Array: ...
 
     def rescale(self, factor: float) -> None: ...
 
-    def half_width(self, level: float) -> float: ...
+    def half_width(self, level: float, score: float = ..., spread: float = ...) -> float: ...
+
+
+class LabelSetsPart(CountingPart, Protocol):
+    """`nolana.engine.learner.label_sets`."""
+
+    def observe(self, scores: Array, targets: Array, level: int = ...) -> Array: ...
+
+    def threshold(self, level: float) -> float: ...
 
 
 class FeatureTablePart(CountingPart, Protocol):
@@ -163,6 +174,14 @@ class EngineLearner(CountingPart, Protocol):
         """`scores` for such rows."""
         ...
 
+    def intervals(self, x: Any, level: float) -> Array:  # (n, d) -> (n, 2); of a learner with an interval
+        """The score of each row, and the half-width of its interval."""
+        ...
+
+    def intervals_sparse(self, x: Array | None, starts: Starts, places: Places, values: Array, level: float) -> Array:
+        """`intervals` for rows with non-zeros."""
+        ...
+
     def clear(self, outputs: int) -> None:
         """Back to before the first row, with this many outputs."""
         ...
@@ -194,6 +213,9 @@ class EngineLearner(CountingPart, Protocol):
     def interval(self) -> IntervalWidthPart | None: ...
 
     @property
+    def label_sets(self) -> LabelSetsPart | None: ...
+
+    @property
     def feature_table(self) -> Any: ...  # a FeatureTablePart, None unless rows are sparse
 
     @property
@@ -216,7 +238,9 @@ class Engine(Protocol):
 
     def GrowthWatch(self, features: int) -> GrowthWatchPart: ...
 
-    def IntervalWidth(self, levels: Array) -> IntervalWidthPart: ...
+    def IntervalWidth(self, levels: Array, by_row: bool = ...) -> IntervalWidthPart: ...
+
+    def LabelSets(self, levels: Array) -> LabelSetsPart: ...
 
     def Lags(self, lag: int, rows: int, classes: bool = ..., slots: int = ..., group: int = ...) -> Part: ...
 

@@ -252,7 +252,9 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         with self._learner.lock:
             return np.asarray(self._learner.scores(x))
 
-    def _read_blocks(self, X: MatrixLike, read: Callable[[Array], T]) -> list[T]:
+    def _read_blocks(
+        self, X: MatrixLike, read: Callable[[Array], T], score: Callable[[Any], Array] | None = None
+    ) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
         check_is_fitted(self)
         x = check_features(self, X, self._largest(), reset=False, empty=True)
@@ -262,7 +264,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         parts = []
         for _, part in blocks_for(self._learner, x):
             with self._learner.lock:
-                parts.append(read(self._learner.scores(part)))
+                parts.append(read((score or self._learner.scores)(part)))
         return parts
 
     def _read(self) -> Any:

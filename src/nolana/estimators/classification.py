@@ -126,7 +126,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         announced = None
         if classes is not None:
             announced = np.unique(check_labels(classes, row_count(classes), known.classes, "classes"))
-        targets = check_labels(y, x.shape[0], announced if known.classes is None else known.classes)
+        targets = self._check_labels(y, x.shape[0], announced if known.classes is None else known.classes)
         weights = check_weights(sample_weight, x.shape[0])
         if announced is not None:
             legal = {*announced.tolist(), *known.column}
@@ -134,7 +134,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             if outside:
                 raise ValueError(f"y holds labels {outside[:5]} that are not in classes")
         if first:
-            self._begin(x)
+            self._begin(x, targets)
         return self._learn_checked(x, targets, announced, weights)
 
     def _learn_nothing(
@@ -149,15 +149,19 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             known = None if first else self._labels.classes
             announced = np.unique(check_labels(classes, row_count(classes), known, "classes"))
             if first:
-                self._begin(x)
+                self._begin(x, announced)
             with self._learner.lock:
                 if self._labels.announce(announced):
                     self._publish()
         none = np.empty((0, len(self.classes_)))
         return LearnedRows(none, none, np.empty(0))
 
-    def _begin(self, x: Matrix) -> None:
-        """Before the first row."""
+    def _check_labels(self, y: Any, rows: int, known: NDArray[np.generic] | None) -> NDArray[np.generic]:
+        """`check_labels`."""
+        return check_labels(y, rows, known)
+
+    def _begin(self, x: Matrix, labels: NDArray[np.generic]) -> None:
+        """Before the first row; `labels` are those of the first rows, or announced."""
         self._learner, self._labels = self._make_learner_for(x, 1), Labels()
         self._calibration = None if is_probabilistic(self) else OnlineCalibration()
 
@@ -275,10 +279,10 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             self._passes(1)
             self._forget()
             x = check_features(self, X, self._largest(), reset=True)
-            labels = check_labels(y, x.shape[0], None)
+            labels = self._check_labels(y, x.shape[0], None)
             weights = check_weights(sample_weight, x.shape[0])
             check_any_weight(weights)
-            self._begin(x)
+            self._begin(x, labels)
             self._learner.take_any_order()
             for order in self._epochs(x.shape[0]):
                 weight = None if weights is None else weights[order]

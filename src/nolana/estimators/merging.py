@@ -194,7 +194,7 @@ def _check_parameters(base: OnlineEstimator, part: OnlineEstimator) -> None:
 def _merged(base: Any, parts: list[Any], origin: Origin) -> Any:
     result = copy.copy(base)
     learners = [part._learner for part in parts]
-    if hasattr(base, "_labels"):
+    if hasattr(base, "_labels") and base._labels.seen:
         labels, alignments = aligned_labels(base._labels, [part._labels for part in parts])
         if labels.seen > max(2, base._labels.seen):
             base._learner.check_outputs(labels.seen)
@@ -203,7 +203,8 @@ def _merged(base: Any, parts: list[Any], origin: Origin) -> Any:
         merge_class_parts(result, base, parts)
     else:
         alignments = [Alignment()] * (1 + len(parts))
-        merge_centres(result, base, parts)
+        if hasattr(base, "_centre"):
+            merge_centres(result, base, parts)
     result._learner = merged_learner(base._learner, learners, origin, alignments)
     return result
 

@@ -14,8 +14,9 @@ from nolana.errors import OptionError, Remedy, Setting
 from nolana.estimators._sklearn import check_is_fitted, check_random_state
 from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.calibration import softmax
-from nolana.estimators.class_weights import WeightedClassifier
-from nolana.estimators.edge import Learner, encoded_pair, is_wide_and_sparse
+from nolana.estimators.edge import Learner, encoded_pair, is_empty, is_wide_and_sparse
+from nolana.estimators.labels import aligned
+from nolana.estimators.multilabel import MultiLabelClassifier, sigmoid
 from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.experts import Expert
@@ -56,7 +57,8 @@ class StreamModel(OnlineEstimator):
         memory = memory_bytes(self.memory)
         categories = [] if schema is None or schema.sparse else schema.categories
         lag = 0 if self.lag is None else integer("lag", self.lag, 1, MOST_LAG)
-        options = StreamOptions(memory, [], self._number, seed, categories, lag, self._group_column(schema))
+        group = self._group_column(schema)
+        options = StreamOptions(memory, [], self._number, seed, categories, lag, group, conformal=True)
         if lag and sparse:
             what = "needs dense rows, of numbers and categories: X has text, or is sparse and wider than 256 columns"
             raise OptionError("lag", self.lag, what)
@@ -201,11 +203,12 @@ class StreamModel(OnlineEstimator):
 
 
 @parameters
-class StreamClassifier(WeightedClassifier, StreamModel):
+class StreamClassifier(MultiLabelClassifier, StreamModel):
     """Classify a stream with a nonlinear model of fixed size that tracks drift; no tuning.
 
     A linear model, landmarks, bins and recent neighbours, with experts that converge and experts that track drift, are
-    combined by a small regression on their scores (a stack). Features are scaled robustly inside.
+    combined by a small regression on their scores (a stack). Features are scaled robustly inside. y (n, k) of 0 and 1,
+    k >= 2, is multi-label classification: each label has a learner of its own, and they share the memory.
 
     Parameters
     ----------
@@ -249,7 +252,9 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes that were announced or seen, sorted.
+        The classes that were announced or seen, sorted; of several labels the numbers of the columns of y.
+    multilabel_ : bool
+        Whether rows have several labels.
     experts_ : list of dict
         For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
     drift_ : list of int
@@ -286,11 +291,14 @@ class StreamClassifier(WeightedClassifier, StreamModel):
     True
     >>> model.predict_proba(X[:3]).shape
     (3, 2)
+    >>> model.predict_set(X[:3], level=0.99).shape  # which classes are possible
+    (3, 2)
 
     References
     ----------
     Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation" (the landmarks).
     Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the stack).
+    Gibbs, Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021 (the label sets).
     """
 
     _number = False
@@ -302,7 +310,36 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         0 for a class that was not known. Rows where none was known are all 0. ``predict_proba`` and ``learn_proba``
         also know how many rows were learned, begin uniform, and do not depend on ``class_weight``, as scores do.
         """
-        return softmax(scores)
+        return sigmoid(scores) if self._several else softmax(scores)
+
+    def _make_labels_learner(self, x: Matrix, labels: int) -> TargetsLearner:
+        sparse, schema = is_wide_and_sparse(x), self.__dict__.get("_schema")
+        options = self._options(self._seed(), x.shape[1], sparse, labels, schema)
+        return targets_learner(options, x.shape[1], labels)
+
+    def _accepts(self, learner: Learner) -> bool:
+        several = isinstance(learner, TargetsLearner) and learner.task == "classification"
+        return several or super()._accepts(learner)
+
+    def predict_set(self, X: MatrixLike, level: float = 0.9) -> NDArray[np.bool_]:
+        """Which classes are possible, (n, classes): sets that hold the label of a row with the frequency ``level``.
+
+        A set has every class that is probable enough, and always the most probable one. How probable is enough follows
+        the rows that were learned, so that the frequency holds while the stream drifts; it is higher if the most
+        probable class alone is right more often than ``level``. ``class_weight`` does not matter here.
+        """
+        share = _level("level", level)
+        if self._several:
+            raise ValueError("label sets are for rows of one label; predict_proba has the probability of each label")
+
+        def read(f: Array) -> tuple[NDArray[np.generic], Array]:
+            least = self._learner.set_threshold(share)
+            if least is None:
+                raise ValueError("this model is of a version before 0.3, without label sets: learn with a new one")
+            p = softmax(self._labels.by_column(f, -np.inf))
+            return self.classes_, np.asarray((p >= least) | (p == p.max(axis=1, keepdims=True)), dtype=np.float64)
+
+        return aligned(self._read_blocks(X, read), 0.0)[1] > 0
 
 
 @parameters
@@ -402,7 +439,9 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         return targets_learner(options, n_features, outputs)
 
     def _accepts(self, learner: Learner) -> bool:
-        return isinstance(learner, StreamLearner | TargetsLearner)
+        return isinstance(learner, StreamLearner) or (
+            isinstance(learner, TargetsLearner) and learner.task == "regression"
+        )
 
     @overload
     def predict(self, X: MatrixLike, interval: None = None) -> Array: ...
@@ -413,15 +452,24 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     def predict(self, X: MatrixLike, interval: float | None = None) -> Array | tuple[Array, Array, Array]:
         """The target of each row, (n,) or (n, k); with ``interval=0.9`` also bounds that cover 90 % of the targets.
 
-        Returns y, or (y, low, high). Bounds are as wide as the errors on rows that come next: rows further ahead of a
-        series in time order have larger errors.
+        Returns y, or (y, low, high). Bounds are as wide as the errors on rows like this one that come next: wider if
+        the experts disagree or if errors are larger at such targets. Rows further ahead of a series in time order have
+        larger errors.
         """
         if interval is None:
             return super().predict(X)
-        level = number("interval", interval, 0.0, 1.0, open_low=True)
-        if level >= 1:
-            raise ValueError(f"interval={interval!r} is out of range: less than 1")
-        y = super().predict(X)
-        with self._learner.lock:
-            half = self._learner.half_width(level)
+        level = _level("interval", interval)
+        if is_empty(X):
+            y = half = super().predict(X)
+        else:
+            parts = self._read_blocks(X, lambda f: f, lambda x: self._learner.intervals(x, level))
+            y, half = (self._centre.read(each, 0.0) for each in np.hsplit(np.concatenate(parts), 2))
         return y, y - half, y + half
+
+
+def _level(name: str, value: float) -> float:
+    """A frequency above 0 and below 1."""
+    level = number(name, value, 0.0, 1.0, open_low=True)
+    if level >= 1:
+        raise ValueError(f"{name}={value!r} is out of range: less than 1")
+    return level

@@ -24,7 +24,7 @@ from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
 
-UNITS = ("scaling", "target_scaling", "interval", "feature_table", "lags")  # of a learner of the engine
+UNITS = ("scaling", "target_scaling", "interval", "feature_table", "lags", "label_sets")  # of a learner of the engine
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001

@@ -32,7 +32,7 @@ from nolana.experts.base import (
 from nolana.experts.parts import Gain, Parts, entries
 from nolana.experts.sparse_linear import SparseLinear, slot_features
 from nolana.learner.driver import WEIGHT_GAIN, Driver, Origin
-from nolana.learner.moments import merge_interval, merge_scaling, merge_v01_scaling
+from nolana.learner.moments import merge_interval, merge_scaling, merge_thresholds, merge_v01_scaling
 from nolana.learner.scaling import GROWTH
 from nolana.learner.sketched import SketchedLearner
 from nolana.learner.stack import merge_stack
@@ -193,6 +193,7 @@ def merged(experts: Sequence[Expert], spec: Spec, axes: Mapping[str, Axes], part
         ("scaling/", merge_scaling),
         ("target_scaling/", merge_scaling),
         ("interval/", merge_interval),
+        ("label_sets/", merge_thresholds),
     ):
         if prefix + "rows" in parts.base:
             after |= {prefix + name: value for name, value in rule(parts.only(prefix)).items()}

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from nolana.engine.base.state import State
 from nolana.engine.learner.interval_width import MEMORY as INTERVAL_MEMORY
 from nolana.engine.learner.interval_width import SMALLEST_VARIANCE
+from nolana.engine.learner.residual_scale import FORGETTING as SCALE_FORGETTING
 from nolana.engine.learner.robust_scaling import FAR_MEMORY, FIRST_ROWS, MEMORY, STEP_MEMORY, USUAL_MEMORY
 from nolana.experts.parts import Gain, Parts
+from nolana.learner.stack import solved
 
 Array = NDArray[np.float64]
 
@@ -82,11 +84,18 @@ def merge_v01_scaling(parts: Parts) -> State:
 
 
 def merge_interval(parts: Parts) -> State:
-    """An `IntervalWidth`: V is a running mean; the widths follow the misses of recent rows, so their logarithms are
-    averaged.
-    """
+    """An `IntervalWidth`: V is a running mean, and the scale of a row has running sums."""
+    base = parts.base
+    variance = parts.running("variance", Gain(1 / INTERVAL_MEMORY, 3.0, 3.0), base["rows"])
+    merged = merge_thresholds(parts) | {"variance": max(SMALLEST_VARIANCE, variance)}
+    if "scale_weights" in base:
+        weights, information = solved(parts, "scale_weights", "scale_information", SCALE_FORGETTING)
+        merged |= {"scale_weights": weights, "scale_information": information}
+    return merged
+
+
+def merge_thresholds(parts: Parts) -> State:
+    """Thresholds of an interval or of label sets follow the misses of recent rows: their logarithms are averaged."""
     base = parts.base
     logs = parts.average(np.log(base["factors"]), [np.log(state["factors"]) for state in parts.states])
-    variance = parts.running("variance", Gain(1 / INTERVAL_MEMORY, 3.0, 3.0), base["rows"])
-    factors = np.exp(logs) if parts.total else base["factors"]
-    return {"rows": parts.sum("rows"), "variance": max(SMALLEST_VARIANCE, variance), "factors": factors}
+    return {"rows": parts.sum("rows"), "factors": np.exp(logs) if parts.total else base["factors"]}

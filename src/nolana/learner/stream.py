@@ -74,7 +74,7 @@ from nolana.learner.schedule import catch_up, next_event, run_events
 from nolana.modelfile.specs import Spec
 
 LAST_CLEARING = 256  # rows up to which an anchor clears the tables
-LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
+LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals and label sets
 ROWS_PER_BYTE, RING_ROWS = 1 / 512, (64, 4096)  # of the ring of targets in which seasons are found
 SERIES_SHARE = 3 / 8  # of the memory, for the table of series
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
@@ -85,7 +85,8 @@ class StreamOptions:
     """memory: bytes that state and scratch never exceed; experts: specs of experts; number: targets are numbers.
 
     lag: the target of a row is known when the row so many rows later is scored; 0: targets are no input. group: the
-    column that names the series of a row; -1: there is one.
+    column that names the series of a row; -1: there is one. conformal: whether classes have label sets, and intervals a
+    width for each row; learners of files before 0.3 have neither.
     """
 
     memory: Count
@@ -95,6 +96,7 @@ class StreamOptions:
     categories: list[int] = dataclass_field(default_factory=list)  # columns that hold keys of categories
     lag: Annotated[int, Range(0, MOST)] = 0
     group: Annotated[int, Range(-1, 2**31)] = -1
+    conformal: bool = False
 
     @property
     def task(self) -> str:
@@ -167,7 +169,9 @@ class StreamLearner(Driver):
             self._units = {"scaling": self._module.RobustScaling(self.width, fixed=fixed)}
             if self.regression:
                 self._units["target_scaling"] = self._module.RobustScaling(1, follows_level=False)
-                self._units["interval"] = self._module.IntervalWidth(LEVELS)
+                self._units["interval"] = self._module.IntervalWidth(LEVELS, self.options.conformal)
+            elif self.options.conformal:
+                self._units["label_sets"] = self._module.LabelSets(LEVELS)
             if self.options.lag:
                 self._units["lags"] = self.options.lags(self._module)
         units = dict(self._units)
@@ -224,10 +228,16 @@ class StreamLearner(Driver):
         centre = np.asarray(self._scaling.state()["center"])
         return centre[: self.n_features] if self.options.lag else centre
 
-    def half_width(self, level: float) -> float:
-        """Of the interval that covers this share of the targets, in their units."""
-        _, factor = self._target_unit()
-        return float(self._interval.half_width(level)) / factor if factor > 0 else 0.0
+    def intervals(self, x: Array | SparseRows, level: float) -> Array:  # (n, d) -> (n, 2)
+        """The score of each row, and the half-width of the interval that covers this share of the targets."""
+        if self.sparse:
+            return self._warn_if_diverged(self._engine.intervals_sparse(None, *SparseRows.of(x).parts, level))
+        return self._warn_if_diverged(self._engine.intervals(x, level))
+
+    def set_threshold(self, level: float) -> float | None:
+        """The probability from which on a class is in the set of this level; None for a learner without label sets."""
+        sets = self._engine.label_sets
+        return None if sets is None else math.exp(-sets.threshold(level))
 
     def expert_records(self) -> list[dict[str, Any]]:
         """For each head its name, its weight in the stack, its recent score and its bytes."""

@@ -1,4 +1,4 @@
-"""Several targets: a learner for each, which share the memory."""
+"""Several targets, or several labels of 0 and 1: a learner for each, which share the memory."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,15 +12,19 @@ from nolana.learner.stream import StreamLearner, StreamOptions, least_memory, st
 
 
 class TargetsLearner(Driver):
-    """Learners of one number each, one for each column of the targets; one lock for all."""
+    """Learners of one output each, one for each column of the targets; one lock for all."""
 
     def __init__(self, parts: list[StreamLearner]) -> None:
         if len(parts) < 2 or len({part.n_features for part in parts}) > 1 or len({part.rows for part in parts}) > 1:
             raise ValueError("expected at least two learners of the same rows")
-        if not all(part.options.number for part in parts):
-            raise ValueError("expected learners of numbers")
+        if len({(part.options.task, part.outputs) for part in parts}) > 1 or parts[0].outputs > 1:
+            raise ValueError("expected learners of one output each, all of numbers or all of classes")
         self.parts, self.lock, self.sparse = parts, FairLock(), parts[0].sparse
         self.n_features, self.runs_user_code, self.diverged = parts[0].n_features, False, False
+
+    @property
+    def task(self) -> str:
+        return self.parts[0].options.task
 
     @property
     def rows(self) -> int:
@@ -56,9 +60,10 @@ class TargetsLearner(Driver):
     def scores(self, x: Array) -> Array:
         return np.hstack([part.scores(x) for part in self.parts])
 
-    def half_width(self, level: float) -> Array:  # (k,)
-        """Of the interval of each target."""
-        return np.array([part.half_width(level) for part in self.parts])
+    def intervals(self, x: Array, level: float) -> Array:  # (n, d) -> (n, 2 k)
+        """The scores of each row, then the half-widths of their intervals."""
+        found = [part.intervals(x, level) for part in self.parts]
+        return np.hstack([*(each[:, :1] for each in found), *(each[:, 1:] for each in found)])
 
     def expert_records(self) -> list[dict[str, Any]]:
         """Those of all targets, named by their target."""
@@ -112,7 +117,7 @@ class TargetsLearner(Driver):
 
 
 def targets_learner(options: StreamOptions, features: int, targets: int) -> TargetsLearner:
-    """A learner of several numbers in the memory of one."""
+    """A learner of several numbers or labels in the memory of one."""
     share = replace(options, memory=options.memory // targets)
     try:
         return TargetsLearner([stream_learner(share, features, 1) for _ in range(targets)])

@@ -10,6 +10,8 @@
 | `recall`            | the share of the rows of a class that were       | an error of its class                    |
 |                     | predicted; classes as for precision              |                                          |
 | `f1`                | the harmonic mean of precision and recall        | an error of its class                    |
+| `f1_micro`          | F1 of all classes or labels together             | an error of its class                    |
+| `f1_macro`          | the mean over all classes or labels of their F1  | an error of its class                    |
 | `kappa`             | accuracy between chance (0) and perfect (1):     | an error and no prediction               |
 |                     | as many predictions of each class, at random     |                                          |
 | `kappa_temporal`    | accuracy between the last label (0) and perfect  | an error                                 |
@@ -24,6 +26,9 @@
 | `r2`                | the share of the targets' variance explained     | (numbers are always predicted)           |
 | `mase`              | `mae` over that of the last value                | (numbers are always predicted)           |
 
+With several labels for each row `accuracy` is the share of rows of which all labels are right, `f1_micro` and
+`f1_macro` are those of scikit-learn, and other metrics are refused.
+
 For several targets `rmse`, `mae`, `r2` and `mase` are the mean of their values for each target, as in scikit-learn.
 
 A custom metric is an object with the protocol `Metric`; for a mean over rows, a subclass of `Mean` with one method. All
@@ -31,7 +36,7 @@ sums run in the order of the rows, so the metric has the same bits however the b
 """
 
 from nolana.metrics.auc import AUC
-from nolana.metrics.by_class import F1, BalancedAccuracy, Kappa, Precision, Recall
+from nolana.metrics.by_class import F1, BalancedAccuracy, F1Macro, F1Micro, Kappa, Precision, Recall
 from nolana.metrics.means import MAE, RMSE, Accuracy, Brier, LogLoss, Mean
 from nolana.metrics.metric import Metric, running_sum
 from nolana.metrics.persistence import MASE, KappaTemporal
@@ -56,6 +61,8 @@ __all__ = [
     "AveragePrecision",
     "BalancedAccuracy",
     "Brier",
+    "F1Macro",
+    "F1Micro",
     "Kappa",
     "KappaTemporal",
     "LogLoss",

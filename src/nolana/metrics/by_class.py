@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.metrics.label_index import LabelIndex, Labels
-from nolana.metrics.metric import RunningMetric
+from nolana.metrics.metric import RunningMetric, running_sums
 from nolana.metrics.predictions import Predictions
 
 if TYPE_CHECKING:
     from nolana.engine.base.state import State  # loads the engine
 
-__all__ = ["F1", "BalancedAccuracy", "Kappa", "Precision", "Recall"]
+__all__ = ["F1", "BalancedAccuracy", "F1Macro", "F1Micro", "Kappa", "Precision", "Recall"]
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,7 @@ class ClassSums(RunningMetric):
 
     in_per_cent = True
     sums: ClassVar[int] = 3
+    takes_several: ClassVar[bool] = False  # labels of a row
 
     def __init__(self) -> None:
         self._index = LabelIndex()
@@ -37,7 +38,9 @@ class ClassSums(RunningMetric):
         return columns
 
     def update(self, rows: Predictions) -> None:
-        rows.need_classes(self.name)
+        rows.need_classes(self.name, several=self.takes_several)
+        if rows.multilabel:
+            return self._update_labels(rows)
         # Labels get their columns and add.at adds row by row, so neither depends on the blocks.
         if self.sums == 3:
             known = rows.known
@@ -48,6 +51,15 @@ class ClassSums(RunningMetric):
             truth = self._columns(rows.truth)
         np.add.at(self._sums[0], truth, np.where(rows.hits, rows.weights, 0.0))
         np.add.at(self._sums[1], truth, rows.weights)
+        return None
+
+    def _update_labels(self, rows: Predictions) -> None:
+        """Several labels of a row: a column for each."""
+        assert rows.classes is not None
+        columns = self._columns(rows.classes)
+        truth, predicted = rows.truth.astype(bool), rows.predicted.astype(bool)
+        for i, counted in enumerate((truth & predicted, truth, predicted)):
+            self._sums[i, columns] = running_sums(self._sums[i, columns], counted * rows.weights[:, None])
 
     def state(self) -> "State":
         return {"labels": self._index.labels.tolist(), "sums": self._sums.copy()}
@@ -201,3 +213,53 @@ class F1(ByClass):
 
     def ratio(self, hits: Array, rows: Array, predicted: Array) -> tuple[Array, Array]:
         return 2 * hits, rows + predicted
+
+
+class F1Macro(ClassSums):
+    """The mean over the classes, or over the labels of rows with several, of their F1; ``average="macro"``.
+
+    For two classes it is the mean of both, `f1` that of the one that sorts last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.metrics import F1Macro, Predictions
+    >>> metric = F1Macro()
+    >>> truth, scores = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    >>> metric.update(Predictions(truth, scores, classes=np.arange(2)))
+    >>> round(metric.value(), 3)
+    0.833
+    """
+
+    name = "f1_macro"
+    takes_several = True
+
+    def value(self) -> float:
+        hits, rows, predicted = self._sums
+        counted = (rows > 0) | (predicted > 0)
+        if not counted.any():
+            return math.nan
+        return math.fsum(2 * hits[counted] / (rows + predicted)[counted]) / int(counted.sum())
+
+
+class F1Micro(ClassSums):
+    """F1 of all labels of all rows together; ``average="micro"``. With one label for each row it is the accuracy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nolana.metrics import F1Micro, Predictions
+    >>> metric = F1Micro()
+    >>> truth, scores = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    >>> metric.update(Predictions(truth, scores, classes=np.arange(2)))
+    >>> round(metric.value(), 3)
+    0.857
+    """
+
+    name = "f1_micro"
+    takes_several = True
+
+    def value(self) -> float:
+        hits, rows, predicted = self._sums
+        total = math.fsum(rows) + math.fsum(predicted)
+        return 2 * math.fsum(hits) / total if total > 0 else math.nan

@@ -89,14 +89,14 @@ class Mean(RunningMetric):
 
 
 class Accuracy(Mean):
-    """The share of rows whose label was predicted; a row before the first known class is an error."""
+    """The share of rows whose label was predicted, of several all of them; before the first known class it is none."""
 
     name = "accuracy"
     in_per_cent = True
 
     def losses(self, rows: Predictions) -> Array:
         """1 for a correct prediction."""
-        rows.need_classes(self.name)
+        rows.need_classes(self.name, several=True)
         return rows.hits.astype(np.float64)
 
 

@@ -22,8 +22,9 @@ class Predictions:
 
     Parameters
     ----------
-    truth : labels or targets (n,), or several targets (n, t).
-    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, -inf or NaN if it was not known yet.
+    truth : labels or targets (n,), or several targets (n, t); several labels (n, c) of 0 and 1.
+    scores : (n,) or (n, t) for regression; (n, c) with a column for each class, -inf or NaN if it was not known yet; of
+        several labels their log-odds.
     classes : the labels of the columns (c,), or None for regression.
     weight : the weight of each row (n,), or None if all are equal.
     to_probabilities : converts scores (n, c) to probabilities (n, c); None if the scores alone do not determine them.
@@ -63,24 +64,35 @@ class Predictions:
         """The weight of each row (n,), 1 if all are equal."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether rows have several labels."""
+        return self.classes is not None and self.truth.ndim == 2
+
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Whether a class was known, (n,); always true for regression."""
-        if self.classes is None:
+        if self.classes is None or self.multilabel:
             return np.ones(len(self), dtype=bool)
         return np.asarray((self.scores > -np.inf).any(axis=1))
 
     @cached_property
     def predicted(self) -> Labels:
-        """The label of the largest score or the number itself, (n,); without meaning if `known` is false."""
+        """The label of the largest score or the number itself, (n,); without meaning if `known` is false.
+
+        Of several labels 1 where the score is positive, otherwise 0, (n, c).
+        """
         if self.classes is None:
             return self.scores
+        if self.multilabel:
+            return (self.scores > 0).astype(np.int64)
         return np.asarray(self.classes[np.fmax(self.scores, -np.inf).argmax(axis=1)])
 
     @cached_property
     def hits(self) -> NDArray[np.bool_]:
-        """Whether the label was predicted, (n,)."""
-        return np.asarray((self.truth == self.predicted) & self.known)
+        """Whether the label was predicted, or all labels of the row, (n,)."""
+        right = self.truth == self.predicted
+        return np.asarray((right.all(axis=1) if self.multilabel else right) & self.known)
 
     @cached_property
     def columns(self) -> NDArray[np.intp]:
@@ -115,12 +127,18 @@ class Predictions:
         """Whether `probabilities` can be read."""
         return self.to_probabilities is not None or self.before is not None
 
-    def need_classes(self, metric: str) -> None:
-        """Raise if `metric` is for classes and numbers are predicted."""
+    def need_classes(self, metric: str, several: bool = False) -> None:
+        """Raise if `metric` is for classes and numbers are predicted, or for one label of a row unless `several`."""
         if self.classes is None:
             raise ValueError(
                 f"metrics: {metric!r} is for classes, but {self.learner} predicts numbers (it has no classes_); "
                 f"choose from {_choices('regression')}"
+            )
+
+        if self.multilabel and not several:
+            raise ValueError(
+                f"metrics: {metric!r} is for one label of a row, but there are {self.truth.shape[1]}; choose from "
+                "accuracy, f1_macro, f1_micro"
             )
 
     def need_numbers(self, metric: str) -> None:

@@ -163,7 +163,7 @@ class App:
         text = b"\n".join(model.reader.as_line(row) for row in body.rows)
         rows = model.reader.read(text, labelled=False)
         unknown = rows.unknown_columns
-        return text, model.predict(rows) | ({"unknown_columns": unknown} if unknown else {})
+        return text, model.predict(rows, body.level) | ({"unknown_columns": unknown} if unknown else {})
 
     async def learn(self, request: Request) -> Response:
         """Learn rows with labels, or the labels of rows that were predicted with an id."""
@@ -179,6 +179,8 @@ class App:
         return _json(_answer(learned), 202 if learned.held else 200)
 
     def _learn(self, body: Body) -> Callable[[Callable[[object], None]], Job]:
+        if body.level is not None:
+            raise Refusal(400, 'a "level" is for POST /predict')
         if body.rows is None:
             if body.id is None or not body.labels:
                 raise Refusal(

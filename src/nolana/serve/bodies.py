@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 
@@ -18,11 +19,12 @@ LONGEST_ID = 256  # characters
 
 @dataclass(frozen=True)
 class Body:
-    """A request: its rows and labels as pieces of JSON, None if it has none, and its id."""
+    """A request: its rows and labels as pieces of JSON, None if it has none, its id, and the level of its sets."""
 
     rows: list[bytes] | None
     labels: list[bytes] | None = None
     id: str | None = None
+    level: float | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class _Json(msgspec.Struct, forbid_unknown_fields=True):
     labels: list[msgspec.Raw] | None = None
     label: msgspec.Raw = msgspec.Raw()
     id: str | int | None = None
+    level: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
 
 
 class _Choice(msgspec.Struct, forbid_unknown_fields=True):
@@ -88,7 +91,7 @@ def _of_json(content: bytes) -> Body:
     label = bytes(body.label)
     if label and labels is not None:
         raise Refusal(400, 'send either "label", of one row, or "labels", one for each row')
-    return Body(rows, [label] if label else labels, _checked_id(body.id))
+    return Body(rows, [label] if label else labels, _checked_id(body.id), body.level)
 
 
 def _checked_id(id: str | int | None) -> str | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, NolanaError, StreamError
-from nolana.estimators.stream import StreamModel
+from nolana.estimators.stream import StreamClassifier, StreamModel
 from nolana.evaluate import Evaluation
 from nolana.metrics import Predictions
 from nolana.runs import Recipe, Run, Scoring, SourceOptions
@@ -128,8 +128,8 @@ class ServedModel:
 
     # Predicting
 
-    def predict(self, rows: Rows) -> dict[str, Any]:
-        """Predictions, probabilities or bounds, and the uncertainty of each row."""
+    def predict(self, rows: Rows, level: float | None = None) -> dict[str, Any]:
+        """Predictions, probabilities or bounds, and the uncertainty of each row; of classes the sets of a level."""
         with self._lock:
             state = self._encoder_state
             if state is not self._frozen_state:
@@ -140,12 +140,13 @@ class ServedModel:
         if self.task == "regression":
             if not isinstance(model, StreamModel):
                 return {"predictions": model.predict(x).tolist(), "rows": model.n_rows_}
-            y, low, high = model.predict(x, interval=INTERVAL)
+            y, low, high = model.predict(x, interval=level or INTERVAL)
             bounds = {"low": low.tolist(), "high": high.tolist(), "uncertainty": ((high - low) / 2).tolist()}
             return {"predictions": y.tolist(), **bounds, "rows": model.n_rows_}
         while True:
             classes = model.classes_
             probabilities = model.predict_proba(x)
+            possible = None if level is None else self._possible(x, level)
             if model.classes_ is classes:  # else a new class has come in the meantime
                 break
         best = probabilities.argmax(axis=1)
@@ -159,8 +160,18 @@ class ServedModel:
             "predictions": predicted,
             "probabilities": probabilities.tolist(),
             "uncertainty": (1 - certain).tolist(),
+            **({} if possible is None else {"sets": [classes[each].tolist() for each in possible]}),
             "rows": model.n_rows_,
         }
+
+    def _possible(self, x: Any, level: float) -> NDArray[np.bool_]:
+        """Whether each class is in the set of each row."""
+        if not isinstance(self.estimator, StreamClassifier):
+            raise Refusal(400, "this model has no label sets; leave out the level")
+        try:
+            return self.estimator.predict_set(x, level)
+        except ValueError as error:
+            raise Refusal(400, str(error)) from error
 
     def packed(self) -> bytes:
         """The bytes of the model file."""

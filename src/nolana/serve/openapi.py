@@ -44,6 +44,13 @@ def description(service: "Service") -> dict[str, object]:
             "properties": {
                 "rows": _list("Row"),
                 "id": id | {"description": "Stores the rows until their labels come."},
+                "level": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "exclusiveMaximum": 1,
+                    "default": 0.9,
+                    "description": "How often sets hold the label, or low and high the target. Sets need it.",
+                },
             },
         },
         "Predictions": {
@@ -52,8 +59,9 @@ def description(service: "Service") -> dict[str, object]:
                 "predictions": labels,
                 "classes": labels | {"description": "The order of the probabilities."},
                 "probabilities": table,
+                "sets": {"type": "array", "items": labels | {"description": "Labels that are possible, by the level."}},
                 "low": numbers,
-                "high": numbers | {"description": "Nine of ten targets are between low and high."},
+                "high": numbers | {"description": "Targets are between low and high as often as the level says."},
                 "uncertainty": numbers
                 | {"description": "1 - the probability of the prediction; of a number half of high - low."},
                 "rows": {"type": "integer", "description": "Rows that the model has learned."},

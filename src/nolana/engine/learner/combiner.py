@@ -35,6 +35,10 @@ class Combiner(ABC):
     @abstractmethod
     def combine(self, scores: Array) -> Array: ...
 
+    def spread(self, scores: Array, f: Array) -> float:
+        """Root mean square distance of the experts' scores of a scalar target from their combination f."""
+        return float(np.sqrt(np.mean((scores[:, 0] - f[0]) ** 2)))
+
     def learn(self, scores: Array, y: Array, f: Array, weight: float) -> None:
         """The row whose scores were combined last."""
 

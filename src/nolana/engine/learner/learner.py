@@ -20,6 +20,7 @@ from nolana.engine.experts.map import Map
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.learner.combiner import Combiner
 from nolana.engine.learner.interval_width import IntervalWidth
+from nolana.engine.learner.label_sets import LabelSets
 from nolana.engine.learner.lags import Lags
 from nolana.engine.learner.online import Online
 from nolana.engine.learner.residual_variance import NoiseLevel
@@ -48,6 +49,7 @@ class Learner(Online):
         interval: IntervalWidth | None = None,
         feature_table: FeatureTable | None = None,
         lags: Lags | None = None,
+        label_sets: LabelSets | None = None,
     ) -> None:
         if not maps or not experts:
             raise ValueError("a learner needs a map and an expert")
@@ -60,7 +62,7 @@ class Learner(Online):
             raise ValueError("the maps differ in their number of features")
         dense, places = (min(width, default=0) for width in widths)
         super().__init__(dense)
-        self.units = Units(scaling, target_scaling, interval, feature_table, lags, dense, places)
+        self.units = Units(scaling, target_scaling, interval, feature_table, lags, label_sets, dense, places)
         # The places that the non-zeros of a sparse row may have; 0 where rows are dense.
         self.sparse_features = places if feature_table is None else feature_table.features
         self.reserved = 0
@@ -94,6 +96,10 @@ class Learner(Online):
     @property
     def lags(self) -> Lags | None:
         return self.units.lags
+
+    @property
+    def label_sets(self) -> LabelSets | None:
+        return self.units.label_sets
 
     @property
     def alarms(self) -> list[float]:
@@ -218,16 +224,43 @@ class Learner(Online):
                 w = 1.0 if weight is None else weight[i]
                 seen = self.units.enter(self.see(self.with_lags(row, w > 0)), w > 0, frozen, late_anchors)
                 f = self.score(seen)
+                spread = self.spread(f)
                 scores[i] = self.units.leave(f)
                 if w > 0:
                     self.rows += 1
                     self.update(seen, self.units.target(y[i]), w, f)
                     self.observe_lag(row, y[i], f)
-                    self.units.observe(y[i], f, repeats)
+                    self.units.observe(y[i], f, spread, repeats)
         finally:
             for field, value in judgement:
                 field.set(value)
         return scores
+
+    def intervals(self, x: Array, level: float) -> Array:  # (n, d) -> (n, 2)
+        """The score of each row, and the half-width of its interval of this level; of a learner with an interval."""
+        self._check_dense()
+        return self._intervals(x, level)
+
+    def intervals_sparse(
+        self, x: Array | None, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array, level: float
+    ) -> Array:
+        """`intervals` of such rows."""
+        return self._intervals(self._sparse_rows(x, starts, places, values), level)
+
+    def _intervals(self, rows: Iterable[Array | SparseRow], level: float) -> Array:
+        if self.interval is None:
+            raise ValueError("this learner has no interval")
+        if not 0 < level < 1:
+            raise ValueError("level is not between 0 and 1")
+        found = []
+        for row in rows:
+            f = self.score(self.units.enter(self.see(self.with_lags(row, False)), False, True, False))
+            found.append((float(self.units.leave(f)[0]), self.units.half_width(level, f, self.spread(f))))
+        return np.array(found).reshape(len(found), 2)
+
+    def spread(self, f: Array) -> float:
+        """Of the experts' scores of the row at hand, around f; 0 without an interval or several experts."""
+        return 0.0 if self.interval is None or self.combiner is None else self.combiner.spread(self.expert_scores, f)
 
     def _scores(self, rows: Iterable[Array | SparseRow]) -> Array:
         seen = (self.units.enter(self.see(self.with_lags(row, False)), False, True, False) for row in rows)

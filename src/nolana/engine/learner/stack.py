@@ -177,6 +177,10 @@ class Stack(Combiner):
         z[best] += max(change, (LEAST_GAP - 1) * gap)
         return np.asarray((z[1:] - z[:1]) / 2 if scores.shape[1] == 1 else z)
 
+    def spread(self, scores: Array, f: Array) -> float:
+        own = np.clip(scores[:, 0], self.lowest, self.highest)
+        return float(np.sqrt(np.mean((own - (f[0] - self.tracked.level)) ** 2)))
+
     def target(self, y: Array) -> Array:
         return np.array([self.own]) if self.loss.linear else y
 

@@ -6,6 +6,7 @@ Each part may be missing:
     target_scaling  y' = (y - m0) i0 is learned, and f/i0 + m0 is the score; before the first anchor i0 is 0 and m0 the
                     first target
     interval        follows the residuals y' - f of learned rows
+    label_sets      follow the scores of learned rows of classes
     feature_table   slots and values of the non-zeros of wide sparse rows; their sketch takes the place of x
     lags            columns behind those of x: what is known of earlier targets
 
@@ -23,6 +24,7 @@ from nolana.engine.base.state import Array, Field, Stateful, part
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.experts.sparse_linear.sketch import sketch_rows
 from nolana.engine.learner.interval_width import IntervalWidth
+from nolana.engine.learner.label_sets import LabelSets
 from nolana.engine.learner.lags import Lags
 from nolana.engine.learner.robust_scaling import RobustScaling
 
@@ -36,7 +38,7 @@ class SparseRow(NamedTuple):
 
 
 class Units:
-    """Any of the five parts; `features` and `places` are those of the maps of dense and of sparse rows."""
+    """Any of the six parts; `features` and `places` are those of the maps of dense and of sparse rows."""
 
     def __init__(
         self,
@@ -45,11 +47,12 @@ class Units:
         interval: IntervalWidth | None,
         feature_table: FeatureTable | None,
         lags: Lags | None,
+        label_sets: LabelSets | None,
         features: int,
         places: int,
     ) -> None:
         self.scaling, self.target_scaling = scaling, target_scaling
-        self.interval, self.feature_table, self.lags = interval, feature_table, lags
+        self.interval, self.feature_table, self.lags, self.label_sets = interval, feature_table, lags, label_sets
         if scaling is not None and scaling.features != features and features > 0:
             raise ValueError("the scaling has another number of features than the maps")
         if feature_table is not None and feature_table.table > places:
@@ -58,6 +61,8 @@ class Units:
             raise ValueError("an interval needs the scaling of targets")
         if interval is not None and self.outputs != 1:
             raise ValueError("an interval needs a single target")
+        if label_sets is not None and target_scaling is not None:
+            raise ValueError("label sets need classes")
         self.width = features if scaling is None else scaling.features  # of the dense part of a row
         if feature_table is not None and self.width & (self.width - 1):
             raise ValueError("the width of a sketch is a power of 2")
@@ -115,10 +120,22 @@ class Units:
         factor = self.target_scaling.factor
         return np.asarray(np.where(factor > 0, f / np.where(factor > 0, factor, 1.0), f * 0) + self.center)
 
-    def observe(self, y: Array, f: Array, repeats: bool) -> None:
-        """A learned row: its target in its own unit, its scores before they leave; repeated rows have no residual."""
+    def half_width(self, level: float, f: Array, spread: float) -> float:
+        """Of the interval of a row, in the unit of the target; f before it leaves."""
+        assert self.interval is not None
+        assert self.target_scaling is not None
+        factor = float(self.target_scaling.factor[0])
+        return self.interval.half_width(level, float(f[0]), spread) / factor if factor > 0 else 0.0
+
+    def observe(self, y: Array, f: Array, spread: float, repeats: bool) -> None:
+        """A learned row: its target in its own unit, its scores before they leave, the spread of the experts' scores.
+
+        Repeated rows say nothing about the scores.
+        """
         if self.interval is not None and not repeats:
-            self.interval.observe((self.target(y) - f)[:1])
+            self.interval.observe((self.target(y) - f)[:1], scores=f[:1], spreads=np.array([spread]))
+        if self.label_sets is not None and not repeats:
+            self.label_sets.observe(f[None], y[None])
         if self.target_scaling is not None:
             self.target_scaling.observe_row(y)
 
@@ -129,6 +146,7 @@ class Units:
             "interval/": self.interval,
             "features/": self.feature_table,
             "lags/": self.lags,
+            "label_sets/": self.label_sets,
         }
         named = [(prefix, each) for prefix, each in parts.items() if each is not None]
         return [replace(field, unit=True) for prefix, each in named for field in part(each.fields(), prefix, prefix)]
