@@ -31,22 +31,27 @@ class Lags final : public Stateful {
     // Rows that may enter before the first of them is learned.
     std::size_t most_ahead() const { return slots_ ? 1 : group; }
 
-    // Row r of a group enters: writes its columns; its target, if it is learned, is known to the rows after it.
-    void enter(std::size_t r, const double* x, const double* target, double* to) {
+    // Row r of a group enters: writes its columns; its target, if it is learned, is known to the rows after it. `moment` (null:
+    // none) is what was known when it was scored: columns, target and error, unless the error is infinite.
+    void enter(std::size_t r, const double* x, const double* target, const double* moment, double* to) {
         Entry& own = entries_[r];
-        own = {known_, target != nullptr, nothing, nothing};
-        if (slots_)
-            enter_series(own, x, target, to);
-        else
-            enter_single(own, target, to);
+        own = {known_, target != nullptr, false, nothing, nothing};
+        look(own, x, target, to);
+        if (!moment || std::isinf(moment[columns() + 1])) return;
+        std::copy_n(moment, columns(), to);
+        own.remembered = true;
+        own.target = moment[columns()];
+        own.error = moment[columns() + 1];
     }
+    // Whether row r has a moment.
+    bool remembers(std::size_t r) const { return entries_[r].remembered; }
     // The last target that row r knows.
     double target(std::size_t r) const { return entries_[r].target; }
     // What is known of its error; the rows before r have been learned.
     double error(std::size_t r) const {
         const Entry& own = entries_[r];
         const double ahead = own.learned ? static_cast<double>(lag_) : 1;
-        if (slots_ || own.known < ahead) return own.error;
+        if (slots_ || own.remembered || own.known < ahead) return own.error;
         return errors_[index(own.known - ahead, lag_)];
     }
     // Row r was learned.
@@ -103,7 +108,7 @@ class Lags final : public Stateful {
     // What a row of a group knows.
     struct Entry {
         double known;
-        bool learned;
+        bool learned, remembered;
         double target, error;
     };
 
@@ -135,6 +140,12 @@ class Lags final : public Stateful {
         return index < 0 ? mean : mean + (ago(k) - mean) / std::min(index + 1, mean_rows);
     }
 
+    void look(Entry& own, const double* x, const double* target, double* to) {
+        if (slots_)
+            enter_series(own, x, target, to);
+        else
+            enter_single(own, target, to);
+    }
     void enter_single(Entry& own, const double* target, double* to) {
         const auto ago = [this](std::size_t k) { return targets_[before(k, rows_)]; };
         write(known_, mean_, static_cast<std::size_t>(season_), ago, own, to);

@@ -100,6 +100,63 @@ def test_predict_equals_learn_for_lag_1_and_changes_nothing():
     assert model.learn(X[1000:1001], y[1000:1001]) == predicted
 
 
+@cases
+def test_rows_at_a_moment_predict_the_same_and_are_learned_later(case):
+    model, X, y = CASES[case]()
+    assert model.at_moment(X[:3]) is not None
+    model.partial_fit(X[:900], y[:900])
+    rows = model.at_moment(X[900:901])
+    predicted = model.predict(rows)
+    assert predicted == pytest.approx(model.predict(X[900:901]), rel=1e-9)
+    later, twin = copy.deepcopy(model), copy.deepcopy(model)
+    for other in (later, twin):
+        other.partial_fit(X[901:950], y[901:950])
+    later.learn(rows, y[900:901])
+    twin.learn(X[900:901], y[900:901])  # with what is known now
+    assert later.n_rows_ == twin.n_rows_ == 950
+    assert not np.array_equal(later.scores(X[950:1000]), twin.scores(X[950:1000]))
+
+
+def test_moment_holds_the_last_target():
+    X, y = walk(400)
+    model = StreamRegressor(lag=1, random_state=0).partial_fit(X[:300], y[:300])
+    rows = model.at_moment(X[300:302])
+    assert rows.moment[:, 0] == pytest.approx([y[299]] * 2)
+    assert len(rows) == 2
+    assert rows[1:].moment.shape == (1, rows.moment.shape[1])
+
+
+def test_without_a_lag_rows_have_no_moment():
+    X, y = walk(100)
+    assert StreamRegressor(random_state=0).partial_fit(X, y).at_moment(X) is X
+
+
+@pytest.mark.parametrize("wrong", ["width", "value", "lag"])
+def test_moment_of_another_model_is_refused_and_changes_nothing(wrong):
+    X, y = walk(200)
+    model = StreamRegressor(lag=1, random_state=0).partial_fit(X, y)
+    rows = model.at_moment(X[:1])
+    moment = {"width": rows.moment[:, 1:], "value": rows.moment * 1e300, "lag": rows.moment}[wrong]
+    other = StreamRegressor(random_state=0).partial_fit(X, y) if wrong == "lag" else model
+    before = other.predict(X)
+    with pytest.raises(ValueError, match="moment"):
+        other.learn(type(rows)(X[:1], moment), y[:1])
+    assert np.array_equal(other.predict(X), before)
+
+
+def test_horizon_is_not_behind_no_lag_with_the_same_delay():
+    """A day of 24 rows whose level wanders: the stack learns how good experts are that are a day old."""
+    rng = np.random.default_rng(0)
+    t = np.arange(3000)
+    X, level = rng.normal(size=(3000, 2)), np.cumsum(0.3 * rng.normal(size=3000))
+    y = 10 * np.sin(2 * np.pi * t / 24) + level + 3 * X[:, 0] ** 2
+    found = {
+        lag: progressive(StreamRegressor(lag=lag, random_state=0), [(X, y)], metrics=["r2"], delay=11).metrics["r2"]
+        for lag in (12, None)
+    }
+    assert found[12] > found[None] + 0.1
+
+
 def test_random_walk_is_as_good_as_its_last_value():
     X, y = walk(3000)
     scores = StreamRegressor(lag=1, random_state=0).learn(X, y)

@@ -9,6 +9,10 @@ the target one season before the row, a row of numbers has four more columns, Na
 The combiner is told q_1, what the experts did not explain of y_1 (`Combiner.know`); for classes, which have no columns,
 the last label and whether it had been predicted.
 
+A row whose target comes late is learned with its moment, if it has that behind its own features: the columns, y_1, q_1
+and, for regression, the scores of the experts as they were when it was scored. So the combiner learns how good experts
+are that do not know the rows in between. If q_1 is infinite, the row has none, and is learned as if it came now.
+
 The columns of a single series are 0 if its targets do not persist: if it has no season, and their autocorrelation at
 lag L is within +-3/sqrt(N). So rows in random order have no more noise than without a lag.
 
@@ -40,6 +44,7 @@ from nolana.engine.base.state import Array, Field, Stateful, count
 from nolana.engine.experts.effects.keys import column_hash
 
 COLUMNS = 4
+KNOWN = 2  # beside the columns: the last known target, and its error
 MOST = 2048
 MEAN_ROWS = 8.0
 FIRST_CHOICE, SHORTEST = 64, 4  # rows
@@ -57,6 +62,10 @@ class Known(NamedTuple):
     columns: Array
     target: float
     error: float
+
+    def moment(self, scores: Array) -> Array:
+        """With the scores of the experts, as it stands behind the features of a row."""
+        return np.concatenate([self.columns, [self.target, self.error], scores])
 
 
 class Series:
@@ -104,6 +113,13 @@ class Lags(Stateful):
     @property
     def columns(self) -> int:
         return 0 if self.classes else COLUMNS
+
+    def remembered(self, moment: Array) -> Known | None:
+        """What was known at this moment; None: there is none."""
+        c = self.columns
+        if not len(moment) or np.isinf(moment[c + 1]):
+            return None
+        return Known(moment[:c], *moment[c : c + KNOWN].tolist())
 
     def look(self, x: Array, learned: bool) -> Known:
         """What is known when this row is scored."""
