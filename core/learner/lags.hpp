@@ -69,8 +69,8 @@ class Lags final : public Stateful {
         d.bytes += sizeof(*this);
         d.count("known", known_);
         d.scratch(targets_, errors_, differences_, correlations_, fingerprints_, series_);
+        d.number("origin", origin_, -std::numeric_limits<double>::infinity());
         if (slots_) {
-            d.number("origin", origin_, -std::numeric_limits<double>::infinity());
             Field fingerprints = single("fingerprints", {slots_}, fingerprints_);
             fingerprints.low = 0;
             fingerprints.high = most_fingerprint;
@@ -102,7 +102,7 @@ class Lags final : public Stateful {
   private:
     static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
     static constexpr double mean_rows = 8, significant = 5, persistent = 3, alike = 3;
-    static constexpr std::size_t first_choice = 64, shortest = 4;
+    static constexpr std::size_t first_choice = 8, shortest = 4;
     static constexpr std::uint64_t most_fingerprint = (1 << 24) - 1;
 
     // What a row of a group knows.
@@ -149,8 +149,12 @@ class Lags final : public Stateful {
     void enter_single(Entry& own, const double* target, double* to) {
         const auto ago = [this](std::size_t k) { return targets_[before(k, rows_)]; };
         write(known_, mean_, static_cast<std::size_t>(season_), ago, own, to);
-        if (!(persists_ > 0)) std::fill_n(to, columns(), 0.0);
+        if (!(persists_ > 0) && known_ > 0 && columns() > 0) {
+            std::fill_n(to, columns(), 0.0);
+            to[0] = origin_;
+        }
         if (!target) return;
+        if (!(known_ > 0)) origin_ = *target;
         targets_[index(known_, rows_)] = *target;
         known_ += 1;
         mean_ = averaged(known_, mean_, lag_, ago);
@@ -175,7 +179,7 @@ class Lags final : public Stateful {
         if (!(squares > 0)) return false;
         for (std::size_t i = lag_; i < n; ++i) products += d[i] * d[i - lag_];
         const auto all = static_cast<double>(n), pairs = static_cast<double>(n - lag_);
-        return std::fabs(all / pairs * products / squares) > persistent / std::sqrt(pairs);
+        return std::fabs(all / pairs * products / squares) > std::min(persistent, std::floor(std::log2(all)) / 2) / std::sqrt(pairs);
     }
     std::size_t choose_season() {
         const std::size_t m = std::min(rows_, static_cast<std::size_t>(known_)), n = m - 1, longest = n / 2;
@@ -257,7 +261,7 @@ class Lags final : public Stateful {
     std::size_t lag_, rows_;
     bool classes_;
     std::size_t slots_, group_;
-    double known_ = 0, mean_ = 0, season_ = 0, persists_ = 1, origin_ = 0;
+    double known_ = 0, mean_ = 0, season_ = 0, persists_ = 0, origin_ = 0;
     Buffer targets_, errors_, differences_, correlations_;
     BufferOf<float> fingerprints_, series_;
     std::size_t slot_ = 0;  // of the row that entered last

@@ -209,6 +209,15 @@ def test_independent_labels_lose_nothing():
     assert known > plain - 0.003
 
 
+def test_independent_targets_lose_nothing():
+    """Columns that say nothing are constant from the first rows on: landmarks and grids are not drawn for them."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.5, 1.5, (3000, 8))
+    y = np.hypot(np.cos(X[:, 0]) + np.cos(X[:, 0] + X[:, 1]) + X[:, 2], np.sin(X[:, 0]) + X[:, 3] * X[:, 4])
+    known, plain = (StreamRegressor(lag=lag, random_state=0).learn(X, y) for lag in (1, None))
+    assert r2(known, y) > r2(plain, y) - 0.005
+
+
 def test_group_has_its_own_last_target():
     X, y = panel()
     own = StreamRegressor(lag=1, group=1, random_state=0).learn(X, y)

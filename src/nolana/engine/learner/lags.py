@@ -13,11 +13,12 @@ A row whose target comes late is learned with its moment, if it has that behind 
 and, for regression, the scores of the experts as they were when it was scored. So the combiner learns how good experts
 are that do not know the rows in between. If q_1 is infinite, the row has none, and is learned as if it came now.
 
-The columns of a single series are 0 if its targets do not persist: if it has no season, and their autocorrelation at
-lag L is within +-3/sqrt(N). So rows in random order have no more noise than without a lag.
+The columns of a single series are constant, the first target and 0, unless its targets persist: unless it has a season,
+or their autocorrelation at lag L is beyond +-min(3, log2(N)/2)/sqrt(N). So rows in random order have no more noise than
+without a lag.
 
-Both are decided when so many targets are known as a power of two from 64 on, then whenever the ring of `rows` targets
-is new; the first 64 rows have the columns. With d the N differences of targets next to each other, less their mean,
+Both are decided when so many targets are known as a power of two from 8 on, then whenever the ring of `rows` targets
+is new. With d the N differences of targets next to each other, less their mean,
 
     r_p = N/(N - p) sum_t d_t d_(t-p) / sum_t d_t^2,   4 <= p <= N/2
 
@@ -47,7 +48,7 @@ COLUMNS = 4
 KNOWN = 2  # beside the columns: the last known target, and its error
 MOST = 2048
 MEAN_ROWS = 8.0
-FIRST_CHOICE, SHORTEST = 64, 4  # rows
+FIRST_CHOICE, SHORTEST = 8, 4  # rows
 SIGNIFICANT, PERSISTENT, ALIKE = 5.0, 3.0, 3.0  # standard errors of an autocorrelation
 WAYS = 4
 FINGERPRINTS = (1 << 24) - 1
@@ -104,7 +105,7 @@ class Lags(Stateful):
         if slots % WAYS:
             raise ValueError("the table needs a multiple of four slots")
         self.lag, self.rows, self.classes, self.slots, self.group = lag, rows, classes, slots, group
-        self.known, self.mean, self.season, self.persists = 0, 0.0, 0, 1
+        self.known, self.mean, self.season, self.persists = 0, 0.0, 0, 0
         self.targets, self.errors = np.zeros(0 if slots else rows), np.zeros(0 if slots else lag)
         self.origin = 0.0
         self.fingerprints: NDArray[np.float32] = np.zeros(slots, dtype=np.float32)
@@ -126,7 +127,9 @@ class Lags(Stateful):
         if not self.slots:
             series = Series(self.lag, self.known, self.mean, self.targets, self.errors)
             found = series.look(learned, self.season, self.classes)
-            return found if self.classes or self.persists else found._replace(columns=np.zeros(COLUMNS))
+            if self.classes or self.persists or not self.known:
+                return found
+            return found._replace(columns=np.array([self.origin, 0.0, 0.0, 0.0]))
         own = self.find(self.key(x))
         if own is None:
             return Known(np.full(self.columns, np.nan), np.nan, np.nan)
@@ -145,6 +148,7 @@ class Lags(Stateful):
         self.targets[1:] = self.targets[:-1].copy()
         self.errors[1:] = self.errors[:-1].copy()
         self.targets[0], self.errors[0] = y, error
+        self.origin = self.origin if self.known else y
         self.known += 1
         self.mean = Series(self.lag, self.known, self.mean, self.targets, self.errors).averaged(self.mean, self.lag)
         regular = self.known >= FIRST_CHOICE and self.known & (self.known - 1) == 0
@@ -201,7 +205,7 @@ class Lags(Stateful):
             return [count(self, "known"), Field(self, "origin"), fingerprints, series]
         season = Field(self, "season", whole=True, low=0.0, high=self.rows // 2)
         persists = Field(self, "persists", whole=True, low=0.0, high=1.0)
-        own = [count(self, "known"), Field(self, "mean"), season, persists]
+        own = [count(self, "known"), Field(self, "origin"), Field(self, "mean"), season, persists]
         return [*own, Field(self, "targets", (self.rows,)), Field(self, "errors", (self.lag,))]
 
 
@@ -211,7 +215,8 @@ def is_autocorrelated(y: Array, lag: int) -> bool:
     if n <= lag + 1 or not float(d @ d) > 0:
         return False
     r = n / (n - lag) * float(d[lag:] @ d[: n - lag]) / float(d @ d)
-    return abs(r) > PERSISTENT / math.sqrt(n - lag)
+    errors = min(PERSISTENT, (n.bit_length() - 1) / 2)  # log2(n)/2
+    return abs(r) > errors / math.sqrt(n - lag)
 
 
 def season(y: Array) -> int:
