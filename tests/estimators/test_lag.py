@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import nolana
 from nolana import StreamClassifier, StreamRegressor
 from nolana.errors import OptionError
-from nolana.evaluate import progressive
+from nolana.evaluate import Evaluation, progressive
 
 ROWS = 1500
 
@@ -283,6 +283,30 @@ def test_delay_longer_than_the_lag_is_refused():
         progressive(StreamRegressor(lag=2), [(X, y)], delay=3)
     assert caught.value.remedies[0].option == "lag"
     assert progressive(StreamRegressor(lag=4), [(X, y)], delay=3).rows == 100
+
+
+def test_delay_is_by_default_that_of_the_lag():
+    X, y = walk(300)
+    by_default, late = (
+        progressive(StreamRegressor(lag=8, random_state=0), [(X, y)], **delay).metrics for delay in ({}, {"delay": 7})
+    )
+    assert by_default == late
+    at_once = [
+        progressive(StreamRegressor(lag=1, random_state=0), [(X, y)], **delay).metrics for delay in ({}, {"delay": 0})
+    ]
+    assert at_once[0] == at_once[1]
+
+
+@pytest.mark.parametrize("cut", [3, 40, 150])
+def test_evaluation_with_a_lag_and_a_delay_is_resumed_bit_for_bit(cut):
+    X, y = walk(200)
+    whole, model = Evaluation(metrics=["rmse"], delay=4), StreamRegressor(lag=5, random_state=0)
+    expected = whole.run(model, [(X, y)]).metrics
+    first, model = Evaluation(metrics=["rmse"], delay=4), StreamRegressor(lag=5, random_state=0)
+    first.step(model, (X[:cut], y[:cut]))
+    resumed = Evaluation(metrics=["rmse"], delay=4)
+    resumed.restore(pickle.loads(pickle.dumps(first.state())))
+    assert resumed.run(copy.deepcopy(model), [(X[cut:], y[cut:])]).metrics == expected
 
 
 def test_rows_of_weight_0_are_not_known_later():
