@@ -83,10 +83,12 @@ def main():
             scores = "".join(f"{score:8.2f}" for score in ahead(X, y, lag))
             print(f"{name:28}{lag:8}{scores}", flush=True)
     print()
-    X, y = panel()
-    for title, options in {"panel, no group": {}, "panel, group": {"group": "series"}}.items():
-        found, _ = score(nolana.StreamRegressor(lag=1, random_state=0, **options), X, y)
-        print(f"{title:28}{'':8}{'':8}{found:8.2f}", flush=True)
+    print(f"{'random walks in turns':28}{'no group':>12}{'group':>8}")
+    for series, rows in ((1000, 30), (10_000, 8)):
+        X, y = panel(series, rows)
+        models = (nolana.StreamRegressor(lag=1, group=group, random_state=0) for group in (None, "series"))
+        none, own = (score(model, X, y)[0] for model in models)
+        print(f"{f'{series:,} series':28}{none:12.2f}{own:8.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ namespace nolana {
 
 class Lags final : public Stateful {
   public:
-    static constexpr std::size_t most_columns = 4, ways = 4, most_lag = 2048;
+    static constexpr std::size_t most_columns = 4, ways = 8, most_lag = 2048;
 
     Lags(std::size_t lag, std::size_t rows, bool classes, std::size_t slots, std::size_t group_column)
         : lag_(lag), rows_(rows), classes_(classes), slots_(slots), group_(group_column), targets_(slots ? 0 : rows),
@@ -21,7 +21,7 @@ class Lags final : public Stateful {
           fingerprints_(slots), series_(slots * record()) {
         if (lag < 1 || lag > most_lag) throw std::invalid_argument("a lag is between 1 and 2048 rows");
         if (rows < 2 * lag || rows > most_rows) throw std::invalid_argument("the ring of targets is shorter than twice the lag");
-        if (slots % ways || slots > most_rows) throw std::invalid_argument("the table needs a multiple of four slots");
+        if (slots % ways || slots > most_rows) throw std::invalid_argument("the table needs a multiple of eight slots");
     }
 
     std::size_t columns() const { return classes_ ? 0 : most_columns; }

@@ -252,7 +252,7 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         of them see the same last labels. Rows of weight 0 are scored alone; their label is not known later.
     group : str or int, default=None
         The column, by name or index, that names the series of a row (user, sensor, store): ``lag`` counts rows of the
-        same series. It is learned as a category. The last labels are in a hash table that takes at most 3/8 of the
+        same series. It is learned as a category. The last labels are in a hash table that takes at most half of the
         memory; the series that was not learned for longest is forgotten first. Needs ``lag``.
     max_iter : int, default=None
         Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
@@ -352,7 +352,7 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         later.
     group : str or int, default=None
         The column, by name or index, that names the series of a row (user, sensor, store): ``lag`` counts rows of the
-        same series. It is learned as a category. The last targets are in a hash table that takes at most 3/8 of the
+        same series. It is learned as a category. The last targets are in a hash table that takes at most half of the
         memory; the series that was not learned for longest is forgotten first. Needs ``lag``.
     max_iter : int, default=None
         Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass

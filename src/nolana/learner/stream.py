@@ -76,7 +76,7 @@ from nolana.modelfile.specs import Spec
 LAST_CLEARING = 256  # rows up to which an anchor clears the tables
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals
 ROWS_PER_BYTE, RING_ROWS = 1 / 512, (64, 4096)  # of the ring of targets in which seasons are found
-SERIES_SHARE = 3 / 8  # of the memory, for the table of series
+SERIES_SHARE = 1 / 2  # of the memory, for the table of series
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 

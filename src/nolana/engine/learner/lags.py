@@ -27,10 +27,10 @@ shortest p whose r_p is not below r_q - 3/sqrt(N - q) of any other q is chosen, 
 use a multiple of it that is known, p' >= L.
 
 With `slots` the targets are those of one of many series, which column `group` of the row names by a key: a hash table
-in buckets of four, in which the least recently learned series of a bucket gives its slot to a new one. Its numbers are
+in buckets of eight, in which the least recently learned series of a bucket gives its slot to a new one. Its numbers are
 float32, less the first target of all; it has no seasons. h is the hash of the key:
 
-    bucket = (h >> 32) (S/4) >> 32,   fingerprint = 1 + h mod (2^24 - 1)
+    bucket = (h >> 32) (S/8) >> 32,   fingerprint = 1 + h mod (2^24 - 1)
 """
 
 import math
@@ -50,7 +50,7 @@ MOST = 2048
 MEAN_ROWS = 8.0
 FIRST_CHOICE, SHORTEST = 8, 4  # rows
 SIGNIFICANT, PERSISTENT, ALIKE = 5.0, 3.0, 3.0  # standard errors of an autocorrelation
-WAYS = 4
+WAYS = 8
 FINGERPRINTS = (1 << 24) - 1
 
 Lag = Annotated[int, Range(1, MOST)]
@@ -103,7 +103,7 @@ class Lags(Stateful):
         if rows < 2 * lag:
             raise ValueError("the ring of targets is shorter than twice the lag")
         if slots % WAYS:
-            raise ValueError("the table needs a multiple of four slots")
+            raise ValueError("the table needs a multiple of eight slots")
         self.lag, self.rows, self.classes, self.slots, self.group = lag, rows, classes, slots, group
         self.known, self.mean, self.season, self.persists = 0, 0.0, 0, 0
         self.targets, self.errors = np.zeros(0 if slots else rows), np.zeros(0 if slots else lag)
