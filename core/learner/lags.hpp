@@ -102,7 +102,7 @@ class Lags final : public Stateful {
   private:
     static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
     static constexpr double mean_rows = 8, significant = 5, persistent = 3, alike = 3;
-    static constexpr std::size_t first_choice = 8, shortest = 4;
+    static constexpr std::size_t first_choice = 16, shortest = 4;
     static constexpr std::uint64_t most_fingerprint = (1 << 24) - 1;
 
     // What a row of a group knows.
@@ -261,7 +261,7 @@ class Lags final : public Stateful {
     std::size_t lag_, rows_;
     bool classes_;
     std::size_t slots_, group_;
-    double known_ = 0, mean_ = 0, season_ = 0, persists_ = 0, origin_ = 0;
+    double known_ = 0, mean_ = 0, season_ = 0, persists_ = 1, origin_ = 0;
     Buffer targets_, errors_, differences_, correlations_;
     BufferOf<float> fingerprints_, series_;
     std::size_t slot_ = 0;  // of the row that entered last

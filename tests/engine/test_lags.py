@@ -182,8 +182,10 @@ def test_columns_by_hand():
     for t, target in enumerate(y):
         columns = lags.look(x, True).columns
         if not lags.persists:
-            assert np.isnan(columns).all() if t == 0 else columns.tolist() == [y[0], 0.0, 0.0, 0.0]
-        else:
+            assert columns.tolist() == [y[0], 0.0, 0.0, 0.0]
+        elif t < 2:
+            assert np.isnan(columns).all()
+        elif t > 2:
             assert columns[:2] == pytest.approx([y[t - 2], y[t - 2] - y[t - 3]])
         lags.observe(x, target, 0.0)
     assert lags.persists

@@ -17,8 +17,8 @@ The columns of a single series are constant, the first target and 0, unless its 
 or their autocorrelation at lag L is beyond +-min(3, log2(N)/2)/sqrt(N). So rows in random order have no more noise than
 without a lag.
 
-Both are decided when so many targets are known as a power of two from 8 on, then whenever the ring of `rows` targets
-is new. With d the N differences of targets next to each other, less their mean,
+Both are decided when so many targets are known as a power of two from 16 on, then whenever the ring of `rows` targets
+is new; the first 16 rows have the columns. With d the N differences of targets next to each other, less their mean,
 
     r_p = N/(N - p) sum_t d_t d_(t-p) / sum_t d_t^2,   4 <= p <= N/2
 
@@ -48,7 +48,7 @@ COLUMNS = 4
 KNOWN = 2  # beside the columns: the last known target, and its error
 MOST = 2048
 MEAN_ROWS = 8.0
-FIRST_CHOICE, SHORTEST = 8, 4  # rows
+FIRST_CHOICE, SHORTEST = 16, 4  # rows
 SIGNIFICANT, PERSISTENT, ALIKE = 5.0, 3.0, 3.0  # standard errors of an autocorrelation
 WAYS = 8
 FINGERPRINTS = (1 << 24) - 1
@@ -105,7 +105,7 @@ class Lags(Stateful):
         if slots % WAYS:
             raise ValueError("the table needs a multiple of eight slots")
         self.lag, self.rows, self.classes, self.slots, self.group = lag, rows, classes, slots, group
-        self.known, self.mean, self.season, self.persists = 0, 0.0, 0, 0
+        self.known, self.mean, self.season, self.persists = 0, 0.0, 0, 1
         self.targets, self.errors = np.zeros(0 if slots else rows), np.zeros(0 if slots else lag)
         self.origin = 0.0
         self.fingerprints: NDArray[np.float32] = np.zeros(slots, dtype=np.float32)
