@@ -13,7 +13,7 @@ namespace nolana {
 
 class Lags final : public Stateful {
   public:
-    static constexpr std::size_t most_columns = 4, ways = 4, most_lag = 2048;
+    static constexpr std::size_t most_columns = 4, ways = 8, most_lag = 2048;
 
     Lags(std::size_t lag, std::size_t rows, bool classes, std::size_t slots, std::size_t group_column)
         : lag_(lag), rows_(rows), classes_(classes), slots_(slots), group_(group_column), targets_(slots ? 0 : rows),
@@ -21,7 +21,7 @@ class Lags final : public Stateful {
           fingerprints_(slots), series_(slots * record()) {
         if (lag < 1 || lag > most_lag) throw std::invalid_argument("a lag is between 1 and 2048 rows");
         if (rows < 2 * lag || rows > most_rows) throw std::invalid_argument("the ring of targets is shorter than twice the lag");
-        if (slots % ways || slots > most_rows) throw std::invalid_argument("the table needs a multiple of four slots");
+        if (slots % ways || slots > most_rows) throw std::invalid_argument("the table needs a multiple of eight slots");
     }
 
     std::size_t columns() const { return classes_ ? 0 : most_columns; }
@@ -31,22 +31,27 @@ class Lags final : public Stateful {
     // Rows that may enter before the first of them is learned.
     std::size_t most_ahead() const { return slots_ ? 1 : group; }
 
-    // Row r of a group enters: writes its columns; its target, if it is learned, is known to the rows after it.
-    void enter(std::size_t r, const double* x, const double* target, double* to) {
+    // Row r of a group enters: writes its columns; its target, if it is learned, is known to the rows after it. `moment` (null:
+    // none) is what was known when it was scored: columns, target and error, unless the error is infinite.
+    void enter(std::size_t r, const double* x, const double* target, const double* moment, double* to) {
         Entry& own = entries_[r];
-        own = {known_, target != nullptr, nothing, nothing};
-        if (slots_)
-            enter_series(own, x, target, to);
-        else
-            enter_single(own, target, to);
+        own = {known_, target != nullptr, false, nothing, nothing};
+        look(own, x, target, to);
+        if (!moment || std::isinf(moment[columns() + 1])) return;
+        std::copy_n(moment, columns(), to);
+        own.remembered = true;
+        own.target = moment[columns()];
+        own.error = moment[columns() + 1];
     }
+    // Whether row r has a moment.
+    bool remembers(std::size_t r) const { return entries_[r].remembered; }
     // The last target that row r knows.
     double target(std::size_t r) const { return entries_[r].target; }
     // What is known of its error; the rows before r have been learned.
     double error(std::size_t r) const {
         const Entry& own = entries_[r];
         const double ahead = own.learned ? static_cast<double>(lag_) : 1;
-        if (slots_ || own.known < ahead) return own.error;
+        if (slots_ || own.remembered || own.known < ahead) return own.error;
         return errors_[index(own.known - ahead, lag_)];
     }
     // Row r was learned.
@@ -64,8 +69,8 @@ class Lags final : public Stateful {
         d.bytes += sizeof(*this);
         d.count("known", known_);
         d.scratch(targets_, errors_, differences_, correlations_, fingerprints_, series_);
+        d.number("origin", origin_, -std::numeric_limits<double>::infinity());
         if (slots_) {
-            d.number("origin", origin_, -std::numeric_limits<double>::infinity());
             Field fingerprints = single("fingerprints", {slots_}, fingerprints_);
             fingerprints.low = 0;
             fingerprints.high = most_fingerprint;
@@ -97,13 +102,13 @@ class Lags final : public Stateful {
   private:
     static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
     static constexpr double mean_rows = 8, significant = 5, persistent = 3, alike = 3;
-    static constexpr std::size_t first_choice = 64, shortest = 4;
+    static constexpr std::size_t first_choice = 16, shortest = 4;
     static constexpr std::uint64_t most_fingerprint = (1 << 24) - 1;
 
     // What a row of a group knows.
     struct Entry {
         double known;
-        bool learned;
+        bool learned, remembered;
         double target, error;
     };
 
@@ -135,11 +140,21 @@ class Lags final : public Stateful {
         return index < 0 ? mean : mean + (ago(k) - mean) / std::min(index + 1, mean_rows);
     }
 
+    void look(Entry& own, const double* x, const double* target, double* to) {
+        if (slots_)
+            enter_series(own, x, target, to);
+        else
+            enter_single(own, target, to);
+    }
     void enter_single(Entry& own, const double* target, double* to) {
         const auto ago = [this](std::size_t k) { return targets_[before(k, rows_)]; };
         write(known_, mean_, static_cast<std::size_t>(season_), ago, own, to);
-        if (!(persists_ > 0)) std::fill_n(to, columns(), 0.0);
+        if (!(persists_ > 0) && known_ > 0 && columns() > 0) {
+            std::fill_n(to, columns(), 0.0);
+            to[0] = origin_;
+        }
         if (!target) return;
+        if (!(known_ > 0)) origin_ = *target;
         targets_[index(known_, rows_)] = *target;
         known_ += 1;
         mean_ = averaged(known_, mean_, lag_, ago);
@@ -164,7 +179,7 @@ class Lags final : public Stateful {
         if (!(squares > 0)) return false;
         for (std::size_t i = lag_; i < n; ++i) products += d[i] * d[i - lag_];
         const auto all = static_cast<double>(n), pairs = static_cast<double>(n - lag_);
-        return std::fabs(all / pairs * products / squares) > persistent / std::sqrt(pairs);
+        return std::fabs(all / pairs * products / squares) > std::min(persistent, std::floor(std::log2(all)) / 2) / std::sqrt(pairs);
     }
     std::size_t choose_season() {
         const std::size_t m = std::min(rows_, static_cast<std::size_t>(known_)), n = m - 1, longest = n / 2;

@@ -132,11 +132,12 @@ class Learner final : public Online {
                     units.leave(score_of_row);
                     continue;
                 }
+                const double* const seen = combiner_ ? stacked(r, scratch) : nullptr;
                 const double* const target = units.target(y + at * c, scratch);
                 rows += 1;
                 for (const auto& map : maps_) map->before(r, rows);
                 const double noise = combiner_ ? combiner_->noise() : noise_ ? noise_->noise() : 1;
-                if (combiner_) combiner_->learn(scores_.data(), target, score_of_row, w);
+                if (combiner_) combiner_->learn(seen, target, score_of_row, w);
                 const double* f = combiner_ ? scores_.data() : score_of_row;
                 const double* learned = combiner_ ? combiner_->target(target) : target;
                 for (const Expert& expert : experts_) {
@@ -175,6 +176,27 @@ class Learner final : public Online {
     }
     void scores(const double* x, std::size_t count, double* out) override { scores(Rows{x}, count, out); }
 
+    // Values of the moment of a row: what is known of earlier targets, and the scores of experts of a scalar target.
+    std::size_t moment_size() const { return units_->lags->columns() + 2 + (units_->lags->classes() ? 0 : experts_.size()); }
+    // The moments of rows that are scored now.
+    void moments(const double* x, std::size_t count, double* out) {
+        const Lags& lags = *units_->lags;
+        std::vector<double> f(outputs_);
+        for (std::size_t r = 0; r < count; ++r) {
+            scores(x + r * row_features(), 1, f.data());
+            double* to = out + r * moment_size();
+            units_->lags->enter(0, x + r * row_features(), nullptr, nullptr, to);
+            to[lags.columns()] = lags.target(0);
+            to[lags.columns() + 1] = lags.error(0);
+            if (lags.classes()) continue;
+            for (std::size_t e = 0; e < experts_.size(); ++e) {
+                double* const own = to + lags.columns() + 2 + e;
+                *own = combiner_ ? scores_[e] : f[0];
+                if (combiner_) units_->leave(own);
+            }
+        }
+    }
+
     // One map and one expert without a combiner: their fields have no prefix.
     void describe(Description& d) override {
         Online::describe(d);
@@ -190,7 +212,8 @@ class Learner final : public Online {
         if (combiner_) combiner_->describe(d);
         if (noise_) noise_->describe(d);
         d.scratch(scores_);
-        d.bytes += sizeof(*this);
+        d.bytes += sizeof(*this) - (units_->lags ? 0 : sizeof(remembered_) + sizeof(moments_));
+        if (units_->lags) d.scratch(remembered_);
     }
     void resize(const Sizes& sizes) override {
         Online::resize(sizes);
@@ -218,6 +241,7 @@ class Learner final : public Online {
         if (!combiner_) return;
         combiner_->clear(experts_.size(), outputs_);
         scores_ = Buffer(experts_.size() * outputs_);
+        if (units_->lags && !units_->lags->classes()) remembered_ = Buffer(experts_.size());
     }
     // Of the residuals of a row.
     double mean_square(const double* y, const double* f) const {
@@ -242,7 +266,10 @@ class Learner final : public Online {
                         Units::Scratch& scratch) {
         if (!x.dense) return nullptr;
         if (!units_->lags) return x.dense + start * width_;
-        return units_->with_lags(x.dense, start, size, width_, labels, weight, scratch);
+        const std::size_t own = row_features();
+        for (std::size_t r = 0; r < size; ++r)
+            moments_[r] = x.moment ? x.dense + (start + r) * (own + x.moment) + own + units_->lags->columns() + 2 : nullptr;
+        return units_->with_lags(x, start, size, width_, labels, weight, scratch);
     }
     // Shows the maps rows with categories or missing values; returns them with numbers in place of categories.
     const double* see(const double* raw, std::size_t size, Head* encoder, Units::Scratch& scratch) {
@@ -282,7 +309,15 @@ class Learner final : public Online {
             combiner_->know(lags->target(r), lags->classes() ? error : units_->target(&error, scratch)[0]);
         }
         for (std::size_t e = 0; e < experts_.size(); ++e) experts_[e].head->scores(r, scores_.data() + e * outputs_);
-        combiner_->combine(scores_.data(), f);
+        combiner_->combine(stacked(r, scratch), f);
+    }
+    // The scores of the experts as the combiner takes them: those of the moment of the row, if it has one.
+    const double* stacked(std::size_t r, Units::Scratch& scratch) {
+        const Lags* const lags = units_->lags.get();
+        if (!lags || lags->classes() || !lags->remembers(r)) return scores_.data();
+        for (std::size_t e = 0; e < experts_.size(); ++e)
+            remembered_[e] = units_->target(moments_[r] + e, scratch)[0];
+        return remembered_.data();
     }
 
     // Of the experts' scores of the row at hand, around f; 0 without an interval by row or several experts.
@@ -298,7 +333,8 @@ class Learner final : public Online {
     std::shared_ptr<Combiner> combiner_;
     std::shared_ptr<NoiseLevel> noise_;
     std::unique_ptr<Units> units_;
-    Buffer scores_{0};  // of the experts, for the row at hand
+    Buffer scores_{0}, remembered_{0};  // of the experts, for the row at hand: now, and at its moment
+    const double* moments_[group] = {};
 };
 
 namespace {
@@ -328,8 +364,10 @@ NumPyArray take(Learner& self, const Rows& x, std::size_t rows, const Matrix* y,
 NumPyArray take_dense(Learner& self, const Matrix& x, const Matrix* y, const nb::object& weight, const Pass& pass,
                       const double* level = nullptr) {
     expect(self.sparse_features() == 0, "this learner takes sparse rows");
-    expect(x.shape(1) == self.row_features(), "x has another number of features than the learner");
-    return take(self, {x.data()}, x.shape(0), y, weight, pass, level);
+    const Lags* lags = self.units().lags.get();
+    const std::size_t moment = lags && x.shape(1) == self.row_features() + self.moment_size() ? self.moment_size() : 0;
+    expect(x.shape(1) == self.row_features() + moment, "x has another number of features than the learner");
+    return take(self, {x.data(), {}, moment}, x.shape(0), y, weight, pass, level);
 }
 
 // Non-zeros and the dense part x of rows; a feature table has the sketch in the place of x.
@@ -384,6 +422,16 @@ NOLANA_BINDING(learner) {
             "scores",
             [](Learner& self, const Matrix& x) {
                 return take_dense(self, x, nullptr, nb::none(), {});
+            },
+            "x"_a)
+        .def(
+            "moments",
+            [](Learner& self, const Matrix& x) {
+                expect(self.units().lags != nullptr, "this learner has no lags");
+                expect(x.shape(1) == self.row_features(), "x has another number of features than the learner");
+                Fresh out = fresh({x.shape(0), self.moment_size()});
+                self.moments(x.data(), x.shape(0), out.data);
+                return out.array;
             },
             "x"_a)
         .def(

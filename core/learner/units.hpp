@@ -31,10 +31,12 @@ struct Pass {
     bool late_anchors = false;  // those after row 512 are set on the way, or by the caller, who has to carry weights over
 };
 
-// Rows as the maps take them: a dense part, non-zeros or both.
+// Rows as the maps take them: a dense part, non-zeros or both. Behind their features dense rows may have their moment, so many
+// values: what was known when they were scored, and the scores of the experts.
 struct Rows {
     const double* dense;
     SparseRows sparse = {};
+    std::size_t moment = 0;
 };
 
 class Units {
@@ -92,14 +94,15 @@ class Units {
 
     // Rows from `first` on with the columns of the lags behind their own; `labels` (null: scored alone) are what is known of
     // them later, `weight` (null: all 1) that of row 0.
-    const double* with_lags(const double* x, std::size_t first, std::size_t size, std::size_t width, const double* labels,
+    const double* with_lags(const Rows& x, std::size_t first, std::size_t size, std::size_t width, const double* labels,
                             const double* weight, Scratch& scratch) {
         const std::size_t own = width - lags->columns();
         for (std::size_t r = 0; r < size; ++r) {
             double* to = scratch.known.data() + r * width;
-            std::copy_n(x + (first + r) * own, own, to);
+            const double* const from = x.dense + (first + r) * (own + x.moment);
+            std::copy_n(from, own, to);
             const bool learned = labels && (!weight || weight[first + r] > 0);
-            lags->enter(r, to, learned ? labels + r : nullptr, to + own);
+            lags->enter(r, to, learned ? labels + r : nullptr, x.moment ? from + own : nullptr, to + own);
         }
         return scratch.known.data();
     }

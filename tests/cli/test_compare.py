@@ -219,9 +219,29 @@ def test_the_command_in_order_is_one_pass(table, tmp_path):
     assert "±" not in done.output
 
 
+def test_with_a_lag_all_methods_know_the_same_labels(tmp_path):
+    """A random walk: the last value is the best forecast, and stream is as good; PA does not see it."""
+    walk = np.cumsum(np.random.default_rng(0).normal(size=1000))
+    path = tmp_path / "walk.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{t:.5f}\n" for i, t in enumerate(walk)))
+    base = ["compare", str(path), "--target", "y", "--methods", "stream,PA", "--out", str(tmp_path / "p.png"), "--json"]
+    found = {}
+    for lag in (1, 10):
+        done = CliRunner().invoke(app, [*base, "--lag", str(lag)])
+        found[lag] = {line["method"]: line["score"] for line in json.loads(done.stdout)}
+        assert found[lag]["last value"] == pytest.approx(rmse_of_last(walk, lag), rel=0.02)
+    assert found[1]["stream"] < 1.5 * found[1]["last value"]
+    assert found[10]["stream"] > 2 * found[1]["stream"]
+
+
+def rmse_of_last(y, lag):
+    return float(np.sqrt(np.mean((y[lag:] - y[:-lag]) ** 2)))
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--target", "kind", "--lag", "1", "--shuffled"], "counts rows in the order of time"),
         (["--target", "colour"], "no column is named 'colour'"),
         (["--target", "kind", "--methods", "magic"], "'magic' is not a method"),
         (["--target", "kind", "--memory", "much"], "--memory much is not a size"),

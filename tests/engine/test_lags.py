@@ -48,11 +48,12 @@ def rows_of(case, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = np.c_[rng.normal(size=(n, 2)), rng.integers(0, 12, n).astype(float)]
     walk = np.cumsum(rng.normal(size=n)) + x[:, 0] + 1000
+    weight = ((rng.random(n) > 0.1) | (np.arange(n) < 16)).astype(float)  # anchors need 16 learned rows
     if outputs == 0:
-        return x, walk[:, None], (rng.random(n) > 0.1).astype(float)
+        return x, walk[:, None], weight
     labels = (np.abs(walk).astype(int) // 3) % max(2, outputs)
     y = np.where(labels == 1, 1.0, -1.0)[:, None] if outputs == 1 else np.where(np.eye(outputs)[labels] > 0, 1.0, -1.0)
-    return x, y, (rng.random(n) > 0.1).astype(float)
+    return x, y, weight
 
 
 def anchored(learner, x, y, weight, cuts):
@@ -78,6 +79,62 @@ def test_learner_with_lags_core_equals_numpy(build, case):
     assert state.keys() == mine_state.keys()
     for name in (name for name in state if name.startswith("lags/")):
         np.testing.assert_allclose(state[name], mine_state[name], rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+def learned_late(learner, x, y, delay=5):
+    """Scores of rows that are learned so many rows later, each with the moment of its score."""
+    waiting, scores = [], []
+    for i in range(len(x)):
+        row = np.hstack([x[i : i + 1], learner.moments(x[i : i + 1])])
+        scores.append(learner.scores(row))
+        waiting.append((row, y[i : i + 1]))
+        if len(waiting) > delay:
+            learner.learn(*waiting.pop(0))
+    return np.concatenate(scores)
+
+
+@builds
+@cases
+def test_rows_learned_late_with_their_moments_core_equals_numpy(build, case):
+    x, y, weight = rows_of(case, 120)
+    core, mine = learner_of(build, case), learner_of(reference, case)
+    for learner in (core, mine):
+        anchored(learner, x[:20], y[:20], weight[:20], [16])
+    np.testing.assert_allclose(learned_late(core, x[20:], y[20:]), learned_late(mine, x[20:], y[20:]), atol=1e-7)
+    state = mine.state()
+    for name, value in core.state().items():
+        if name.startswith("lags/"):
+            np.testing.assert_allclose(value, state[name], rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@engines
+@cases
+def test_moment_is_what_the_prediction_knew(engine, case):
+    """A row that is scored with its moment scores the same, also when others have been learned since."""
+    x, y, weight = rows_of(case, 100)
+    learner = learner_of(engine, case)
+    anchored(learner, x[:60], y[:60], weight[:60], [16])
+    moment = learner.moments(x[60:61])
+    expected = learner.scores(x[60:61])
+    np.testing.assert_allclose(learner.scores(np.hstack([x[60:61], moment])), expected, rtol=1e-9)
+    weights = learner.state(["stack_weights"])["stack_weights"]
+    learner.learn(x[61:], y[61:])
+    assert not np.allclose(learner.scores(x[60:61]), expected, rtol=1e-3)
+    if CASES[case][2] == 0:  # the experts are remembered; the stack has learned
+        columns = moment[0, :COLUMNS]
+        assert np.array_equal(learner.moments(x[60:61])[0, :COLUMNS], columns, equal_nan=True) is False
+        assert not np.array_equal(learner.state(["stack_weights"])["stack_weights"], weights)
+
+
+@engines
+@cases
+def test_row_with_an_infinite_moment_is_learned_as_if_it_came_now(engine, case):
+    x, y, weight = rows_of(case, 80)
+    plain, marked = learner_of(engine, case), learner_of(engine, case)
+    wide = np.hstack([x, np.full((len(x), plain.moments(x[:1]).shape[1]), np.inf)])
+    expected = plain.learn(x, y, weight)
+    assert np.array_equal(marked.learn(wide, y, weight), expected)
+    assert same_state(marked.state(), plain.state())
 
 
 @engines
@@ -124,20 +181,23 @@ def test_columns_by_hand():
     x = np.zeros(1)
     for t, target in enumerate(y):
         columns = lags.look(x, True).columns
-        if t < 2:
+        if not lags.persists:
+            assert columns.tolist() == [y[0], 0.0, 0.0, 0.0]
+        elif t < 2:
             assert np.isnan(columns).all()
-        elif lags.persists and t > 2:
+        elif t > 2:
             assert columns[:2] == pytest.approx([y[t - 2], y[t - 2] - y[t - 3]])
         lags.observe(x, target, 0.0)
     assert lags.persists
     assert lags.look(x, False).columns[0] == y[-1]  # a row that is scored alone: two rows after the last learned one
 
 
-def test_independent_targets_have_no_columns():
+def test_independent_targets_have_constant_columns():
     lags = reference.Lags(1, 256)
-    for t, target in enumerate(np.random.default_rng(0).lognormal(size=2000)):
+    y = np.random.default_rng(0).lognormal(size=2000)
+    for t, target in enumerate(y):
         lags.observe(np.zeros(1), target, 0.0)
-        assert t < 63 or not lags.look(np.zeros(1), True).columns.any()
+        assert t < 63 or lags.look(np.zeros(1), True).columns.tolist() == [y[0], 0.0, 0.0, 0.0]
 
 
 def test_series_have_their_own_last_target():
@@ -151,11 +211,11 @@ def test_series_have_their_own_last_target():
 
 
 def test_least_recently_learned_series_is_forgotten_first():
-    lags = reference.Lags(1, 2, slots=4, group=0)
-    for key in (0, 1, 2, 3, 0, 4):
+    lags = reference.Lags(1, 2, slots=8, group=0)
+    for key in (*range(8), 0, 8):
         lags.observe(np.array([float(key)]), 10.0 + key, 0.0)
-    known = [key for key in range(5) if not np.isnan(lags.look(np.array([float(key)]), True).columns[0])]
-    assert known == [0, 2, 3, 4]
+    known = [key for key in range(9) if not np.isnan(lags.look(np.array([float(key)]), True).columns[0])]
+    assert known == [0, *range(2, 9)]
 
 
 def test_noise_and_random_walks_have_no_season():

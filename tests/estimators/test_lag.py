@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import nolana
 from nolana import StreamClassifier, StreamRegressor
 from nolana.errors import OptionError
-from nolana.evaluate import progressive
+from nolana.evaluate import Evaluation, progressive
 
 ROWS = 1500
 
@@ -100,6 +100,63 @@ def test_predict_equals_learn_for_lag_1_and_changes_nothing():
     assert model.learn(X[1000:1001], y[1000:1001]) == predicted
 
 
+@cases
+def test_rows_at_a_moment_predict_the_same_and_are_learned_later(case):
+    model, X, y = CASES[case]()
+    assert model.at_moment(X[:3]) is not None
+    model.partial_fit(X[:900], y[:900])
+    rows = model.at_moment(X[900:901])
+    predicted = model.predict(rows)
+    assert predicted == pytest.approx(model.predict(X[900:901]), rel=1e-9)
+    later, twin = copy.deepcopy(model), copy.deepcopy(model)
+    for other in (later, twin):
+        other.partial_fit(X[901:950], y[901:950])
+    later.learn(rows, y[900:901])
+    twin.learn(X[900:901], y[900:901])  # with what is known now
+    assert later.n_rows_ == twin.n_rows_ == 950
+    assert not np.array_equal(later.scores(X[950:1000]), twin.scores(X[950:1000]))
+
+
+def test_moment_holds_the_last_target():
+    X, y = walk(400)
+    model = StreamRegressor(lag=1, random_state=0).partial_fit(X[:300], y[:300])
+    rows = model.at_moment(X[300:302])
+    assert rows.moment[:, 0] == pytest.approx([y[299]] * 2)
+    assert len(rows) == 2
+    assert rows[1:].moment.shape == (1, rows.moment.shape[1])
+
+
+def test_without_a_lag_rows_have_no_moment():
+    X, y = walk(100)
+    assert StreamRegressor(random_state=0).partial_fit(X, y).at_moment(X) is X
+
+
+@pytest.mark.parametrize("wrong", ["width", "value", "lag"])
+def test_moment_of_another_model_is_refused_and_changes_nothing(wrong):
+    X, y = walk(200)
+    model = StreamRegressor(lag=1, random_state=0).partial_fit(X, y)
+    rows = model.at_moment(X[:1])
+    moment = {"width": rows.moment[:, 1:], "value": rows.moment * 1e300, "lag": rows.moment}[wrong]
+    other = StreamRegressor(random_state=0).partial_fit(X, y) if wrong == "lag" else model
+    before = other.predict(X)
+    with pytest.raises(ValueError, match="moment"):
+        other.learn(type(rows)(X[:1], moment), y[:1])
+    assert np.array_equal(other.predict(X), before)
+
+
+def test_horizon_is_not_behind_no_lag_with_the_same_delay():
+    """A day of 24 rows whose level wanders: the stack learns how good experts are that are a day old."""
+    rng = np.random.default_rng(0)
+    t = np.arange(3000)
+    X, level = rng.normal(size=(3000, 2)), np.cumsum(0.3 * rng.normal(size=3000))
+    y = 10 * np.sin(2 * np.pi * t / 24) + level + 3 * X[:, 0] ** 2
+    found = {
+        lag: progressive(StreamRegressor(lag=lag, random_state=0), [(X, y)], metrics=["r2"], delay=11).metrics["r2"]
+        for lag in (12, None)
+    }
+    assert found[12] > found[None] + 0.1
+
+
 def test_random_walk_is_as_good_as_its_last_value():
     X, y = walk(3000)
     scores = StreamRegressor(lag=1, random_state=0).learn(X, y)
@@ -150,6 +207,15 @@ def test_independent_labels_lose_nothing():
     scores = [StreamClassifier(lag=lag, random_state=0).learn(X, y)[500:, 1] > 0 for lag in (1, None)]
     known, plain = (np.mean(each == y[500:]) for each in scores)
     assert known > plain - 0.003
+
+
+def test_independent_targets_lose_nothing():
+    """Columns that say nothing are constant from the first rows on: landmarks and grids are not drawn for them."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.5, 1.5, (3000, 8))
+    y = np.hypot(np.cos(X[:, 0]) + np.cos(X[:, 0] + X[:, 1]) + X[:, 2], np.sin(X[:, 0]) + X[:, 3] * X[:, 4])
+    known, plain = (StreamRegressor(lag=lag, random_state=0).learn(X, y) for lag in (1, None))
+    assert r2(known, y) > r2(plain, y) - 0.005
 
 
 def test_group_has_its_own_last_target():
@@ -217,6 +283,30 @@ def test_delay_longer_than_the_lag_is_refused():
         progressive(StreamRegressor(lag=2), [(X, y)], delay=3)
     assert caught.value.remedies[0].option == "lag"
     assert progressive(StreamRegressor(lag=4), [(X, y)], delay=3).rows == 100
+
+
+def test_delay_is_by_default_that_of_the_lag():
+    X, y = walk(300)
+    by_default, late = (
+        progressive(StreamRegressor(lag=8, random_state=0), [(X, y)], **delay).metrics for delay in ({}, {"delay": 7})
+    )
+    assert by_default == late
+    at_once = [
+        progressive(StreamRegressor(lag=1, random_state=0), [(X, y)], **delay).metrics for delay in ({}, {"delay": 0})
+    ]
+    assert at_once[0] == at_once[1]
+
+
+@pytest.mark.parametrize("cut", [3, 40, 150])
+def test_evaluation_with_a_lag_and_a_delay_is_resumed_bit_for_bit(cut):
+    X, y = walk(200)
+    whole, model = Evaluation(metrics=["rmse"], delay=4), StreamRegressor(lag=5, random_state=0)
+    expected = whole.run(model, [(X, y)]).metrics
+    first, model = Evaluation(metrics=["rmse"], delay=4), StreamRegressor(lag=5, random_state=0)
+    first.step(model, (X[:cut], y[:cut]))
+    resumed = Evaluation(metrics=["rmse"], delay=4)
+    resumed.restore(pickle.loads(pickle.dumps(first.state())))
+    assert resumed.run(copy.deepcopy(model), [(X[cut:], y[cut:])]).metrics == expected
 
 
 def test_rows_of_weight_0_are_not_known_later():

@@ -163,6 +163,14 @@ def compare(
             "and --shuffles is not set.",
         ),
     ] = None,
+    lag: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="The label of a row is known when the row this many later is predicted; stream learns from it. One "
+            "pass in the order of the file.",
+        ),
+    ] = None,
     tune: Annotated[
         bool, typer.Option("--tune", help="Tune the parameters by cross-validation on the first rows.")
     ] = False,
@@ -186,6 +194,7 @@ def compare(
         metric=metric,
         shuffles=shuffles,
         in_order=in_order,
+        lag=lag,
         tuned=tune,
         scaled=scale,
         seed=seed,

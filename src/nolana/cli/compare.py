@@ -97,6 +97,7 @@ def execute(
     metric: str | None,
     shuffles: int | None,
     in_order: bool | None,
+    lag: int | None,
     tuned: bool,
     scaled: bool,
     seed: int,
@@ -106,20 +107,25 @@ def execute(
     """Compare the methods, print the table and write the picture to `out`."""
     with blame_option("--out"):
         plot.check(out)
+    if lag is not None and (in_order is False or shuffles is not None):
+        what = "counts rows in the order of time, and the rows are shuffled; leave out --shuffled and --shuffles"
+        raise typer.BadParameter(what, param_hint="--lag")
     limit = None if memory is None else memory_bytes(memory)
     source = _digits(task) if data is None else _read(data, options, task)
     title = "scikit-learn's digits" if data is None else data.name
     because = "in the order of the file"
+    if lag is not None:
+        in_order = True
     if in_order is None:
         in_order = source.date is not None and shuffles is None
         because += f", because {source.date} is a date or time (--shuffled: in random orders)"
     rows = _rows(title, source, None if in_order else seed, scaled=scaled and data is not None, tuned=tuned)
     with blame_option("--methods"):
-        wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit), rows)
+        wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit, lag=lag), rows)
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + (shuffles or SHUFFLES))
     metric = _metric(metric, rows.kind)
     with one_blas_thread(), _bar() as bar:
-        table, curves = _compare(rows, wanted, seeds, metric, tuned, bar)
+        table, curves = _compare(rows, wanted, seeds, metric, tuned, bar, delay=(lag or 1) - 1)
     with blame_option("--out"):
         passes = f", mean of {len(seeds)} shuffles" if len(seeds) > 1 else ""
         plot.running_scores(curves, metric, out, f"{rows.title}: each row predicted before it was learned{passes}")
@@ -127,7 +133,8 @@ def execute(
         typer.echo(json.dumps([asdict(line) | {"metric": metric} for line in table], indent=2))
     else:
         order = because if in_order else f"mean and spread of {len(seeds)} shuffles"
-        notes = _notes(wanted) + (_last_row(table, metric, rows.kind) if in_order else [])
+        notes = _notes(wanted) + (_last_row(table, metric, rows.kind) if in_order and lag is None else [])
+        notes += [] if lag is None else [_known_labels(lag)]
         _print(table, rows, metric, landmarks, notes, len(seeds), tuned, order, out)
 
 
@@ -209,7 +216,14 @@ def _method(name: str, task: Task, known: peers.Task) -> Wanted:
 
 
 def _compare(
-    rows: Rows, wanted: list[Wanted], seeds: Sequence[int | None], metric: str, tuned: bool, bar: Progress
+    rows: Rows,
+    wanted: list[Wanted],
+    seeds: Sequence[int | None],
+    metric: str,
+    tuned: bool,
+    bar: Progress,
+    *,
+    delay: int = 0,
 ) -> tuple[list[Line], dict[str, list[Point]]]:
     todo = (len(wanted) + len(BASELINES[rows.kind])) * len(seeds) * len(rows.y)
     task = bar.add_task("", total=todo, doing="")
@@ -223,7 +237,7 @@ def _compare(
             bar.update(task, doing=f"{name}, pass {number + 1} of {len(seeds)}")
             X, y = _shuffled(rows, seed)
             step = partial(_advance, bar, task, done)
-            runs.append(one_pass(make(seed or 0), X, y, metric=metric, callback=step))
+            runs.append(one_pass(make(seed or 0), X, y, metric=metric, delay=delay, callback=step))
         return runs
 
     first = standardised(rows.X_first) if rows.scaled else rows.X_first
@@ -305,6 +319,12 @@ def _notes(wanted: list[Wanted]) -> list[str]:
             "lightgbm and histgb are trained again on all rows so far whenever these have grown by a fifth."
         )
     return notes
+
+
+def _known_labels(lag: int) -> str:
+    """What the methods know with a lag."""
+    when = "the next row" if lag == 1 else f"the row {lag:,} later"
+    return f"The label of a row is known when {when} is predicted, to all of them; stream has it as an input (--lag)."
 
 
 def _last_row(table: list[Line], metric: str, kind: str) -> list[str]:

@@ -41,7 +41,7 @@ def execute(
             typer.echo(json_text(facts | {"history": points}, 2))
         else:
             print_lines(
-                f"{facts['source']}: each row predicted before it was learned",
+                f"{facts['source']}: each row predicted before it was learned{late(run.evaluation.delay)}",
                 lines(facts, run.evaluation.advice(run.estimator)),
                 out,
             )
@@ -49,8 +49,13 @@ def execute(
         raise typer.Exit(128 + stop.signal)
 
 
+def late(delay: int) -> str:
+    """How late labels come; "" if they come with their rows."""
+    return f", labels {delay:,} {'row' if delay == 1 else 'rows'} late" if delay else ""
+
+
 def _draw(run: "Run", out: Path) -> None:
     metric = next(iter(run.evaluation.metrics))
     with blame_option("--out"):
-        title = f"{run.stream.name}: each row predicted before it was learned"
+        title = f"{run.stream.name}: each row predicted before it was learned{late(run.evaluation.delay)}"
         plot.running_scores({run.method: run.evaluation.history}, metric, out, title)

@@ -155,7 +155,10 @@ def evaluate(
     learner: Learner,
     metrics: Metrics = None,
     window: Window = None,
-    delay: Annotated[int, typer.Option(min=0, help="Number of rows after which the label of a row arrives.")] = 0,
+    delay: Annotated[
+        int | None,
+        typer.Option(min=0, help="Number of rows after which the label of a row arrives. Default: --lag less 1, or 0."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File of a picture of the score over time: .png, .svg or .pdf.")
     ] = None,
@@ -165,11 +168,13 @@ def evaluate(
     check_source(source)
     use_stand_ins()  # before the estimators are loaded
     from nolana.cli.evaluate import execute
+    from nolana.evaluate.evaluation import delay_by_lag
     from nolana.runs import Scoring
 
     with blame_option("--task or --set"):
         recipe = learner.recipe()
-    execute(source, options, recipe, Scoring(_names(metrics), window, delay), out=out, as_json=json)
+    late = delay_by_lag(learner.lag, learner.group) if delay is None else delay
+    execute(source, options, recipe, Scoring(_names(metrics), window, late), out=out, as_json=json)
 
 
 @models.command()

@@ -182,6 +182,10 @@ class EngineLearner(CountingPart, Protocol):
         """`intervals` for rows with non-zeros."""
         ...
 
+    def moments(self, x: Array) -> Array:
+        """What is known of earlier targets if these rows are scored now, and the scores of the experts (n, k)."""
+        ...
+
     def clear(self, outputs: int) -> None:
         """Back to before the first row, with this many outputs."""
         ...

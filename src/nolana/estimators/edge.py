@@ -13,13 +13,14 @@ from nolana.columns.tables import ArrayTable
 from nolana.estimators._sklearn import check_array, validate_data
 from nolana.learner.driver import Driver
 from nolana.learner.landmark import ROWS_PER_LOCK
-from nolana.learner.rows import WIDE, CSRMatrix, Matrix, MatrixLike, SparseRows
+from nolana.learner.rows import WIDE, CSRMatrix, Matrix, MatrixLike, MomentRows, SparseRows
 from nolana.learner.sketched import SketchedLearner
 
 Array = NDArray[np.float64]
 Learner: TypeAlias = Driver | SketchedLearner
 
 LARGEST_WEIGHT = 1e50
+LARGEST_MOMENT = 1e101  # targets are at most 1e100
 MOST_NAMES = 10  # in a message
 DENSE_NUMBERS = 1 << 18  # of a sparse matrix made dense at a time
 
@@ -59,6 +60,8 @@ def check_features(estimator: Any, x: MatrixLike, largest: float, *, reset: bool
 
     Only estimators that `_takes_missing` take NaN, and only those that `_takes_tables` other values than numbers.
     """
+    if isinstance(x, MomentRows):
+        return with_moments(estimator, x, check_features(estimator, x.X, largest, reset=reset, empty=empty))
     mine = estimator.__dict__
     known = not reset and "feature_names_in_" not in mine and "_schema" not in mine
     if known and is_plain(x) and len(x) > 0 and x.shape[1] == estimator.n_features_in_:
@@ -100,6 +103,23 @@ def check_features(estimator: Any, x: MatrixLike, largest: float, *, reset: bool
             checked.sum_duplicates()
         check_sparse_values(checked, largest)
     return checked
+
+
+def with_moments(estimator: Any, x: MomentRows, rows: Matrix) -> Array:
+    """Checked rows with their moment behind their features."""
+    learner, moment = estimator.__dict__.get("_learner"), np.asarray(x.moment, dtype=np.float64)
+    size = getattr(learner, "moment_size", 0) if getattr(estimator, "lag", None) is not None else 0
+    if not size or not isinstance(rows, np.ndarray):
+        raise ValueError(
+            "these rows have a moment, and this model has no lag, or has learned nothing yet; learn rows.X"
+        )
+    if moment.shape != (len(rows), size):
+        raise ValueError(f"expected moments {(len(rows), size)} of this model, got {moment.shape}")
+    known, scores = np.split(moment, [size - learner.experts_remembered], axis=1)
+    absent = np.isposinf(known[:, -1])
+    if (np.abs(known[~absent]) > LARGEST_MOMENT).any() or not (np.abs(scores[~absent]) <= LARGEST_MOMENT).all():
+        raise ValueError("the moment of a row has values that no model has")
+    return np.hstack([rows, moment])
 
 
 def _numbers_alone(estimator: Any, x: object) -> str:

@@ -14,7 +14,7 @@ from nolana.errors import OptionError, Remedy, Setting
 from nolana.estimators._sklearn import check_is_fitted, check_random_state
 from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.calibration import softmax
-from nolana.estimators.edge import Learner, encoded_pair, is_empty, is_wide_and_sparse
+from nolana.estimators.edge import Learner, check_features, encoded_pair, is_empty, is_wide_and_sparse
 from nolana.estimators.labels import aligned
 from nolana.estimators.multilabel import MultiLabelClassifier, sigmoid
 from nolana.estimators.parameters import integer, number, sets_for
@@ -22,7 +22,7 @@ from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.experts import Expert
 from nolana.learner.driver import Driver
 from nolana.learner.memory import memory_bytes
-from nolana.learner.rows import Matrix, MatrixLike
+from nolana.learner.rows import Matrix, MatrixLike, MomentRows
 from nolana.learner.stream import StreamLearner, StreamOptions, stream_learner
 from nolana.learner.targets import TargetsLearner, targets_learner
 
@@ -123,6 +123,19 @@ class StreamModel(OnlineEstimator):
         else:  # in the order of time
             self.n_iter_ = self._passes(rows)
             yield slice(None)
+
+    def at_moment(self, X: MatrixLike) -> Any:
+        """X with what is known now, for labels that come late: `predict` it, and `learn` it when its labels are known.
+
+        With a lag a prediction depends on the last known targets. Rows that are learned later are then learned with
+        those that their prediction saw. X itself without a lag, and before the first row.
+        """
+        if self.lag is None or not self.__sklearn_is_fitted__() or not isinstance(self._learner, StreamLearner):
+            return X
+        x = check_features(self, X, self._largest(), reset=False)
+        assert isinstance(x, np.ndarray)
+        with self._learner.lock:
+            return MomentRows(X, self._learner.moments(x))
 
     def _largest(self) -> float:
         return StreamLearner.largest
@@ -237,7 +250,7 @@ class StreamClassifier(MultiLabelClassifier, StreamModel):
         of them see the same last labels. Rows of weight 0 are scored alone; their label is not known later.
     group : str or int, default=None
         The column, by name or index, that names the series of a row (user, sensor, store): ``lag`` counts rows of the
-        same series. It is learned as a category. The last labels are in a hash table that takes at most 3/8 of the
+        same series. It is learned as a category. The last labels are in a hash table that takes at most half of the
         memory; the series that was not learned for longest is forgotten first. Needs ``lag``.
     max_iter : int, default=None
         Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass
@@ -371,7 +384,7 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         later.
     group : str or int, default=None
         The column, by name or index, that names the series of a row (user, sensor, store): ``lag`` counts rows of the
-        same series. It is learned as a category. The last targets are in a hash table that takes at most 3/8 of the
+        same series. It is learned as a category. The last targets are in a hash table that takes at most half of the
         memory; the series that was not learned for longest is forgotten first. Needs ``lag``.
     max_iter : int, default=None
         Passes of ``fit`` over the rows. None: 2 up to 20,000 rows, else 1; 1 without ``shuffle``. From the second pass

@@ -8,7 +8,7 @@ The only predict-then-learn loop in the project (`Evaluation.run`). It uses prot
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nolana.evaluate.evaluation import Evaluation, Learner, Progress, Result
+from nolana.evaluate.evaluation import Evaluation, Learner, Progress, Result, delay_by_lag
 from nolana.evaluate.history import Point
 from nolana.evaluate.one_by_one import RowModel
 from nolana.metrics import Metric
@@ -23,7 +23,7 @@ def progressive(
     metrics: Sequence[str | Metric] | None = None,
     window: int | None = None,
     callback: Callable[[Progress], None] | None = None,
-    delay: int = 0,
+    delay: int | None = None,
 ) -> Result:
     """Predict, then learn, block by block.
 
@@ -45,7 +45,8 @@ def progressive(
     callback : called after each block with a `Progress`.
     delay : rows until a label arrives: row t is scored when it arrives, and learned after row t + delay was scored. So
         it is scored by a model that has learned the rows before t - delay, and is counted when its label arrives.
-        When the stream ends, all missing labels arrive.
+        When the stream ends, all missing labels arrive. None: the lag of the learner less 1, so that row t is scored by
+        a model that knows row t - lag; 0 without a lag, and with a group, whose lag counts rows of a series.
 
     A row before the first known class counts as an error; `nolana.metrics` describes this for each metric.
 
@@ -61,4 +62,5 @@ def progressive(
     >>> result.rows, result.metrics["accuracy"] > 0.85, result.metrics["auc"] > 0.93
     (1000, True, True)
     """
-    return Evaluation(metrics=metrics, window=window, delay=delay).run(learner, blocks, callback)
+    late = delay_by_lag(getattr(learner, "lag", None), getattr(learner, "group", None)) if delay is None else delay
+    return Evaluation(metrics=metrics, window=window, delay=late).run(learner, blocks, callback)

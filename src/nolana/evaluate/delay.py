@@ -163,6 +163,8 @@ class DelayedLabels:
         count = len(y)
         if not count:
             return _counted([])
+        if getattr(learner, "lag", None) is not None and hasattr(learner, "at_moment"):
+            return self._arrive_one_by_one(learner, x, y, weight)
         due = max(0, len(self) + count - self.delay)
         parts = [Scores.of(learner, learner.scores(some_rows(x, 0, count - due)))] if due < count else []
         if due:
@@ -178,6 +180,22 @@ class DelayedLabels:
         if self._waiting and self._waiting[-1] is new:  # still in the memory of the block's owner
             self._waiting[-1] = new.part(0, count)
         return taken
+
+    def _arrive_one_by_one(self, learner: Any, x: Features, y: Labels, weight: Array | None) -> ScoredRows:
+        """The same for a learner whose predictions see earlier labels: a row is learned with those that it saw."""
+        taken: list[Rows] = []
+        for i in range(len(y)):
+            row = learner.at_moment(some_rows(x, i, i + 1))
+            scores = Scores.of(learner, learner.scores(row)).for_targets(y)
+            own = Rows(row, y[i : i + 1], None if weight is None else weight[i : i + 1], scores)
+            self._waiting.append(own.part(0, 1))
+            self._count += 1
+            if self._count > self.delay:
+                due = self._waiting[0].part(0, 1)
+                learn_scores(learner, due.x, due.y, due.weight)
+                self._take(1)
+                taken.append(due)
+        return _counted(taken)
 
     def _oldest(self, due: int, x: Features, y: Labels, weight: Array | None) -> Iterator[Labelled]:
         """The first `due` rows of those that wait, followed by the block, in pieces."""
@@ -214,7 +232,8 @@ class DelayedLabels:
         if not self._waiting:
             return None
         rows = _counted(list(self._waiting))
-        features = [part.x.toarray() if hasattr(part.x, "toarray") else np.asarray(part.x) for part in self._waiting]
+        pieces = [part.x.X if hasattr(part.x, "moment") else part.x for part in self._waiting]
+        features = [x.toarray() if hasattr(x, "toarray") else np.asarray(x) for x in pieces]
         text = rows.truth.dtype.kind in "OU"
         return {
             "X": np.concatenate(features),
@@ -223,7 +242,16 @@ class DelayedLabels:
             "scores": rows.scores.values,
             "classes": None if rows.scores.classes is None else rows.scores.classes.tolist(),
             "probabilities": rows.scores.probabilities,
+            **self._moments(),
         }
+
+    def _moments(self) -> "State":
+        """What was known when the rows that wait were scored; those from before the first learned row have none."""
+        moments = [getattr(part.x, "moment", None) for part in self._waiting]
+        size = next((moment.shape[1] for moment in moments if moment is not None), 0)
+        without = [np.full((len(part), size), np.inf) for part in self._waiting]
+        own = [none if moment is None else moment for moment, none in zip(moments, without, strict=True)]
+        return {"moments": np.concatenate(own)} if size else {}
 
     def restore(self, state: "State | None") -> None:
         """Continue from an exported state."""
@@ -246,7 +274,12 @@ class DelayedLabels:
             raise ValueError(f"late: scores of shape {scores.shape} do not belong to the classes {classes}")
         if probabilities is not None and probabilities.shape != scores.shape:
             raise ValueError(f"late: probabilities must be {scores.shape} as the scores, got {probabilities.shape}")
-        self._waiting, self._count = deque([Rows(x, y, weight, Scores(scores, classes, probabilities))]), len(y)
+        rows: Features = x
+        if state.get("moments") is not None:
+            from nolana.learner.rows import MomentRows  # loads the engine
+
+            rows = MomentRows(x, np.array(state["moments"], dtype=np.float64))
+        self._waiting, self._count = deque([Rows(rows, y, weight, Scores(scores, classes, probabilities))]), len(y)
 
 
 def _row_by_row(learner: LateLearner, x: Features, late: Iterable[Labelled]) -> list[Scores]:

@@ -191,6 +191,11 @@ class Evaluation:
         return self._window
 
     @property
+    def delay(self) -> int:
+        """Rows until a label arrives."""
+        return self._delayed.delay
+
+    @property
     def metrics(self) -> dict[str, float]:
         """Metrics of all rows so far."""
         return _values(self._overall)
@@ -303,10 +308,15 @@ def _unpacked(block: Any) -> tuple[Features, ArrayLike, Array | None]:
     return x, y, None if weight is None else np.asarray(weight, dtype=np.float64)
 
 
+def delay_by_lag(lag: int | None, group: object) -> int:
+    """The delay with which the last known label is that of `lag` rows before; that of a series is not known."""
+    return 0 if lag is None or group is not None else max(0, lag - 1)
+
+
 def check_delay(delay: int, learner: object) -> None:
-    """OptionError if labels come later than this learner assumes."""
+    """OptionError if labels come later than this learner assumes; its lag may count rows of a series."""
     lag = getattr(learner, "lag", None)
-    if isinstance(lag, int) and delay > lag:
+    if isinstance(lag, int) and delay > lag and getattr(learner, "group", None) is None:
         what = "is longer than {lag}: the labels that the learner takes as known would not be there yet"
         remedy = Remedy("lag", delay + 1, "uses the last labels that are known")
         raise OptionError("delay", delay, what, facts={"lag": Setting("lag", lag)}, remedies=[remedy])

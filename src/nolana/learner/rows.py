@@ -1,7 +1,7 @@
 """Rows as their non-zeros, on the way from the estimators to the engine."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,32 @@ MatrixLike: TypeAlias = ArrayLike | SparseMatrix  # what users pass as X
 Matrix: TypeAlias = Array | CSRMatrix  # X when it was checked
 
 WIDE = 256  # features from which on sparse rows stay sparse
+
+
+@dataclass(frozen=True)
+class MomentRows:
+    """Rows X that were scored, and what was known at that moment, (n, k), to be learned when their labels come.
+
+    The moment is that of `nolana.engine.learner.lags`.
+    """
+
+    X: Any
+    moment: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of X."""
+        return (len(self.moment), *np.shape(self.X)[1:])
+
+    def __len__(self) -> int:
+        return len(self.moment)
+
+    def __getitem__(self, rows: slice) -> "MomentRows":
+        return MomentRows(self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], self.moment[rows])
+
+    def copy(self) -> "MomentRows":
+        """The same in its own memory."""
+        return MomentRows(self.X.copy() if hasattr(self.X, "copy") else self.X, self.moment.copy())
 
 
 @dataclass(frozen=True)

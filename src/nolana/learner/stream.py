@@ -33,7 +33,7 @@ from nolana.engine.base.state import Field, export
 from nolana.engine.base.state import check as check_field
 from nolana.engine.base.threads import one_blas_thread
 from nolana.engine.experts.neighbours.neighbour_map import WIDEST
-from nolana.engine.learner.lags import COLUMNS, MOST, WAYS
+from nolana.engine.learner.lags import COLUMNS, KNOWN, MOST, WAYS
 from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.robust_scaling import LAST_ANCHOR, OTHER_STEP, unscaled
 from nolana.errors import OptionError, Remedy
@@ -76,7 +76,7 @@ from nolana.modelfile.specs import Spec
 LAST_CLEARING = 256  # rows up to which an anchor clears the tables
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals and label sets
 ROWS_PER_BYTE, RING_ROWS = 1 / 512, (64, 4096)  # of the ring of targets in which seasons are found
-SERIES_SHARE = 3 / 8  # of the memory, for the table of series
+SERIES_SHARE = 1 / 2  # of the memory, for the table of series
 LARGEST_RESCALING = 100.0  # of targets: beyond, one wild target had set the old unit, and nothing learned in it counts
 
 
@@ -314,6 +314,20 @@ class StreamLearner(Driver):
         return ["remove outliers from X and y"]
 
     # Learning
+
+    def moments(self, x: Array) -> Array:  # (n, d) -> (n, k)
+        """What is known of earlier targets if these rows are scored now, and the scores of the experts."""
+        return np.asarray(self._engine.moments(x))
+
+    @property
+    def moment_size(self) -> int:
+        """Numbers of the moment of a row."""
+        return self.options.width(self.n_features) - self.n_features + KNOWN + self.experts_remembered
+
+    @property
+    def experts_remembered(self) -> int:
+        """How many of them are scores of experts."""
+        return len(self.spec.arguments["experts"]) if self.regression else 0
 
     def learn(
         self, x: Array | SparseRows, y: Array, weight: Array | None = None, class_weight: Array | None = None

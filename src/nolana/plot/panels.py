@@ -3,7 +3,7 @@
 import io
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nolana.plot.figures import check, curve, figure_class, tidy
@@ -28,6 +28,7 @@ class Panel:
     y_range : limits of the y axis; None: all curves are visible.
     points : whether each value has a marker; a logarithmic x axis then has a tick for each, if these are at most eight.
     mark : where a vertical line marks a change; None: no line.
+    bands : xs, lower and upper ends of intervals, drawn in the colour of the curve of this name.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Panel:
     y_range: tuple[float, float] | None = None
     points: bool = False
     mark: float | None = None
+    bands: Mapping[str, tuple[Sequence[float], Sequence[float], Sequence[float]]] = field(default_factory=dict)
 
 
 def panels(
@@ -109,6 +111,8 @@ def _figure_of(panels: Sequence[Panel], columns: int, width: float, height: floa
                 marker="o" if panel.points else None,
                 markersize=4,
             )
+        for name, (xs, lows, highs) in panel.bands.items():
+            axes.fill_between(xs, lows, highs, color=curve(names.index(name))["color"], alpha=0.2, linewidth=0)
         tidy(axes, panel.title, panel.x, panel.y)
         if panel.log_x:
             axes.set_xscale("log")

@@ -89,6 +89,7 @@ def one_pass(
     metric: str,
     points: int = 60,
     hold_out: float = 0.0,
+    delay: int = 0,
     callback: Callable[[Progress], None] | None = None,
 ) -> PassResult:
     """Predict, then learn, every row once.
@@ -101,6 +102,7 @@ def one_pass(
     points : number of points in the history.
     hold_out : share of the rows, the last ones, that are also scored by the model before the first of them is
         learned; then the pass continues with them.
+    delay : rows until a label comes.
     callback : called after each block.
     """
     cut = len(y) - round(hold_out * len(y))
@@ -114,7 +116,9 @@ def one_pass(
             callback(progress)
 
     window = max(1, len(y) // points)
-    result = evaluate.progressive(learner, _blocks(X, y, cut), metrics=[metric], window=window, callback=after_block)
+    result = evaluate.progressive(
+        learner, _blocks(X, y, cut), metrics=[metric], window=window, delay=delay, callback=after_block
+    )
     return PassResult(
         score=result.metrics[metric],
         held_out=held_out,

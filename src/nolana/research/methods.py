@@ -89,6 +89,7 @@ class Task:
     n_landmarks: int
     loss: str | None = None  # for the methods with a choice of losses; None: the default of each
     memory: int | str | None = None  # of the stream learner; None: the bytes of NOLANA
+    lag: int | None = None  # of the stream learner
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,8 @@ class MethodAtBudget:
         chosen: dict[str, Value | None] = {"loss": task.loss} if takes_loss else {}
         if task.memory is not None and "memory" in estimator.get_params():
             chosen["memory"] = task.memory
+        if task.lag is not None and "lag" in estimator.get_params():
+            chosen["lag"] = task.lag
         return estimator.set_params(**(chosen | dict(parameters)))
 
 

@@ -18,12 +18,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from nolana.errors import Words
+from nolana.learner.rows import MomentRows
 from nolana.serve.bodies import Body, read_body, read_choice
 from nolana.serve.guard import Guard
 from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
 from nolana.serve.openapi import description
 from nolana.serve.refusal import RETRY, Refusal
-from nolana.serve.rows import as_object, with_label
+from nolana.serve.rows import as_object, with_label, with_moments
 from nolana.serve.service import Service, deliver
 from nolana.serve.status import note_error, prometheus
 
@@ -163,7 +164,11 @@ class App:
         text = b"\n".join(model.reader.as_line(row) for row in body.rows)
         rows = model.reader.read(text, labelled=False)
         unknown = rows.unknown_columns
-        return text, model.predict(rows, body.level) | ({"unknown_columns": unknown} if unknown else {})
+        x = model.encoded(rows)
+        answer = model.predict(x, body.level) | ({"unknown_columns": unknown} if unknown else {})
+        if isinstance(x, MomentRows) and body.id is not None:  # learned with what this prediction knew
+            text = with_moments(text, [msgspec.json.encode(moment) for moment in x.moment.tolist()])
+        return text, answer
 
     async def learn(self, request: Request) -> Response:
         """Learn rows with labels, or the labels of rows that were predicted with an id."""

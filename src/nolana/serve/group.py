@@ -17,7 +17,7 @@ from nolana.serve.model import NewModel, ServedModel
 from nolana.serve.new_classes import Admission, NewClasses
 from nolana.serve.quarantine import LONGEST_LABEL, HeldRow, label_key
 from nolana.serve.refusal import Refusal, no_model
-from nolana.serve.rows import RowReader, Rows, with_label
+from nolana.serve.rows import RowReader, Rows, split_moments, with_label, with_moments
 from nolana.serve.status import note
 
 __all__ = ["Group", "Written"]
@@ -73,7 +73,7 @@ class Group:
             return again
         text = self._text(job)
         model = self.model or self._new.create(text, self._log.id)
-        rows = job.rows or model.reader.read(text, labelled=True)
+        rows = job.rows if job.rows is not None and text is job.text else model.reader.read(text, labelled=True)
         admission = self._admission or _admission(self._new_classes, model)
         new = admission.new(rows.labels)
         unknown = {label: n for label, n in new.items() if not admission.accepts(label, n, quarantine, job.id)}
@@ -128,10 +128,15 @@ class Group:
         self._admission.add(written.rows.labels)
 
     def _text(self, job: Learn) -> bytes:
-        """The lines of a request, with labels; those of stored rows if only the labels came."""
-        if job.text is not None:
-            return job.text
+        """The lines of a request, with labels; those of stored rows if only the labels came.
+
+        Rows that were predicted with the same id are learned with the moment of their prediction.
+        """
         stored = None if job.id is None else self._log.waiting_rows(job.id)
+        if job.text is not None:
+            moments = [] if stored is None else split_moments(stored)[1]
+            known = any(moments) and len(moments) == job.text.count(b"\n") + 1
+            return with_moments(job.text, moments) if known else job.text
         if stored is None:
             raise Refusal(
                 404, f"no rows are stored for the id {job.id!r}: predict them with this id first, or send rows"
@@ -149,7 +154,7 @@ class Group:
         stored = self._log.waiting_rows(job.id)
         if stored is None:
             self._log.store_waiting(job.id, job.text)
-        elif stored != job.text:
+        elif split_moments(stored)[0] != split_moments(job.text)[0]:
             raise Refusal(409, f"other rows are stored for the id {job.id!r}; choose another id")
         return True
 

@@ -19,6 +19,7 @@ from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, NolanaError, StreamError
 from nolana.estimators.stream import StreamClassifier, StreamModel
 from nolana.evaluate import Evaluation
+from nolana.learner.rows import MomentRows
 from nolana.metrics import Predictions
 from nolana.runs import Recipe, Run, Scoring, SourceOptions
 from nolana.runs.checkpoints import LogPosition, SavedRun, read
@@ -62,7 +63,8 @@ class ServedModel:
     def __init__(self, run: Run, rows: PlannedRows, new_columns: str) -> None:
         self.run, self.estimator, self.evaluation, self.task = run, run.estimator, run.evaluation, run.task
         self._rows = rows
-        self.reader = RowReader(rows.plan, self.task, run.estimator._largest(), new_columns)
+        lagged = getattr(run.estimator, "lag", None) is not None
+        self.reader = RowReader(rows.plan, self.task, run.estimator._largest(), new_columns, lagged=lagged)
         self._frozen = self.reader.encoder(frozen=True)
         self._lock = threading.Lock()
         self._encoder_state = rows.encoder.state()
@@ -103,6 +105,8 @@ class ServedModel:
         encoded = [self._rows.encode(rows.cells) for rows in group]
         x = self.reader.matrix(joined([x for x, _ in encoded]))
         try:
+            if any(rows.moments is not None for rows in group):
+                x = MomentRows(x, _joined_moments(group))
             scores = self.run.push(x, np.concatenate([rows.y for rows in group if rows.y is not None]))
         except ValueError as error:
             self._rows.encoder.restore(before)
@@ -128,14 +132,18 @@ class ServedModel:
 
     # Predicting
 
-    def predict(self, rows: Rows, level: float | None = None) -> dict[str, Any]:
-        """Predictions, probabilities or bounds, and the uncertainty of each row; of classes the sets of a level."""
+    def encoded(self, rows: Rows) -> Any:
+        """Rows as the estimator takes them, with their moment if it has a lag."""
         with self._lock:
             state = self._encoder_state
             if state is not self._frozen_state:
                 self._frozen.restore(state)
                 self._frozen_state = state
             x = self.reader.matrix(self._frozen.encode(rows.cells))
+        return self.estimator.at_moment(x) if isinstance(self.estimator, StreamModel) else x
+
+    def predict(self, x: Any, level: float | None = None) -> dict[str, Any]:
+        """Predictions, probabilities or bounds, uncertainty of each encoded row; of classes the sets of a level."""
         model = self.estimator
         if self.task == "regression":
             if not isinstance(model, StreamModel):
@@ -224,6 +232,15 @@ class NewModel:
             raise Refusal.of(error, before="no model can be made of these rows") from error
         record = SavedRun(None, True, options_to_save(self.options, stream), WITHOUT_SOURCE | {"plan": plan.as_dict()})
         return _served(estimator, self.scoring.new_evaluation(), record, self.options.new_columns)
+
+
+def _joined_moments(group: Sequence[Rows]) -> NDArray[np.float64]:
+    """Those of all rows, infinite for rows without one."""
+    size = max(rows.moments.shape[1] for rows in group if rows.moments is not None)
+    without = [np.full((len(rows), size), np.inf) for rows in group]
+    return np.concatenate(
+        [none if rows.moments is None else rows.moments for rows, none in zip(group, without, strict=True)]
+    )
 
 
 def _served(estimator: Any, evaluation: Evaluation, record: SavedRun, new_columns: str) -> ServedModel:

@@ -1,7 +1,8 @@
 """Rows of requests as numbers, by the plan of the model: the columns, kinds and labels that ``nolana learn`` uses.
 
 Rows are JSON lines, also in the log: what is learned now and what is replayed after a crash is read from the same
-bytes.
+bytes. A row that was predicted by a model with a lag and waits for its label has its moment in its line: what the
+prediction knew of earlier targets (`nolana.learner.rows.MomentRows`).
 n rows, d columns of X.
 """
 
@@ -26,9 +27,10 @@ from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan, PlannedColumn
 from nolana.sources.rows import AnyEncoder, check_rows, encoder_of
 
-__all__ = ["TARGET", "RowReader", "Rows", "as_object", "with_label"]
+__all__ = ["TARGET", "RowReader", "Rows", "as_object", "split_moments", "with_label", "with_moments"]
 
 TARGET = "label"  # the key of the label if the model has no name for it
+MOMENT = "nolana:moment"  # the key of the moment of a row
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
 MOST_UNKNOWN = 100  # keys that an answer names
 WIDE = 256  # columns from which rows of LIBSVM models are sparse
@@ -37,12 +39,16 @@ NO_FEATURES = Encoder((), Encoding(), frozen=True)  # of labels alone
 
 @dataclass(frozen=True)
 class Rows:
-    """Valid rows of one request: their text, cells, labels (n,) or None, and the keys that are not columns."""
+    """Valid rows of one request: their text, cells, labels (n,) or None, and the keys that are not columns.
+
+    `moments` (n, k) are those of rows that were predicted before, infinite for the others; None: there are none.
+    """
 
     text: bytes
     cells: TextCells
     y: NDArray[Any] | None
     new: list[NewColumn]
+    moments: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.cells.lines)
@@ -72,15 +78,20 @@ class RowReader:
     task : "classification" or "regression".
     largest : features beyond this are refused.
     new_columns : "error" refuses rows with keys that are not columns; otherwise these keys are left out.
+    lagged : whether the model has a lag, so that rows may have a moment.
     """
 
-    def __init__(self, plan: Plan, task: str, largest: float, new_columns: str = "warn") -> None:
+    def __init__(
+        self, plan: Plan, task: str, largest: float, new_columns: str = "warn", *, lagged: bool = False
+    ) -> None:
+        self._lagged = lagged
         self.plan, self.task, self._largest, self._new_columns = plan, task, largest, new_columns
         self.indexed = plan.columns is None
         self.planned = plan.features
         self.names = [_name(column, self.indexed and plan.zero_based) for column in self.planned]
         self.target = _target(plan, self.names)
         known = [name for name in plan.known or () if name not in (*self.names, self.target)]
+        known += [MOMENT] * lagged
         self._keys = [key.encode("utf-8", "surrogatepass") for key in (*self.names, self.target, *known)]
         self._label_place = len(self.names)
         encoder = self.encoder(frozen=True)
@@ -137,7 +148,24 @@ class RowReader:
         if new and self._new_columns == "error":
             place = Place(line=new[0][2] + 1, unit="row")
             raise Refusal(400, "key {value} is not a column of the model", place=place, value=_text(new[0][0]))
-        return Rows(text, cells, self._as_targets(y), [NewColumn(_text(key), n, line + 1) for key, n, line in new])
+        columns = [NewColumn(_text(key), n, line + 1) for key, n, line in new]
+        return Rows(text, cells, self._as_targets(y), columns, self._moments(text, len(rows)) if labelled else None)
+
+    def _moments(self, text: bytes, count: int) -> NDArray[np.float64] | None:
+        """The moments of rows that have one."""
+        if not self._lagged or MOMENT.encode() not in text:
+            return None
+        only = np.zeros(1, dtype=np.int64)
+        spans = (
+            text_parsers().json_cells(text, 0, True, count, [MOMENT.encode()], only - 1, only, 0, 1)[2][:, 0].tolist()
+        )
+        try:
+            found = [msgspec.json.decode(text[a:b], type=list[float | None]) if a < b else None for a, b in spans]
+            size = max(len(values) for values in found if values is not None)
+            without = [np.inf] * size
+            return np.array([without if values is None else values for values in found], dtype=np.float64)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise Refusal(400, f"{MOMENT!r} of a row is not what a prediction stored: {error}") from error
 
     def _check_columns(self, cells: TextCells) -> None:
         """Refusal if a row has none of the columns; {} of a LIBSVM model is a row of zeros."""
@@ -253,6 +281,26 @@ def with_label(line: bytes, target: str, label: bytes) -> bytes:
     body = line.rstrip()[:-1].rstrip()
     comma = b"" if body == b"{" else b","
     return body + comma + msgspec.json.encode(target) + b":" + label.strip().replace(b"\n", b" ") + b"}"
+
+
+def with_moments(text: bytes, moments: Sequence[bytes | None]) -> bytes:
+    """The lines of rows with their moments, pieces of JSON.
+
+    Examples
+    --------
+    >>> split_moments(with_moments(b'{"a":1}', [b"[2.5,null]"]))
+    (b'{"a":1}', [b'[2.5,null]'])
+    """
+    lines = zip(text.split(b"\n"), moments, strict=True)
+    return b"\n".join(line if moment is None else with_label(line, MOMENT, moment) for line, moment in lines)
+
+
+def split_moments(text: bytes) -> tuple[bytes, list[bytes | None]]:
+    """The lines without their moments, and those."""
+    key = msgspec.json.encode(MOMENT) + b":"
+    parts = [line.rpartition(key) for line in text.split(b"\n")]
+    lines = [begin.removesuffix(b",") + b"}" if found else end for begin, found, end in parts]
+    return b"\n".join(lines), [end[:-1] if found else None for _, found, end in parts]
 
 
 def _name(column: PlannedColumn, zero_based: bool) -> str:

@@ -9,11 +9,16 @@ the target one season before the row, a row of numbers has four more columns, Na
 The combiner is told q_1, what the experts did not explain of y_1 (`Combiner.know`); for classes, which have no columns,
 the last label and whether it had been predicted.
 
-The columns of a single series are 0 if its targets do not persist: if it has no season, and their autocorrelation at
-lag L is within +-3/sqrt(N). So rows in random order have no more noise than without a lag.
+A row whose target comes late is learned with its moment, if it has that behind its own features: the columns, y_1, q_1
+and, for regression, the scores of the experts as they were when it was scored. So the combiner learns how good experts
+are that do not know the rows in between. If q_1 is infinite, the row has none, and is learned as if it came now.
 
-Both are decided when so many targets are known as a power of two from 64 on, then whenever the ring of `rows` targets
-is new; the first 64 rows have the columns. With d the N differences of targets next to each other, less their mean,
+The columns of a single series are constant, the first target and 0, unless its targets persist: unless it has a season,
+or their autocorrelation at lag L is beyond +-min(3, log2(N)/2)/sqrt(N). So rows in random order have no more noise than
+without a lag.
+
+Both are decided when so many targets are known as a power of two from 16 on, then whenever the ring of `rows` targets
+is new; the first 16 rows have the columns. With d the N differences of targets next to each other, less their mean,
 
     r_p = N/(N - p) sum_t d_t d_(t-p) / sum_t d_t^2,   4 <= p <= N/2
 
@@ -22,10 +27,10 @@ shortest p whose r_p is not below r_q - 3/sqrt(N - q) of any other q is chosen, 
 use a multiple of it that is known, p' >= L.
 
 With `slots` the targets are those of one of many series, which column `group` of the row names by a key: a hash table
-in buckets of four, in which the least recently learned series of a bucket gives its slot to a new one. Its numbers are
+in buckets of eight, in which the least recently learned series of a bucket gives its slot to a new one. Its numbers are
 float32, less the first target of all; it has no seasons. h is the hash of the key:
 
-    bucket = (h >> 32) (S/4) >> 32,   fingerprint = 1 + h mod (2^24 - 1)
+    bucket = (h >> 32) (S/8) >> 32,   fingerprint = 1 + h mod (2^24 - 1)
 """
 
 import math
@@ -40,11 +45,12 @@ from nolana.engine.base.state import Array, Field, Stateful, count
 from nolana.engine.experts.effects.keys import column_hash
 
 COLUMNS = 4
+KNOWN = 2  # beside the columns: the last known target, and its error
 MOST = 2048
 MEAN_ROWS = 8.0
-FIRST_CHOICE, SHORTEST = 64, 4  # rows
+FIRST_CHOICE, SHORTEST = 16, 4  # rows
 SIGNIFICANT, PERSISTENT, ALIKE = 5.0, 3.0, 3.0  # standard errors of an autocorrelation
-WAYS = 4
+WAYS = 8
 FINGERPRINTS = (1 << 24) - 1
 
 Lag = Annotated[int, Range(1, MOST)]
@@ -57,6 +63,10 @@ class Known(NamedTuple):
     columns: Array
     target: float
     error: float
+
+    def moment(self, scores: Array) -> Array:
+        """With the scores of the experts, as it stands behind the features of a row."""
+        return np.concatenate([self.columns, [self.target, self.error], scores])
 
 
 class Series:
@@ -93,7 +103,7 @@ class Lags(Stateful):
         if rows < 2 * lag:
             raise ValueError("the ring of targets is shorter than twice the lag")
         if slots % WAYS:
-            raise ValueError("the table needs a multiple of four slots")
+            raise ValueError("the table needs a multiple of eight slots")
         self.lag, self.rows, self.classes, self.slots, self.group = lag, rows, classes, slots, group
         self.known, self.mean, self.season, self.persists = 0, 0.0, 0, 1
         self.targets, self.errors = np.zeros(0 if slots else rows), np.zeros(0 if slots else lag)
@@ -105,12 +115,21 @@ class Lags(Stateful):
     def columns(self) -> int:
         return 0 if self.classes else COLUMNS
 
+    def remembered(self, moment: Array) -> Known | None:
+        """What was known at this moment; None: there is none."""
+        c = self.columns
+        if not len(moment) or np.isinf(moment[c + 1]):
+            return None
+        return Known(moment[:c], *moment[c : c + KNOWN].tolist())
+
     def look(self, x: Array, learned: bool) -> Known:
         """What is known when this row is scored."""
         if not self.slots:
             series = Series(self.lag, self.known, self.mean, self.targets, self.errors)
             found = series.look(learned, self.season, self.classes)
-            return found if self.classes or self.persists else found._replace(columns=np.zeros(COLUMNS))
+            if self.classes or self.persists or not self.known:
+                return found
+            return found._replace(columns=np.array([self.origin, 0.0, 0.0, 0.0]))
         own = self.find(self.key(x))
         if own is None:
             return Known(np.full(self.columns, np.nan), np.nan, np.nan)
@@ -129,6 +148,7 @@ class Lags(Stateful):
         self.targets[1:] = self.targets[:-1].copy()
         self.errors[1:] = self.errors[:-1].copy()
         self.targets[0], self.errors[0] = y, error
+        self.origin = self.origin if self.known else y
         self.known += 1
         self.mean = Series(self.lag, self.known, self.mean, self.targets, self.errors).averaged(self.mean, self.lag)
         regular = self.known >= FIRST_CHOICE and self.known & (self.known - 1) == 0
@@ -185,7 +205,7 @@ class Lags(Stateful):
             return [count(self, "known"), Field(self, "origin"), fingerprints, series]
         season = Field(self, "season", whole=True, low=0.0, high=self.rows // 2)
         persists = Field(self, "persists", whole=True, low=0.0, high=1.0)
-        own = [count(self, "known"), Field(self, "mean"), season, persists]
+        own = [count(self, "known"), Field(self, "origin"), Field(self, "mean"), season, persists]
         return [*own, Field(self, "targets", (self.rows,)), Field(self, "errors", (self.lag,))]
 
 
@@ -195,7 +215,8 @@ def is_autocorrelated(y: Array, lag: int) -> bool:
     if n <= lag + 1 or not float(d @ d) > 0:
         return False
     r = n / (n - lag) * float(d[lag:] @ d[: n - lag]) / float(d @ d)
-    return abs(r) > PERSISTENT / math.sqrt(n - lag)
+    errors = min(PERSISTENT, (n.bit_length() - 1) / 2)  # log2(n)/2
+    return abs(r) > errors / math.sqrt(n - lag)
 
 
 def season(y: Array) -> int:

@@ -21,7 +21,7 @@ from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.learner.combiner import Combiner
 from nolana.engine.learner.interval_width import IntervalWidth
 from nolana.engine.learner.label_sets import LabelSets
-from nolana.engine.learner.lags import Lags
+from nolana.engine.learner.lags import KNOWN, Lags
 from nolana.engine.learner.online import Online
 from nolana.engine.learner.residual_variance import NoiseLevel
 from nolana.engine.learner.robust_scaling import RobustScaling
@@ -66,6 +66,7 @@ class Learner(Online):
         # The places that the non-zeros of a sparse row may have; 0 where rows are dense.
         self.sparse_features = places if feature_table is None else feature_table.features
         self.reserved = 0
+        self.remembered: Array | None = None  # the scores that the experts had at the moment of the row
         self.maps, self.experts, self.combiner, self.noise = maps, experts, combiner, noise
         for expert in experts:
             if expert.map >= len(maps):
@@ -163,6 +164,18 @@ class Learner(Online):
     def scores(self, x: Array) -> Array:
         self._check_dense()
         return self._scores(x)
+
+    def moments(self, x: Array) -> Array:  # (n, d) -> (n, k)
+        """What is known if these rows are scored now, and the scores of the experts: see `lags`."""
+        if self.lags is None:
+            raise ValueError("this learner has no lags")
+        experts = 0 if self.lags.classes else len(self.experts)
+        out = np.empty((len(x), self.lags.columns + KNOWN + experts))
+        for row, to in zip(x, out, strict=True):
+            self._scores(row[None])
+            scores = [self.units.leave(own)[0] for own in self.expert_scores[:experts]]
+            to[:] = self.lags.look(row, False).moment(np.array(scores))
+        return out
 
     def learn_sparse(
         self,
@@ -271,11 +284,15 @@ class Learner(Online):
         """The row with what is known of earlier targets, which the combiner is told too."""
         if self.lags is None or isinstance(x, SparseRow):
             return x
-        known = self.lags.look(x, learned)
+        own = self.units.width - self.lags.columns
+        moment = x[own:]
+        found = self.lags.remembered(moment)
+        self.remembered = None if found is None or self.lags.classes else moment[self.lags.columns + KNOWN :]
+        known = self.lags.look(x, learned) if found is None else found
         if self.combiner is not None:
             error = known.error if self.lags.classes else float(self.units.target(np.array([known.error]))[0])
             self.combiner.know(known.target, error)
-        return np.append(x, known.columns)
+        return np.append(x[:own], known.columns)
 
     def observe_lag(self, x: Array | SparseRow, y: Array, f: Array) -> None:
         """A learned row: what experts did not explain, in the units of the target, or whether f is another class."""
@@ -302,8 +319,13 @@ class Learner(Online):
                 map.evaluate_sparse(x.places, x.values)
             else:
                 map.evaluate(x.dense if isinstance(x, SparseRow) else x)
-        self.expert_scores = np.array([expert.head.scores() for expert in self.experts])
-        return self.expert_scores[0] if self.combiner is None else self.combiner.combine(self.expert_scores)
+        self.expert_scores: Array = np.array([expert.head.scores() for expert in self.experts])
+        self.stack_scores: Array = self.expert_scores
+        if self.combiner is None:
+            return np.asarray(self.expert_scores[0])
+        if self.remembered is not None:
+            self.stack_scores = np.array([self.units.target(np.array([score])) for score in self.remembered])
+        return self.combiner.combine(self.stack_scores)
 
     def update(self, x: Array | SparseRow, y: Array, weight: float, f: Array) -> None:
         for map in self.maps:
@@ -311,7 +333,7 @@ class Learner(Online):
         noise = 1.0 if self.noise is None else self.noise.noise
         if self.combiner is not None:
             noise = self.combiner.noise
-            self.combiner.learn(self.expert_scores, y, f, weight)
+            self.combiner.learn(self.stack_scores, y, f, weight)
         target = y if self.combiner is None else self.combiner.target(y)
         for expert, own in zip(self.experts, self.expert_scores, strict=True):
             expert.head.learn(target, own, weight, self.rows, noise)
