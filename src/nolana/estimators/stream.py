@@ -11,7 +11,8 @@ from nolana.columns import Schema
 from nolana.engine.learner.lags import MOST as MOST_LAG
 from nolana.errors import OptionError, Remedy, Setting
 from nolana.estimators._sklearn import check_is_fitted, check_random_state
-from nolana.estimators.base import OnlineEstimator, RandomState, parameters
+from nolana.estimators.answers import Answers
+from nolana.estimators.base import RandomState, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.class_weights import WeightedClassifier
 from nolana.estimators.edge import Learner, encoded_pair, is_wide_and_sparse
@@ -33,7 +34,7 @@ TWO_PASSES = 20_000  # rows up to which fit learns twice: 0.3 point on average f
 
 
 @parameters
-class StreamModel(OnlineEstimator):
+class StreamModel(Answers):
     """What the classifier and the regressor share."""
 
     memory: int | str = "512KB"

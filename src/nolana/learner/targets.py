@@ -56,6 +56,9 @@ class TargetsLearner(Driver):
     def scores(self, x: Array) -> Array:
         return np.hstack([part.scores(x) for part in self.parts])
 
+    def centre(self) -> Array:
+        return self.parts[0].centre()
+
     def half_width(self, level: float) -> Array:  # (k,)
         """Of the interval of each target."""
         return np.array([part.half_width(level) for part in self.parts])
