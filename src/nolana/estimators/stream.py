@@ -260,6 +260,9 @@ class StreamClassifier(WeightedClassifier, StreamModel):
         For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
     drift_ : list of int
         Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    changes_ : list of dict
+        For each alarm of ``drift_`` its row, the score before and after, features that moved, features whose relevance
+        changed, and rates of classes that changed. ``complete`` when 256 to 511 more rows were learned.
     on_drift : callable or None
         Called with the number of each row that raises the drift alarm, after the call that learned it.
     relevance_ : ndarray of shape (n_features_in_,)
@@ -358,6 +361,9 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
     drift_ : list of int
         Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    changes_ : list of dict
+        For each alarm of ``drift_`` its row, the score before and after, features that moved, features whose relevance
+        changed, and the mean of the target. ``complete`` when 256 to 511 more rows were learned.
     on_drift : callable or None
         Called with the number of each row that raises the drift alarm, after the call that learned it.
     relevance_ : ndarray of shape (n_features_in_,)

@@ -106,6 +106,9 @@ class Neighbours(Expert):
         n = min(len(recent), len(targets))
         return recent[len(recent) - n :] / steps_in_unit(own.map), targets[len(targets) - n :].astype(np.float64)
 
+    def recent_targets(self, own: ExpertState) -> Array:
+        return np.asarray(own.head_states[-1]["targets"], dtype=np.float64)
+
     def rescale_targets(self, own: ExpertState, g: float, shift: float) -> None:
         for state in own.head_states:
             targets = np.clip(g * state["targets"] + shift, -LARGEST_TARGET, LARGEST_TARGET)

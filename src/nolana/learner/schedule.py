@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from nolana.engine.learner.robust_scaling import CHECK_EVERY, LAST_ANCHOR
+from nolana.learner import changes
 
 if TYPE_CHECKING:
     from nolana.learner.stream import StreamLearner
@@ -76,6 +77,11 @@ def sketched_slopes_row(t: int) -> int:
     return SLOPES_AT[0] if t < SLOPES_AT[0] else NEVER
 
 
+def change_row(t: int) -> int:
+    """Every 256 rows."""
+    return (t // changes.CHECK_EVERY + 1) * changes.CHECK_EVERY
+
+
 EVENTS = (
     Event(redraw_row, lambda learner: learner.may_redraw, lambda learner: learner.redraw_by_probes(), catches_up=True),
     Event(anchor_row, lambda learner: True, lambda learner: learner.follow_anchors()),
@@ -100,6 +106,7 @@ EVENTS = (
         catches_up=True,
     ),
     Event(target_anchor_row, lambda learner: learner.regression, lambda learner: learner.follow_target_anchor()),
+    Event(change_row, lambda learner: True, lambda learner: learner.note_changes()),
 )
 
 

@@ -55,6 +55,7 @@ from nolana.experts.landmarks import RIDGE, Landmarks
 from nolana.experts.linear import Linear, has_full_covariance
 from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
 from nolana.learner import stack
+from nolana.learner.changes import WATCHED, Changes, compared, watched
 from nolana.learner.driver import Array, Driver, State, check_units, relative
 from nolana.learner.memory import (
     FRACTIONS,
@@ -143,6 +144,7 @@ class StreamLearner(Driver):
         # For each map 1 if its width is that of full landmarks, or if it has none.
         self.widened: Array = np.array([float(not isinstance(each, Landmarks)) for each in self._experts])
         self._reported = 0  # the last row whose alarm was asked for
+        self._changes = Changes()
         self._fitted_to: tuple[int, int] | None = None  # outputs and other bytes that the tables were fitted to
         self._prepare()
 
@@ -293,6 +295,10 @@ class StreamLearner(Driver):
         new = [row for row in self.alarms if row >= self._reported]
         self._reported = self.rows
         return new
+
+    def changes(self) -> list[dict[str, Any]]:
+        """A record for each of the alarms, with numbers of columns and classes (`nolana.learner.changes`)."""
+        return self._changes.listed(self.alarms)
 
     def _target_unit(self) -> tuple[float, float]:
         """Centre and factor of the targets by their last anchor."""
@@ -503,6 +509,29 @@ class StreamLearner(Driver):
         engine.restore(state, tables, units=False)
         self._use(spec, engine)
 
+    def note_changes(self) -> None:
+        """Details of the drift alarms."""
+        alarms = self.alarms
+        if self._changes.is_due(self.rows, int(self._engine.rows), alarms):
+            self._changes.check(alarms, watched(self._engine.state(WATCHED)), self._compared)
+
+    def _compared(self, since: int) -> dict[str, Array]:
+        """The stored rows since an alarm with those before it, in the units of the input."""
+        for expert, own in self._export([i for i, each in enumerate(self._experts) if each.stores_rows]):
+            targets = expert.recent_targets(own)
+            if not self.regression and self.outputs == 1:
+                targets = (targets > 0).astype(np.float64)
+            recent = None if self.sparse else expert.recent_rows(own)
+            rows = None if recent is None else recent[0][:, : self.n_features]
+            found = compared(rows, targets, self.options.task, since)
+            if "moved" in found:
+                scaling = {name: np.asarray(value) for name, value in self._scaling.state().items()}
+                columns = found["moved"][:, 0].astype(np.intp)
+                anchors = {name: scaling[name][columns] for name in ("center", "factor", "metric")}
+                found["moved"][:, 2:] = unscaled(found["moved"][:, 2:].T, anchors).T
+            return found
+        return {}
+
     def follow_target_anchor(self) -> None:
         """Targets have another scale: y' = g y + shift in the engine."""
         center, factor = self._target_unit()
@@ -657,6 +686,7 @@ class StreamLearner(Driver):
             Field(self, "mean_weight", low=0.0),
             Field(self, "redrawn", whole=True, low=0.0),
             Field(self, "widened", shape, whole=True, low=0.0, high=1.0),
+            *self._changes.fields(),
         ]
 
     def state(self) -> State:

@@ -84,6 +84,11 @@ class TargetsLearner(Driver):
         """Rows at which an alarm of any target was raised."""
         return sorted({row for part in self.parts for row in part.alarms})
 
+    def changes(self) -> list[dict[str, Any]]:
+        """Those of all targets, by row, each with the number of its target."""
+        found = [record | {"target": i} for i, part in enumerate(self.parts) for record in part.changes()]
+        return sorted(found, key=lambda record: (record["row"], record["target"]))
+
     def take_alarms(self) -> list[int]:
         """Those since the last call."""
         return sorted({row for part in self.parts for row in part.take_alarms()})
