@@ -131,13 +131,13 @@ class EngineLearner(CountingPart, Protocol):
     def learn(
         self,
         x: Array,
-        y: Array,
+        y: Array | None,
         weight: Array | None = ...,
         frozen: bool = ...,
         repeats: bool = ...,
         late_anchors: bool = ...,
     ) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
-        """The scores of each row before it was learned."""
+        """The scores of each row before it was learned; y is None for rows without labels."""
         ...
 
     def scores(self, x: Any) -> Array:  # (n, d) -> (n, c); of a learner of dense rows
@@ -150,7 +150,7 @@ class EngineLearner(CountingPart, Protocol):
         starts: Starts,
         places: Places,
         values: Array,
-        y: Array,
+        y: Array | None,
         weight: Array | None = ...,
         frozen: bool = ...,
         repeats: bool = ...,
@@ -161,6 +161,14 @@ class EngineLearner(CountingPart, Protocol):
 
     def scores_sparse(self, x: Array | None, starts: Starts, places: Places, values: Array) -> Array:
         """`scores` for such rows."""
+        ...
+
+    def distances(self, x: Array, window: int) -> Array:  # (n, d) -> (n,)
+        """The mean distance of rows to the nearest of the last `window` rows that a map stores."""
+        ...
+
+    def distances_sparse(self, x: Array | None, starts: Starts, places: Places, values: Array, window: int) -> Array:
+        """`distances` for such rows."""
         ...
 
     def clear(self, outputs: int) -> None:

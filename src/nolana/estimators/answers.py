@@ -1,4 +1,4 @@
-"""What a model can tell beside its predictions: what changed, why this prediction."""
+"""What a model can tell beside its predictions: how odd is this row, what changed, why this prediction."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nolana.columns import Schema
 from nolana.estimators._sklearn import check_is_fitted
 from nolana.estimators.base import OnlineEstimator
-from nolana.estimators.edge import check_features, dense
+from nolana.estimators.edge import blocks_for, check_features, dense
 from nolana.estimators.explain import contributions
 from nolana.learner.rows import MatrixLike
 
@@ -19,6 +19,21 @@ Array = NDArray[np.float64]
 
 class Answers(OnlineEstimator):
     """Questions that only the default estimators answer; nothing is learned by asking."""
+
+    def novelty(self, X: MatrixLike) -> Array:
+        """How odd each row is among those learned last, as p-values (n,): small means odd.
+
+        The distance of a row to its nearest neighbours among the stored rows, compared with what the last stored rows
+        had when they came: p is uniform on rows like them, so that a threshold of 0.01 reports one of 100 of them. It
+        needs no labels: ``learn(X)`` without y is enough. 1 for every row until 32 rows are stored.
+        """
+        check_is_fitted(self)
+        x = check_features(self, X, self._largest(), reset=False, empty=True)
+        parts = [np.zeros(0)]
+        for _, part in blocks_for(self._learner, x):
+            with self._learner.lock:
+                parts.append(self._learner.novelty(part))
+        return np.concatenate(parts)
 
     @property
     def changes_(self) -> list[dict[str, Any]]:
@@ -89,7 +104,7 @@ class Answers(OnlineEstimator):
         ones and their reversals, the same for every call. A row costs as much as 2^p, or 32 (p + 1) predictions, p the
         columns that differ.
         """
-        check_is_fitted(self)
+        self._check_taught()
         x = check_features(self, X, self._largest(), reset=False, empty=True)
         learner, schema = self._learner, self.__dict__.get("_schema")
         if learner.sparse:

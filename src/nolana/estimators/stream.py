@@ -49,6 +49,7 @@ class StreamModel(Answers):
 
     _takes_tables = True
     _takes_missing = True
+    _takes_unlabelled = True
     _learner_class = StreamLearner
     _seeded = True
     _number: ClassVar[bool]

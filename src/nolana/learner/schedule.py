@@ -28,9 +28,16 @@ class Event(NamedTuple):
     condition: Callable[["StreamLearner"], bool]
     action: Callable[["StreamLearner"], None]
     catches_up: bool = False  # whether a merge of parts makes up for it
+    of_labels: bool = False  # whether rows without labels do not count
 
     def is_due(self, learner: "StreamLearner") -> bool:
-        return self.condition(learner) and self.next_row(learner.rows - 1) == learner.rows
+        rows = learner.labelled if self.of_labels else learner.rows
+        return self.condition(learner) and self.next_row(rows - 1) == rows
+
+    def rows_left(self, learner: "StreamLearner") -> int:
+        """Until it may be due."""
+        rows = learner.labelled if self.of_labels else learner.rows
+        return self.next_row(rows) - rows
 
 
 def anchor_row(t: int) -> int:
@@ -105,7 +112,12 @@ EVENTS = (
         lambda learner: learner.redraw_by_slopes(),
         catches_up=True,
     ),
-    Event(target_anchor_row, lambda learner: learner.regression, lambda learner: learner.follow_target_anchor()),
+    Event(
+        target_anchor_row,
+        lambda learner: learner.regression,
+        lambda learner: learner.follow_target_anchor(),
+        of_labels=True,
+    ),
     Event(change_row, lambda learner: True, lambda learner: learner.note_changes()),
 )
 
@@ -114,13 +126,14 @@ def next_event(learner: "StreamLearner") -> int:
     """The row after which something may be re-estimated."""
     if learner.frozen:
         return NEVER
-    return min((event.next_row(learner.rows) for event in EVENTS if event.condition(learner)), default=NEVER)
+    left = (event.rows_left(learner) for event in EVENTS if event.condition(learner))
+    return learner.rows + min(left, default=NEVER)
 
 
-def run_events(learner: "StreamLearner") -> None:
-    """What is due now that rows have been learned."""
+def run_events(learner: "StreamLearner", labelled: bool = True) -> None:
+    """What is due now that rows have been learned, with labels or without."""
     for event in EVENTS:
-        if event.is_due(learner):
+        if (labelled or not event.of_labels) and event.is_due(learner):
             event.action(learner)
 
 

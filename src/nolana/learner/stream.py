@@ -54,7 +54,7 @@ from nolana.experts.effects import Effects
 from nolana.experts.landmarks import RIDGE, Landmarks
 from nolana.experts.linear import Linear, has_full_covariance
 from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
-from nolana.learner import stack
+from nolana.learner import novelty, stack
 from nolana.learner.changes import WATCHED, Changes, compared, watched
 from nolana.learner.driver import Array, Driver, State, check_units, relative
 from nolana.learner.memory import (
@@ -128,6 +128,7 @@ class StreamLearner(Driver):
     options: StreamOptions
     regression: bool
     extrapolates: bool  # whether an expert follows late anchors
+    _past: tuple[Any, int, Array] | None  # engine, row, distances of stored rows (`novelty`), until the next row
     _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
@@ -192,6 +193,7 @@ class StreamLearner(Driver):
 
     def _prepare(self) -> None:
         """What follows from the state of the engine and of the scaling."""
+        self._past = None
         self._use(self.spec, self._engine)
         for i in self._landmarks:
             if not self._maps[i].size:
@@ -218,6 +220,10 @@ class StreamLearner(Driver):
     def rows(self) -> int:
         return int(self._scaling.rows)
 
+    @property
+    def labelled(self) -> int:
+        return int(self._engine.rows)
+
     def scores(self, x: Array | SparseRows) -> Array:
         scores = self._engine.scores_sparse(None, *SparseRows.of(x).parts) if self.sparse else self._engine.scores(x)
         return self._warn_if_diverged(np.asarray(scores))
@@ -225,6 +231,22 @@ class StreamLearner(Driver):
     def centre(self) -> Array:
         centre = np.asarray(self._scaling.state()["center"])
         return centre[: self.n_features] if self.options.lag else centre
+
+    def novelty(self, x: Array | SparseRows) -> Array:  # (n, d) -> (n,)
+        """How odd rows are among those that were learned last, as p-values (`nolana.learner.novelty`)."""
+        recent = next((i for i, each in enumerate(self._experts) if each.stores_rows), None)
+        if recent is None:
+            raise OptionError("experts", None, "has no Neighbours, whose rows novelty compares with")
+        map = self._maps[recent]
+        window, calibrating = novelty.windows(int(map.stored))
+        if not calibrating:
+            return np.ones(len(x))
+        if self._past is None or self._past[:2] != (self._engine, self.rows):
+            self._past = self._engine, self.rows, np.sort(map.past_distances(calibrating, window))
+        if isinstance(x, SparseRows) or self.sparse:
+            distances = self._engine.distances_sparse(None, *SparseRows.of(x).parts, window)
+            return novelty.p_values(distances, self._past[2], np.full(len(x), 0.5))
+        return novelty.p_values(self._engine.distances(x, window), self._past[2], novelty.hashes(x))
 
     def half_width(self, level: float) -> float:
         """Of the interval that covers this share of the targets, in their units."""
@@ -293,7 +315,7 @@ class StreamLearner(Driver):
     def take_alarms(self) -> list[int]:
         """Those since the last call."""
         new = [row for row in self.alarms if row >= self._reported]
-        self._reported = self.rows
+        self._reported = self.labelled
         return new
 
     def changes(self) -> list[dict[str, Any]]:
@@ -312,26 +334,32 @@ class StreamLearner(Driver):
     # Learning
 
     def learn(
-        self, x: Array | SparseRows, y: Array, weight: Array | None = None, class_weight: Array | None = None
+        self, x: Array | SparseRows, y: Array | None, weight: Array | None = None, class_weight: Array | None = None
     ) -> Array:
-        """What each row scored before it was learned; (n,) weights of the rows and of their classes, mean 1."""
-        weight, self.mean_weight = relative(weight, class_weight, len(x), self.rows, self.mean_weight)
+        """What each row scored before it was learned; (n,) weights of the rows and of their classes, mean 1.
+
+        Rows without labels (y is None) have no weights.
+        """
+        if y is not None:
+            weight, self.mean_weight = relative(weight, class_weight, len(x), self.labelled, self.mean_weight)
         return super().learn(x, y, weight)
 
-    def _learn(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
+    def _learn(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
         x = SparseRows.of(x) if self.sparse else x
         if len(x) <= self._next_event - self.rows and not self._new_class:  # no event between the rows
             return self._learn_part(x, y, weight)
-        scores = np.empty(y.shape)
+        scores = np.empty((len(x), self.outputs))
         start = 0
         while start < len(x):
             # At least one row: a user may have interrupted an event.
             stop = min(len(x), start + max(1, self._next_event - self.rows))
             before = None
-            if self._new_class:
+            if self._new_class and y is not None:
                 stop, before = start + 1, self._engine.state(stack.OF_THE_STACK)
             scores[start:stop] = self._learn_part(
-                x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
+                x[start:stop],
+                None if y is None else y[start:stop],
+                None if weight is None else weight[start:stop],
             )
             if before is not None:
                 self._engine.restore_part(before)
@@ -339,7 +367,7 @@ class StreamLearner(Driver):
             start = stop
         return scores
 
-    def _learn_part(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
+    def _learn_part(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
         """Rows between two events."""
         how = self.frozen, self.repeats, not self.extrapolates
         if isinstance(x, SparseRows):
@@ -347,7 +375,7 @@ class StreamLearner(Driver):
         else:
             scores = self._engine.learn(x, y, weight, *how)
         if self.rows >= self._next_event:
-            run_events(self)
+            run_events(self, y is not None)
             self._next_event = next_event(self)
         return scores
 
@@ -406,8 +434,9 @@ class StreamLearner(Driver):
             return
         if t == 2:
             self.widened[self._landmarks] = 0.0
+            labelled = float(self.labelled)
             self._engine.clear(self.outputs)
-            self._engine.restore_part({"rows": float(t), "stacked": float(t)})
+            self._engine.restore_part({"rows": labelled, "stacked": labelled})
             self._prepare()
             return
         anchors = Anchors(lambda z: np.asarray(self._scaling.apply(unscaled(z, before))), before, self._scaling.state())
@@ -512,7 +541,7 @@ class StreamLearner(Driver):
     def note_changes(self) -> None:
         """Details of the drift alarms."""
         alarms = self.alarms
-        if self._changes.is_due(self.rows, int(self._engine.rows), alarms):
+        if self._changes.is_due(self.rows, self.labelled, alarms):
             self._changes.check(alarms, watched(self._engine.state(WATCHED)), self._compared)
 
     def _compared(self, since: int) -> dict[str, Array]:
@@ -544,7 +573,7 @@ class StreamLearner(Driver):
         state = self._engine.state(tables=tables, units=False)
         states = self._split(state)
         stack.move_range(state, g, shift)
-        if self.rows > LAST_ANCHOR:
+        if self.labelled > LAST_ANCHOR:
             kept = stack.change_unit(state, g, shift, lambda kept: self._rescale_experts(states, kept, 0.0))
         else:
             kept, shift = (g, shift) if g <= LARGEST_RESCALING else (0.0, 0.0)
@@ -702,7 +731,7 @@ class StreamLearner(Driver):
         if room > self._engine.room:
             self._engine.reserve(room)
             super().restore(state)
-        self._reported = self.rows
+        self._reported = self.labelled
         self._prepare()
 
 

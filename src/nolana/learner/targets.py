@@ -27,6 +27,10 @@ class TargetsLearner(Driver):
         return self.parts[0].rows
 
     @property
+    def labelled(self) -> int:
+        return self.parts[0].labelled
+
+    @property
     def origin(self) -> Origin | None:  # type: ignore[override]
         """All parts have the same."""
         return self.parts[0].origin
@@ -48,8 +52,10 @@ class TargetsLearner(Driver):
     def memory_bytes(self) -> int:
         return sum(part.memory_bytes for part in self.parts)
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, k), (n,) -> (n, k)
+    def learn(self, x: Array, y: Array | None, weight: Array | None = None) -> Array:  # (n, d), (n, k) -> (n, k)
         """What each row scored before it was learned."""
+        if y is None:
+            return np.hstack([part.learn(x, None) for part in self.parts])
         columns = [np.ascontiguousarray(y[:, i : i + 1]) for i in range(self.outputs)]
         return np.hstack([part.learn(x, column, weight) for part, column in zip(self.parts, columns, strict=True)])
 
@@ -58,6 +64,10 @@ class TargetsLearner(Driver):
 
     def centre(self) -> Array:
         return self.parts[0].centre()
+
+    def novelty(self, x: Array) -> Array:
+        """All parts store the same rows, as long as their metrics are the same: those of the first."""
+        return self.parts[0].novelty(x)
 
     def half_width(self, level: float) -> Array:  # (k,)
         """Of the interval of each target."""
