@@ -1,15 +1,19 @@
 """Known anomalies in streams without labels: novelty beside River's HalfSpaceTrees and LODA.
 
-    NOLANA_DATA=... python benchmarks/novelty.py [rows]
+    NOLANA_DATA=... python benchmarks/novelty.py [rows] [bins]
 
 From row 1,000 on 2 % of the rows are anomalies, at random places; every row is scored before it is learned, anomalies
-too, and no label is learned. AUC x 100 of the scores over the rows from 1,000 on, microseconds a row, seed 0. Generated:
+too, and no label is learned. AUC x 100 of the scores over the rows from 1,000 on, microseconds a row. Generated:
 clusters (8 features; anomalies uniform in their box), circle (2; anomalies inside), moving clusters (the same, each
 centre walks). Real: one class of usps, insects and RBF is left out of the stream and comes as anomalies.
 
 What is unfair: nolana scores and learns blocks of 100 rows (StreamClassifier, 512 KB), the others row by row in Python;
 HalfSpaceTrees is behind a MinMaxScaler, as it needs values between 0 and 1, both have their defaults otherwise. A class
 that is left out need not be odd: the digit 1 is closer to other digits than these are to each other.
+
+`bins` compares novelty with the bins of the same learner instead: the mean logarithm of the variances that a row finds
+in its bins, the share of bins that have the variance of the start, and the variances beside the distance. They learn
+labels that are coins, with which a variance is a count of the rows.
 """
 
 import os
@@ -23,7 +27,8 @@ from river import anomaly, compose, preprocessing
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import roc_auc_score
 
-from nolana import StreamClassifier
+from nolana import StreamClassifier, engine
+from nolana.experts import Bins
 
 FIRST, RATE, BLOCK = 1000, 0.02, 100
 
@@ -88,6 +93,34 @@ def river(make):
     return score
 
 
+def bins(kind):
+    def score(x):
+        model, scores = StreamClassifier(random_state=0), np.zeros(len(x))
+        coins = np.random.default_rng(2).integers(0, 2, len(x))
+        for i in range(0, len(x), BLOCK):
+            if i:
+                block, learner = x[i : i + BLOCK], model._learner
+                expert = next(each for each in learner.experts if isinstance(each, Bins))
+                own = learner._export([learner.experts.index(expert)])[0][1]
+                map, scaled = own.map.build(engine), np.asarray(learner._scaling.apply(block))
+                found = own.head_states[0]["variances"] / own.heads[0].arguments["variance"]
+                shares = found[np.array([map.slots_of(row) for row in scaled])]
+                odd = np.log(shares).mean(axis=1) if kind == "variance" else (shares > 0.9999).mean(axis=1)
+                scores[i : i + BLOCK] = (
+                    odd if kind != "both" else np.log(shares).mean(axis=1) - np.log(model.novelty(block))
+                )
+            model.learn(x[i : i + BLOCK], coins[i : i + BLOCK])
+        return scores
+
+    return score
+
+
+ALTERNATIVES = {
+    "nolana": nolana,
+    "bins, variance": bins("variance"),
+    "bins, unseen": bins("unseen"),
+    "both": bins("both"),
+}
 METHODS = {
     "nolana": nolana,
     "HalfSpaceTrees": river(lambda: compose.Pipeline(preprocessing.MinMaxScaler(), anomaly.HalfSpaceTrees(seed=0))),
@@ -98,18 +131,19 @@ METHODS = {
 def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     streams = [*generated(rows, np.random.default_rng(0)), *left_out(Path(os.environ["NOLANA_DATA"]), rows)]
-    print(f"{'stream':24}{'rows':>8}" + "".join(f"{name:>16}{'us':>7}" for name in METHODS))
-    totals = dict.fromkeys(METHODS, 0.0)
+    methods = ALTERNATIVES if "bins" in sys.argv[2:] else METHODS
+    print(f"{'stream':28}{'rows':>8}" + "".join(f"{name:>16}{'us':>7}" for name in methods))
+    totals = dict.fromkeys(methods, 0.0)
     for name, usual, odd in streams:
         x, is_odd = mixed(usual, odd, np.random.default_rng(1))
-        line = f"{name:24}{len(x):8,}"
-        for method, score in METHODS.items():
+        line = f"{name:28}{len(x):8,}"
+        for method, score in methods.items():
             begin = time.process_time()
             found = 100 * roc_auc_score(is_odd[FIRST:], score(x)[FIRST:])
             totals[method] += found / len(streams)
             line += f"{found:16.1f}{1e6 * (time.process_time() - begin) / len(x):7.0f}"
         print(line, flush=True)
-    print(f"{'mean':32}" + "".join(f"{total:16.1f}{'':7}" for total in totals.values()))
+    print(f"{'mean':36}" + "".join(f"{total:16.1f}{'':7}" for total in totals.values()))
 
 
 if __name__ == "__main__":

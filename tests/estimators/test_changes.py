@@ -128,6 +128,16 @@ def test_wide_rows_have_class_rates_only():
     assert {entry["class"] for entry in record["classes"]} == {"yes", "no"}
 
 
+def test_a_category_whose_effect_changes_has_not_moved():
+    pandas = pytest.importorskip("pandas")
+    x, y = stream("regression")
+    table = pandas.DataFrame(x[:, :2], columns=["load", "wear"])
+    table["site"] = np.where(np.random.default_rng(0).random(ROWS) < 0.5, "north", "south")
+    (record, *_) = StreamRegressor(random_state=0).partial_fit(table, y).changes_
+    assert record["features"] == []
+    assert set(names(record["relevance"])) == {"load", "wear"}
+
+
 def test_columns_of_a_table_are_named():
     pandas = pytest.importorskip("pandas")
     x, y = stream()

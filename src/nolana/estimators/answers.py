@@ -142,7 +142,7 @@ def change_text(record: Mapping[str, Any]) -> str:
     if level is not None and level["before"] is not None and level["after"] is not None:
         parts.append(f"target {level['before']:.4g} -> {level['after']:.4g}")
     for each in record["features"]:
-        means = "" if each["before"] is None else f" ({each['before']:.4g} -> {each['after']:.4g})"
+        means = "" if each["before"] is None else f" ({each['before']:.3g} -> {each['after']:.3g})"
         parts.append(f"{title[each['feature']]} moved by {each['shift']:+.1f} sd{means}")
     for each in record["relevance"]:
         parts.append(f"relevance of {title[each['feature']]} {each['before']:.2f} -> {each['after']:.2f}")

@@ -18,7 +18,7 @@ nothing to do for a row:
 At most five of each, the largest first. Rows that are stored as sketches have no features to compare.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,8 +135,13 @@ def mean_since(now: Watched, then: float, rows: float, gain: float = SLOWEST) ->
     return float((now.error - kept * then) / (1 - kept)) if kept < 1 else now.error
 
 
-def compared(rows: Array | None, targets: Array, task: str, since: int) -> dict[str, Array]:  # (n, d), (n,)
-    """The entries of a record, from rows of which the last `since` are those since the alarm; None: only targets."""
+def compared(
+    rows: Array | None, targets: Array, task: str, since: int, categories: Sequence[int] = ()
+) -> dict[str, Array]:  # (n, d), (n,)
+    """The entries of a record, from rows of which the last `since` are those since the alarm; None: only targets.
+
+    Categories are stored as their effects on the target, which say nothing about how often they came.
+    """
     middle = len(targets) - since - GAP
     before, after = slice(max(0, middle - WINDOW), max(0, middle)), slice(max(0, len(targets) - since), None)
     old, new = targets[before], targets[after]
@@ -146,17 +151,18 @@ def compared(rows: Array | None, targets: Array, task: str, since: int) -> dict[
     if task == "classification":
         found["rates"] = changed_rates(old, new)
     if rows is not None:
-        found["moved"] = moved(rows[before], rows[after])
+        found["moved"] = moved(rows[before], rows[after], categories)
         if min(len(old), len(new)) >= FEWEST_ROWS:
             found["relevance"] = changed_relevance((rows[before], old), (rows[after], new), task)
     return found
 
 
-def moved(old: Array, new: Array) -> Array:  # (n, d), (m, d) -> (k, 4)
-    """Column, standardised shift, and both means."""
+def moved(old: Array, new: Array, categories: Sequence[int] = ()) -> Array:  # (n, d), (m, d) -> (k, 4)
+    """Column, standardised shift, and both means; not of categories."""
     means = old.mean(axis=0), new.mean(axis=0)
     spread = np.sqrt((old.var(axis=0) + new.var(axis=0)) / 2)
     shift = np.divide(means[1] - means[0], spread, out=np.zeros(old.shape[1]), where=spread > 0)
+    shift[list(categories)] = 0.0
     largest = np.argsort(-np.abs(shift), kind="stable")[:MOST]
     largest = largest[np.abs(shift[largest]) >= SMALLEST_SHIFT]
     return np.column_stack([largest, shift[largest], means[0][largest], means[1][largest]])

@@ -552,7 +552,7 @@ class StreamLearner(Driver):
                 targets = (targets > 0).astype(np.float64)
             recent = None if self.sparse else expert.recent_rows(own)
             rows = None if recent is None else recent[0][:, : self.n_features]
-            found = compared(rows, targets, self.options.task, since)
+            found = compared(rows, targets, self.options.task, since, self.options.categories)
             if "moved" in found:
                 scaling = {name: np.asarray(value) for name, value in self._scaling.state().items()}
                 columns = found["moved"][:, 0].astype(np.intp)
