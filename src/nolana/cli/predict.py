@@ -13,35 +13,45 @@ import numpy as np
 import typer
 
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
-from nolana.cli.output import CsvRows, JsonRows, bad_rows, new_categories, new_columns
+from nolana.cli.output import Columns, CsvRows, JsonRows, bad_rows, new_categories, new_columns
 from nolana.engine.base.threads import one_blas_thread
 from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
 
 
-def execute(source: str, model: Path, options: SourceOptions, *, out: Path | None, proba: bool, as_json: bool) -> None:
+def execute(
+    source: str, model: Path, options: SourceOptions, *, out: Path | None, proba: bool, explain: bool, as_json: bool
+) -> None:
     """Write a line for each row."""
     if out is not None:
         with blame_option("--out"):
             check_writable(out)
     with blame_source(source):
-        predictor = Predictor(model, source, options, probabilities=proba)
+        predictor = Predictor(model, source, options, probabilities=proba, explain=explain)
     with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _file(out) as file:
         # If rows may be left out, line numbers identify the others.
         rows = JsonRows(file) if as_json else CsvRows(file, lines=options.on_bad_row != "error")
         written = False
         for block in predictor:
-            rows.write(block.lines, {"prediction": block.labels.tolist()}, predictor.classes, block.probabilities)
+            columns: Columns = {"prediction": block.labels.tolist()}
+            if block.contributions is not None:
+                why = block.contributions
+                columns |= {"because": why if as_json else [_text(each) for each in why]}
+            rows.write(block.lines, columns, predictor.classes, block.probabilities)
             written = True
         if not written:  # the header alone
             none = np.zeros(0, dtype=np.int64), np.zeros((0, len(predictor.classes or ()))) if proba else None
-            rows.write(none[0], {"prediction": []}, predictor.classes, none[1])
+            rows.write(none[0], {"prediction": []} | ({"because": []} if explain else {}), predictor.classes, none[1])
     if predictor.stream.bad_rows:
         typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
     if predictor.stream.new_columns:
         typer.echo(f"nolana: new columns: {new_columns(predictor.stream.new_columns)}", err=True)
     if predictor.stream.new_categories:
         typer.echo(f"nolana: categories: {new_categories(predictor.stream.new_categories)}", err=True)
+
+
+def _text(contributions: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:+.3g}" for name, value in contributions.items())
 
 
 @contextmanager

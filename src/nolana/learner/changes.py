@@ -12,7 +12,7 @@ nothing to do for a row:
     moved      difference of the means of a feature over its pooled standard deviation, from 0.5 on: stored rows since
                the alarm against the 256 that ended 64 rows before it
     relevance  share of the target's variance that a feature explains in either, alone or in a pair with another one
-               (`relevance.screen`), if it changed by 0.1
+               (`relevance.screen`), if it changed by 0.1 and by a factor of 2
     rates      of the classes in either, if they differ by 0.05 and by three standard errors
 
 At most five of each, the largest first. Rows that are stored as sketches have no features to compare.
@@ -35,6 +35,7 @@ WINDOW, GAP = 256, 64  # rows before an alarm that are compared, and those betwe
 FEWEST = 64  # rows on either side
 MOST = 5  # features and classes of a record
 SMALLEST_SHIFT, SMALLEST_SHARE, SMALLEST_RATE = 0.5, 0.1, 0.05
+OTHER = 2.0  # times as relevant as before
 ERRORS = 3.0  # standard errors of a rate
 NONE = -1.0  # no column, no class, not known
 HEAD = ("row", "complete", "before", "after", "level_before", "level_after")
@@ -175,8 +176,8 @@ def changed_relevance(old: tuple[Array, Array], new: tuple[Array, Array], task: 
         found = screen(rows, target_columns(targets, task))
         shares.append(np.diag(found) / 2 + found.sum(axis=1) / 2)  # half of each pair
     before, after = shares
-    change = np.abs(after - before)
-    largest = [j for j in np.argsort(-change, kind="stable")[:MOST] if change[j] >= SMALLEST_SHARE]
+    change, other = np.abs(after - before), np.maximum(before, after) >= OTHER * np.minimum(before, after)
+    largest = [j for j in np.argsort(-change, kind="stable")[:MOST] if change[j] >= SMALLEST_SHARE and other[j]]
     return np.column_stack([largest, before[largest], after[largest]])
 
 
