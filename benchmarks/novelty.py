@@ -128,6 +128,19 @@ METHODS = {
 }
 
 
+def costs():
+    """Milliseconds of the first question after rows were learned, and microseconds of each further row."""
+    x = np.random.default_rng(0).normal(size=(10_000, 10))
+    model, first, further = StreamClassifier(random_state=0).partial_fit(x[:6000], None), [], []
+    for i in range(6000, 9000, 100):
+        for rows, times in ((x[i : i + 1], first), (x[i:], further)):
+            begin = time.process_time()
+            model.novelty(rows)
+            times.append((time.process_time() - begin) / len(rows))
+        model.learn(x[i : i + 100])
+    return 1e3 * np.median(first), 1e6 * np.median(further)
+
+
 def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     streams = [*generated(rows, np.random.default_rng(0)), *left_out(Path(os.environ["NOLANA_DATA"]), rows)]
@@ -144,6 +157,7 @@ def main():
             line += f"{found:16.1f}{1e6 * (time.process_time() - begin) / len(x):7.0f}"
         print(line, flush=True)
     print(f"{'mean':36}" + "".join(f"{total:16.1f}{'':7}" for total in totals.values()))
+    print("novelty: {:.2f} ms for the first row after learning, {:.2f} us for each further one".format(*costs()))
 
 
 if __name__ == "__main__":
