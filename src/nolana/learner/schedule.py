@@ -30,14 +30,8 @@ class Event(NamedTuple):
     catches_up: bool = False  # whether a merge of parts makes up for it
     of_labels: bool = False  # whether rows without labels do not count
 
-    def is_due(self, learner: "StreamLearner") -> bool:
-        rows = learner.labelled if self.of_labels else learner.rows
-        return self.condition(learner) and self.next_row(rows - 1) == rows
-
-    def rows_left(self, learner: "StreamLearner") -> int:
-        """Until it may be due."""
-        rows = learner.labelled if self.of_labels else learner.rows
-        return self.next_row(rows) - rows
+    def is_due(self, learner: "StreamLearner", rows: int) -> bool:
+        return rows > 0 and self.next_row(rows - 1) == rows and self.condition(learner)
 
 
 def anchor_row(t: int) -> int:
@@ -126,14 +120,20 @@ def next_event(learner: "StreamLearner") -> int:
     """The row after which something may be re-estimated."""
     if learner.frozen:
         return NEVER
-    left = (event.rows_left(learner) for event in EVENTS if event.condition(learner))
-    return learner.rows + min(left, default=NEVER)
+    rows, labelled = learner.rows, learner.labelled
+    left = [
+        event.next_row(labelled) - labelled if event.of_labels else event.next_row(rows) - rows
+        for event in EVENTS
+        if event.condition(learner)
+    ]
+    return rows + min(left, default=NEVER)
 
 
 def run_events(learner: "StreamLearner", labelled: bool = True) -> None:
     """What is due now that rows have been learned, with labels or without."""
+    rows, of_labels = learner.rows, learner.labelled if labelled else 0
     for event in EVENTS:
-        if (labelled or not event.of_labels) and event.is_due(learner):
+        if event.is_due(learner, of_labels if event.of_labels else rows):
             event.action(learner)
 
 
