@@ -129,9 +129,9 @@ def next_event(learner: "StreamLearner") -> int:
     return rows + min(left, default=NEVER)
 
 
-def run_events(learner: "StreamLearner", labelled: bool = True) -> None:
+def run_events(learner: "StreamLearner") -> None:
     """What is due now that rows have been learned, with labels or without."""
-    rows, of_labels = learner.rows, learner.labelled if labelled else 0
+    rows, of_labels = learner.rows, learner.labelled if learner.has_labels else 0
     for event in EVENTS:
         if event.is_due(learner, of_labels if event.of_labels else rows):
             event.action(learner)

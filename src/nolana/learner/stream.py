@@ -129,6 +129,7 @@ class StreamLearner(Driver):
     regression: bool
     extrapolates: bool  # whether an expert follows late anchors
     _past: tuple[Any, int, Array] | None  # engine, row, distances of stored rows (`novelty`), until the next row
+    has_labels = True  # whether the last row had a label
     _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
@@ -375,7 +376,8 @@ class StreamLearner(Driver):
         else:
             scores = self._engine.learn(x, y, weight, *how)
         if self.rows >= self._next_event:
-            run_events(self, y is not None)
+            self.has_labels = y is not None
+            run_events(self)
             self._next_event = next_event(self)
         return scores
 
