@@ -1,4 +1,4 @@
-"""What looking for drift alarms costs a row: the event of `changes_` on and off, by turns.
+"""What looking for drift alarms costs a row: the checks of `changes_` on and off, by turns.
 
     python benchmarks/changes.py
 
@@ -12,26 +12,23 @@ import time
 import numpy as np
 
 from nolana import StreamClassifier, StreamRegressor
-from nolana.learner import schedule
+from nolana.learner import changes, schedule, stream
 
 ROWS, FIRST = 40_000, 4096
-EVENTS = {
-    "off": tuple(each for each in schedule.EVENTS if each.next_row is not schedule.change_row),
-    "on": schedule.EVENTS,
-}
+CHECKS = {"off": lambda rows: schedule.NEVER, "on": changes.next_check}
 
 
 def medians(make, x, y):
-    """Microseconds a row, without and with the event."""
-    models, times = {}, {name: [] for name in EVENTS}
+    """Microseconds a row, without and with them."""
+    models, times = {}, {name: [] for name in CHECKS}
     for start, stop in ((0, FIRST), *((i, i + 256) for i in range(FIRST, ROWS - 256, 256))):
-        for name in sorted(EVENTS, reverse=start % 512 == 0):
-            schedule.EVENTS = EVENTS[name]
+        for name in sorted(CHECKS, reverse=start % 512 == 0):
+            stream.next_check = CHECKS[name]
             model = models.setdefault(name, make(random_state=0))
             begin = time.thread_time()
             model.learn(x[start:stop], y[start:stop])
             times[name].append(1e6 * (time.thread_time() - begin) / (stop - start))
-    return [float(np.median(times[name][1:])) for name in EVENTS]
+    return [float(np.median(times[name][1:])) for name in CHECKS]
 
 
 def main():

@@ -44,6 +44,11 @@ WIDTH = len(HEAD) + MOST * sum(PARTS.values())
 WATCHED = ("alarm_errors", "alarm_seen", "stacked", "residual_variance", "target_scaling/")
 
 
+def next_check(rows: int) -> int:
+    """The row after so many at which the learner looks for alarms; events of the schedule are of another kind."""
+    return (rows // CHECK_EVERY + 1) * CHECK_EVERY
+
+
 class Watched(NamedTuple):
     """What the alarm watches after so many rows: errors as a mean, or mean squares and the level of the target."""
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from nolana.engine.learner.robust_scaling import CHECK_EVERY, LAST_ANCHOR
-from nolana.learner import changes
 
 if TYPE_CHECKING:
     from nolana.learner.stream import StreamLearner
@@ -31,7 +30,7 @@ class Event(NamedTuple):
     of_labels: bool = False  # whether rows without labels do not count
 
     def is_due(self, learner: "StreamLearner", rows: int) -> bool:
-        return rows > 0 and self.next_row(rows - 1) == rows and self.condition(learner)
+        return rows > 0 and self.condition(learner) and self.next_row(rows - 1) == rows
 
 
 def anchor_row(t: int) -> int:
@@ -78,11 +77,6 @@ def sketched_slopes_row(t: int) -> int:
     return SLOPES_AT[0] if t < SLOPES_AT[0] else NEVER
 
 
-def change_row(t: int) -> int:
-    """Every 256 rows."""
-    return (t // changes.CHECK_EVERY + 1) * changes.CHECK_EVERY
-
-
 EVENTS = (
     Event(redraw_row, lambda learner: learner.may_redraw, lambda learner: learner.redraw_by_probes(), catches_up=True),
     Event(anchor_row, lambda learner: True, lambda learner: learner.follow_anchors()),
@@ -112,7 +106,6 @@ EVENTS = (
         lambda learner: learner.follow_target_anchor(),
         of_labels=True,
     ),
-    Event(change_row, lambda learner: True, lambda learner: learner.note_changes()),
 )
 
 

@@ -55,7 +55,7 @@ from nolana.experts.landmarks import RIDGE, Landmarks
 from nolana.experts.linear import Linear, has_full_covariance
 from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
 from nolana.learner import novelty, stack
-from nolana.learner.changes import WATCHED, Changes, compared, watched
+from nolana.learner.changes import CHECK_EVERY, WATCHED, Changes, compared, next_check, watched
 from nolana.learner.driver import Array, Driver, State, check_units, relative
 from nolana.learner.memory import (
     FRACTIONS,
@@ -71,7 +71,7 @@ from nolana.learner.memory import (
 )
 from nolana.learner.relevance import FEWEST_PROBES, is_concentrated, metric, relevance, screened
 from nolana.learner.rows import SparseRows
-from nolana.learner.schedule import catch_up, next_event, run_events
+from nolana.learner.schedule import NEVER, catch_up, next_event, run_events
 from nolana.modelfile.specs import Spec
 
 LAST_CLEARING = 256  # rows up to which an anchor clears the tables
@@ -204,6 +204,7 @@ class StreamLearner(Driver):
         self.extrapolates = any(each.follows_late_anchors(map) for each, map in zip(self._experts, maps, strict=True))
         self._can_redraw = bool(self._probes())
         self._next_event = next_event(self)  # the row after which something may be re-estimated
+        self._plan()
 
     @property
     def _features(self) -> int:
@@ -347,13 +348,13 @@ class StreamLearner(Driver):
 
     def _learn(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
         x = SparseRows.of(x) if self.sparse else x
-        if len(x) <= self._next_event - self.rows and not self._new_class:  # no event between the rows
+        if len(x) <= self._next_stop - self.rows and not self._new_class:  # no event between the rows
             return self._learn_part(x, y, weight)
         scores = np.empty((len(x), self.outputs))
         start = 0
         while start < len(x):
             # At least one row: a user may have interrupted an event.
-            stop = min(len(x), start + max(1, self._next_event - self.rows))
+            stop = min(len(x), start + max(1, self._next_stop - self.rows))
             before = None
             if self._new_class and y is not None:
                 stop, before = start + 1, self._engine.state(stack.OF_THE_STACK)
@@ -375,11 +376,23 @@ class StreamLearner(Driver):
             scores: Array = self._engine.learn_sparse(None, *x.parts, y, weight, *how)
         else:
             scores = self._engine.learn(x, y, weight, *how)
+        if self.rows >= self._next_stop:
+            self._stop(y is not None)
+        return scores
+
+    def _stop(self, has_labels: bool) -> None:
+        """Events, and a look for drift alarms, which is cheap and needs no search in the schedule."""
         if self.rows >= self._next_event:
-            self.has_labels = y is not None
+            self.has_labels = has_labels
             run_events(self)
             self._next_event = next_event(self)
-        return scores
+        if not self.frozen and self.rows % CHECK_EVERY == 0:
+            self.note_changes()
+        self._plan()
+
+    def _plan(self) -> None:
+        """The row after which a block is cut."""
+        self._next_stop = min(self._next_event, NEVER if self.frozen else next_check(self.rows))
 
     def thaw(self) -> None:
         """Forget as one process would have done; measure the relevance that was due while the maps were frozen."""
@@ -395,6 +408,7 @@ class StreamLearner(Driver):
             self._prepare()
             catch_up(self, before)
         self._next_event = next_event(self)
+        self._plan()
 
     # Exporting and restoring parts of the state
 
