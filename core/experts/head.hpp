@@ -49,6 +49,8 @@ class Head : public Listener {
     // y and f have one entry for each output; step counts the rows from 1.
     // noise is the variance of a scalar target.
     virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step, double noise) = 0;
+    // A row without a label, which the map has observed.
+    virtual void observe() {}
 
     virtual void describe(Description& d) = 0;
     // Sizes of a state that is restored next; `clear` was called with its outputs.

@@ -60,6 +60,8 @@ class Map {
     // Row r of the group is about to be learned, and was learned; `step` counts the rows learned, with this one.
     virtual void before(std::size_t r, double step) { (void)r, (void)step; }
     virtual void after(std::size_t r, double step) { (void)r, (void)step; }
+    // Row r of the group has no label; only what needs none learns it.
+    virtual void observe(std::size_t r) { (void)r; }
 
     virtual void describe(Description& d) = 0;
     // Clear, with room for a state of these sizes, whose names begin with the prefix; none: nothing learned.

@@ -11,6 +11,7 @@
 #include "bind/sparse.hpp"
 #include "experts/effects/keys.hpp"
 #include "experts/head.hpp"
+#include "experts/neighbours/neighbour_map.hpp"
 #include "learner/combiner.hpp"
 #include "learner/online.hpp"
 #include "learner/residual_variance.hpp"
@@ -106,7 +107,9 @@ class Learner final : public Online {
     // The indices that the non-zeros of a sparse row may have; 0 where rows are dense.
     std::size_t sparse_features() const { return sparse_features_; }
 
+    // y is null for rows without labels: units and what needs no labels learn them.
     void learn(const Rows& x, const double* y, const double* weight, std::size_t count, double* scores, const Pass& pass) {
+        if (!y && units_->lags) throw std::invalid_argument("lags need labels");
         const std::size_t c = outputs_;
         Units& units = *units_;
         Head* const encoder = this->encoder();
@@ -128,7 +131,8 @@ class Learner final : public Online {
                 double* const score_of_row = scores + at * c;
                 score(r, score_of_row, scratch);
                 const double w = weight ? weight[at] : 1.0, spread = this->spread(score_of_row);
-                if (w == 0) {
+                if (w == 0 || !y) {
+                    if (!y) observe(r);
                     units.leave(score_of_row);
                     continue;
                 }
@@ -194,6 +198,23 @@ class Learner final : public Online {
                 *own = combiner_ ? scores_[e] : f[0];
                 if (combiner_) units_->leave(own);
             }
+        }
+    }
+
+    // How far rows that are not learned are from the nearest of the last `window` rows.
+    void distances(const Rows& x, std::size_t window, std::size_t count, double* out) {
+        RecentRows* recent = nullptr;
+        for (const auto& map : maps_)
+            if (!recent) recent = dynamic_cast<RecentRows*>(map.get());
+        if (!recent) throw std::invalid_argument("no map of this learner stores rows");
+        Head* const encoder = this->encoder();
+        Units::Scratch scratch = units_->scratch(x, count, width_, encoder);
+        for (std::size_t start = 0; start < count; start += group) {
+            const std::size_t size = std::min(group, count - start);
+            const double* raw = dense(x, start, size, nullptr, nullptr, scratch);
+            const Rows rows = units_->enter(x, see(raw, size, encoder, scratch), start, size, width_, nullptr, Pass{}, scratch);
+            recent->evaluate(rows.dense, size);
+            for (std::size_t r = 0; r < size; ++r) out[start + r] = recent->distance(r, window);
         }
     }
 
@@ -289,6 +310,10 @@ class Learner final : public Online {
         }
         for (const Expert& expert : experts_) expert.head->start_group();
     }
+    void observe(std::size_t r) {
+        for (const auto& map : maps_) map->observe(r);
+        for (const Expert& expert : experts_) expert.head->observe();
+    }
     // What lags know of a row: its target, or the index of its class.
     double label(const double* y) const {
         if (!units_->lags->classes()) return y[0];
@@ -339,50 +364,58 @@ class Learner final : public Online {
 
 namespace {
 
-// Rows from Python; learned where there are targets.
+// What is asked of rows that are not learned: intervals of a level, or how far they are from the last `window` rows; else scores.
+struct Question {
+    const double* level = nullptr;
+    std::size_t window = 0;
+};
+// Rows from Python: learned, or what is asked of them.
 NumPyArray take(Learner& self, const Rows& x, std::size_t rows, const Matrix* y, const nb::object& weight,
-                const Pass& pass, const double* level = nullptr) {
+                const Pass& pass, const Question& asked = {}) {
     const std::size_t c = self.outputs();
     expect(!y || (y->shape(0) == rows && y->shape(1) == c), "y is not (rows, outputs)");
     Vector held;
     const double* w = weights_of(weight, rows, held);
-    if (level) {
+    if (asked.level) {
         expect(self.units().interval != nullptr, "this learner has no interval");
-        expect(*level > 0 && *level < 1, "level is not between 0 and 1");
+        expect(*asked.level > 0 && *asked.level < 1, "level is not between 0 and 1");
     }
-    Fresh out = fresh({rows, c + (level ? 1 : 0)});
+    expect(!w || y || !pass.learned, "weights need labels");
+    Fresh out = asked.window > 0 ? fresh({rows}) : fresh({rows, c + (asked.level ? 1 : 0)});
     {
         nb::gil_scoped_release unlocked;
-        if (y)
-            self.learn(x, y->data(), w, rows, out.data, pass);
+        if (pass.learned)
+            self.learn(x, y ? y->data() : nullptr, w, rows, out.data, pass);
+        else if (asked.window > 0)
+            self.distances(x, asked.window, rows, out.data);
         else
-            self.scores(x, rows, out.data, level);
+            self.scores(x, rows, out.data, asked.level);
     }
     return out.array;
 }
 
 NumPyArray take_dense(Learner& self, const Matrix& x, const Matrix* y, const nb::object& weight, const Pass& pass,
-                      const double* level = nullptr) {
+                      const Question& asked = {}) {
     expect(self.sparse_features() == 0, "this learner takes sparse rows");
     const Lags* lags = self.units().lags.get();
     const std::size_t moment = lags && x.shape(1) == self.row_features() + self.moment_size() ? self.moment_size() : 0;
     expect(x.shape(1) == self.row_features() + moment, "x has another number of features than the learner");
-    return take(self, {x.data(), {}, moment}, x.shape(0), y, weight, pass, level);
+    return take(self, {x.data(), {}, moment}, x.shape(0), y, weight, pass, asked);
 }
 
 // Non-zeros and the dense part x of rows; a feature table has the sketch in the place of x.
 NumPyArray take_sparse(Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
                        const Vector& values, const Matrix* y, const nb::object& weight, const Pass& pass,
-                       const double* level = nullptr) {
+                       const Question& asked = {}) {
     const bool looked_up = self.units().feature_table != nullptr;
     expect(self.sparse_features() > 0, "this learner takes dense rows");
     expect(x.has_value() != looked_up, "x is None for a learner with a feature table, and for no other");
     const SparseRows sparse = sparse_rows(starts, places, values, self.sparse_features(), !looked_up);
     const std::size_t rows = starts.shape(0) - 1;
-    if (looked_up) return take(self, {nullptr, sparse}, rows, y, weight, pass, level);
+    if (looked_up) return take(self, {nullptr, sparse}, rows, y, weight, pass, asked);
     expect(x->shape(1) == self.width(), "x has another number of features than the learner");
     expect(x->shape(0) == rows, "starts has one entry more than there are rows");
-    return take(self, {x->data(), sparse}, rows, y, weight, pass, level);
+    return take(self, {x->data(), sparse}, rows, y, weight, pass, asked);
 }
 
 }  // namespace
@@ -413,11 +446,11 @@ NOLANA_BINDING(learner) {
             "feature_table"_a.none() = nb::none(), "lags"_a.none() = nb::none(), "label_sets"_a.none() = nb::none())
         .def(
             "learn",
-            [](Learner& self, const Matrix& x, const Matrix& y, const nb::object& weight, bool frozen, bool repeats,
+            [](Learner& self, const Matrix& x, const std::optional<Matrix>& y, const nb::object& weight, bool frozen, bool repeats,
                bool late_anchors) {
-                return take_dense(self, x, &y, weight, {true, frozen, repeats, late_anchors});
+                return take_dense(self, x, y ? &*y : nullptr, weight, {true, frozen, repeats, late_anchors});
             },
-            "x"_a, "y"_a, "weight"_a = nb::none(), "frozen"_a = false, "repeats"_a = false, "late_anchors"_a = true)
+            "x"_a, "y"_a.none(), "weight"_a = nb::none(), "frozen"_a = false, "repeats"_a = false, "late_anchors"_a = true)
         .def(
             "scores",
             [](Learner& self, const Matrix& x) {
@@ -437,11 +470,12 @@ NOLANA_BINDING(learner) {
         .def(
             "learn_sparse",
             [](Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
-               const Vector& values, const Matrix& y, const nb::object& weight, bool frozen, bool repeats,
+               const Vector& values, const std::optional<Matrix>& y, const nb::object& weight, bool frozen, bool repeats,
                bool late_anchors) {
-                return take_sparse(self, x, starts, places, values, &y, weight, {true, frozen, repeats, late_anchors});
+                return take_sparse(self, x, starts, places, values, y ? &*y : nullptr, weight,
+                                   {true, frozen, repeats, late_anchors});
             },
-            "x"_a.none(), "starts"_a, "places"_a, "values"_a, "y"_a, "weight"_a = nb::none(), "frozen"_a = false,
+            "x"_a.none(), "starts"_a, "places"_a, "values"_a, "y"_a.none(), "weight"_a = nb::none(), "frozen"_a = false,
             "repeats"_a = false, "late_anchors"_a = true)
         .def(
             "scores_sparse",
@@ -453,16 +487,31 @@ NOLANA_BINDING(learner) {
         .def(
             "intervals",
             [](Learner& self, const Matrix& x, double level) {
-                return take_dense(self, x, nullptr, nb::none(), {}, &level);
+                return take_dense(self, x, nullptr, nb::none(), {}, {&level});
             },
             "x"_a, "level"_a)
         .def(
             "intervals_sparse",
             [](Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
                const Vector& values, double level) {
-                return take_sparse(self, x, starts, places, values, nullptr, nb::none(), {}, &level);
+                return take_sparse(self, x, starts, places, values, nullptr, nb::none(), {}, {&level});
             },
             "x"_a.none(), "starts"_a, "places"_a, "values"_a, "level"_a)
+        .def(
+            "distances",
+            [](Learner& self, const Matrix& x, std::size_t window) {
+                expect(window > 0, "a window has at least one row");
+                return take_dense(self, x, nullptr, nb::none(), {}, {nullptr, window});
+            },
+            "x"_a, "window"_a)
+        .def(
+            "distances_sparse",
+            [](Learner& self, const std::optional<Matrix>& x, const Starts& starts, const Places& places,
+               const Vector& values, std::size_t window) {
+                expect(window > 0, "a window has at least one row");
+                return take_sparse(self, x, starts, places, values, nullptr, nb::none(), {}, {nullptr, window});
+            },
+            "x"_a.none(), "starts"_a, "places"_a, "values"_a, "window"_a)
         .def("reserve", &Learner::reserve, "outputs"_a)
         .def("append_output", &Learner::append_output)
         .def_prop_ro("room", &Learner::room)

@@ -66,6 +66,7 @@ def test_the_page_follows_the_service(tmp_path):
         assert ", last label " in text(driver, "baselines")
         assert driver.execute_script("return document.querySelectorAll('#chart polyline').length") == 2
         assert driver.execute_script("return document.querySelectorAll('#chart .drift').length") >= 1
+        assert "accuracy" in text(driver, "changes")
         names = driver.execute_script("return [...document.querySelectorAll('#experts tr')].map(row => row.innerText)")
         assert len(names) == 11
         assert names[0].startswith("linear")

@@ -86,6 +86,20 @@ class NeighbourMap final : public RecentRows {
         searched_ = none;
     }
 
+    void observe(std::size_t r) override { after(r, 0); }
+
+    double distance(std::size_t r, std::size_t window) override {
+        return mean_distance(steps_.data() + r * stride_, 0, std::min(window, stored_));
+    }
+    // The same for the last stored rows, the oldest first, each with the rows before it.
+    void past_distances(std::size_t rows, std::size_t window, double* out) {
+        for (std::size_t age = rows; age-- > 0; ++out) {
+            for (std::size_t j = 0; j < width_; ++j) steps_[j] = element(slot_of(age), j);
+            *out = mean_distance(steps_.data(), age + 1, std::min(stored_, age + 1 + window));
+        }
+    }
+    std::size_t stored() const { return stored_; }
+
     const Neighbour* nearest(std::size_t r, std::size_t i, std::size_t& count) override {
         if (searched_ != r) search(r);
         count = counts_[i];
@@ -177,6 +191,23 @@ class NeighbourMap final : public RecentRows {
         while (window + 1 < windows_.size()) next_window(window, best, count);
         counts_[window] = count;
     }
+    // To the nearest rows of these ages, by the same search.
+    double mean_distance(const std::uint8_t* q, std::size_t first, std::size_t last) {
+        searched_ = none;
+        Neighbour* best = found_.data();
+        std::size_t count = 0;
+        for (std::size_t age = first, run = 0; age < last; age += run) {
+            const std::size_t top = slot_of(age), place = top % panel;
+            run = std::min(last - age, place + 1);
+            const std::int32_t limit = count == neighbours_ ? best[count - 1].distance : most_distance;
+            std::uint32_t near = measure(rows_.data() + top / panel * panel * stride_, q, limit);
+            near &= (~std::uint32_t{0} >> (panel - 1 - place)) & (~std::uint32_t{0} << (place + 1 - run));
+            for (; near; near &= near - 1) insert(distances_[std::countr_zero(near)], 0, best, count);
+        }
+        double sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += best[i].distance;
+        return count ? sum / static_cast<double>(count) / steps_in_unit_ : 0;
+    }
     // What was found in a window is also found in the next one.
     void next_window(std::size_t& window, Neighbour*& best, std::size_t count) {
         counts_[window++] = count;
@@ -246,7 +277,17 @@ class NeighbourMap final : public RecentRows {
 NOLANA_BINDING(neighbour_map) {
     nb::class_<NeighbourMap, Map>(m, "NeighbourMap")
         .def(nb::init<std::size_t, const Vector&, std::size_t, std::uint64_t, const std::optional<Vector>&, double>(),
-             "features"_a, "windows"_a, "neighbours"_a, "seed"_a = 0, "drawn"_a.none() = nb::none(), "steps"_a = 40.0);
+             "features"_a, "windows"_a, "neighbours"_a, "seed"_a = 0, "drawn"_a.none() = nb::none(), "steps"_a = 40.0)
+        .def_prop_ro("stored", &NeighbourMap::stored)
+        .def(
+            "past_distances",
+            [](NeighbourMap& self, std::size_t rows, std::size_t window) {
+                expect(rows <= self.stored(), "there are fewer rows");
+                Fresh out = fresh({rows});
+                self.past_distances(rows, window, out.data);
+                return out.array;
+            },
+            "rows"_a, "window"_a);
     m.def("draw_sketch", [](std::size_t features, std::uint64_t seed) { return as_array(NeighbourMap::draw_sketch(features, seed)); },
           "features"_a, "seed"_a);
 }

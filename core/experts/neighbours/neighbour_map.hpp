@@ -21,6 +21,8 @@ class RecentRows : public Map {
     virtual std::size_t window_count() const = 0;
     virtual std::size_t window(std::size_t i) const = 0;
     // The nearest rows of window i, the nearest first; `count` of them.
+    // The mean distance of row r to the nearest of the last `window` rows, in units; 0 if there are none.
+    virtual double distance(std::size_t r, std::size_t window) = 0;
     virtual const Neighbour* nearest(std::size_t r, std::size_t i, std::size_t& count) = 0;
 };
 

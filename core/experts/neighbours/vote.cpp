@@ -34,8 +34,12 @@ class Vote final : public HeadOn<RecentRows> {
         std::fill_n(f, outputs_, 0.0);
         if (count == 0) return;
         if (number_) {
-            for (std::size_t i = 0; i < count; ++i) f[0] += target(near[i].age);
-            f[0] /= static_cast<double>(count);
+            std::size_t labelled = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                const double own = target(near[i].age);
+                if (own != unlabelled) f[0] += own, ++labelled;
+            }
+            if (labelled > 0) f[0] /= static_cast<double>(labelled);
             return;
         }
         double* votes = votes_.data();
@@ -44,6 +48,7 @@ class Vote final : public HeadOn<RecentRows> {
         const double farthest = near[count - 1].distance;
         for (std::size_t i = 0; i < count; ++i) {
             const double own = target(near[i].age);
+            if (own == unlabelled) continue;
             const std::size_t at = outputs_ == 1 ? (own > 0 ? 1 : 0) : std::min(static_cast<std::size_t>(std::max(0.0, own)), outputs_ - 1);
             const double ratio = farthest > 0 ? near[i].distance / farthest : 0.0;
             votes[at] += 1.5 - ratio * ratio;
@@ -60,14 +65,13 @@ class Vote final : public HeadOn<RecentRows> {
         const std::size_t own = largest_of(y, outputs_);
         counts_[own] += 1;
         const double number = std::min(largest_target, std::max(-largest_target, y[0]));
-        targets_[next_] = static_cast<float>(outputs_ == 1 ? number : static_cast<double>(own));
-        next_ = next_ + 1 == targets_.size() ? 0 : next_ + 1;
-        stored_ = std::min(stored_ + 1, targets_.size());
+        store(outputs_ == 1 ? number : static_cast<double>(own));
     }
+    void observe() override { store(unlabelled); }
 
     void describe(Description& d) override {
         const std::size_t n = stored_;
-        Field targets{"targets", {Side("targets", n, targets_.size())}, {}, {}, -largest_target, largest_target};
+        Field targets{"targets", {Side("targets", n, targets_.size())}, {}, {}, -largest_target, unlabelled};
         targets.get_single = [this, n](float* to) {
             for (std::size_t i = 0; i < n; ++i) to[i] = targets_[slot_of(n - 1 - i)];
         };
@@ -89,8 +93,14 @@ class Vote final : public HeadOn<RecentRows> {
 
   private:
     static constexpr double no_vote = 0.1, largest_target = 0x1p24;
+    static constexpr double unlabelled = 0x1p25;  // in place of a target
     inline static const double none = std::log(no_vote);
 
+    void store(double target) {
+        targets_[next_] = static_cast<float>(target);
+        next_ = next_ + 1 == targets_.size() ? 0 : next_ + 1;
+        stored_ = std::min(stored_ + 1, targets_.size());
+    }
     std::size_t slot_of(std::size_t age) const { return next_ > age ? next_ - 1 - age : next_ + targets_.size() - 1 - age; }
     double target(std::size_t age) const { return static_cast<double>(targets_[slot_of(age)]); }
 

@@ -9,7 +9,7 @@ import typer
 from nolana import plot as pictures
 from nolana.cli.options import blame_option, exit_when_unread
 from nolana.cli.output import bad_rows, json_text
-from nolana.cli.summary import baselines, columns, drift, experts, kinds, labels, memory, print_lines, scores
+from nolana.cli.summary import baselines, columns, drift_lines, experts, kinds, labels, memory, print_lines, scores
 from nolana.runs import Inspection
 
 MOST_EFFECTS = 4  # of a column
@@ -53,7 +53,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if facts["experts"] is not None:
         yield "", ", ".join(f"{size:,} {name}" for name, size in facts["sizes"].items())
         yield from experts(facts["experts"], facts["task"])
-        yield "drift", drift(facts["drift"])
+        yield from drift_lines(facts["drift"], facts["changes"])
     if run is None:
         yield "run", "none: saved without a source and a score"
         return

@@ -135,6 +135,9 @@ def predict(
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Print the probabilities of the classes too.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print the three columns that add most to the score of a prediction.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the rows of a source. Columns are matched by name; labels are not needed."""
@@ -144,7 +147,7 @@ def predict(
     use_stand_ins()  # before the estimators are loaded
     from nolana.cli.predict import execute
 
-    execute(source, model, options, out=out, proba=proba, as_json=json)
+    execute(source, model, options, out=out, proba=proba, explain=explain, as_json=json)
 
 
 @models.command()

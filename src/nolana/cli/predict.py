@@ -13,14 +13,16 @@ import numpy as np
 import typer
 
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
-from nolana.cli.output import CsvRows, JsonRows, Output, bad_rows, new_categories, new_columns
+from nolana.cli.output import Columns, CsvRows, JsonRows, Output, bad_rows, new_categories, new_columns
 from nolana.engine.base.threads import one_blas_thread
 from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
 from nolana.sources.messages import address, is_address, open_sink
 
 
-def execute(source: str, model: Path, options: SourceOptions, *, out: str | None, proba: bool, as_json: bool) -> None:
+def execute(
+    source: str, model: Path, options: SourceOptions, *, out: str | None, proba: bool, explain: bool, as_json: bool
+) -> None:
     """Write a line for each row."""
     sends = out is not None and is_address(out)
     if out is not None:
@@ -28,18 +30,23 @@ def execute(source: str, model: Path, options: SourceOptions, *, out: str | None
             address(out) if sends else check_writable(out)
     of_source = options if is_address(source) or not sends else _without_sink(options)
     with blame_source(source):
-        predictor = Predictor(model, source, of_source, probabilities=proba)
+        predictor = Predictor(model, source, of_source, probabilities=proba, explain=explain)
     with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _output(out, options) as file:
         # If rows may be left out, or are messages, their places identify the others.
         places = options.on_bad_row != "error" or is_address(source)
         rows = JsonRows(file) if as_json or sends else CsvRows(file, places=places)
         written = False
         for block in predictor:
-            rows.write(block.places, {"prediction": block.labels.tolist()}, predictor.classes, block.probabilities)
+            columns: Columns = {"prediction": block.labels.tolist()}
+            if block.contributions is not None:
+                why = block.contributions
+                columns |= {"because": why if as_json or sends else [_text(each) for each in why]}
+            rows.write(block.places, columns, predictor.classes, block.probabilities)
             written = True
         if not written:  # the header alone
             none = np.zeros((0, len(predictor.classes or ()))) if proba else None
-            rows.write(predictor.stream.no_places, {"prediction": []}, predictor.classes, none)
+            header: Columns = {"prediction": []} | ({"because": []} if explain else {})
+            rows.write(predictor.stream.no_places, header, predictor.classes, none)
     if predictor.stream.bad_rows:
         typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
     if predictor.stream.new_columns:
@@ -57,6 +64,10 @@ def _output(out: str | None, options: SourceOptions) -> AbstractContextManager[O
     if out is None or not is_address(out):
         return _file(None if out is None else Path(out))
     return contextlib.closing(open_sink(out, options))
+
+
+def _text(contributions: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:+.3g}" for name, value in contributions.items())
 
 
 @contextmanager

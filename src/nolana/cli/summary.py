@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from nolana.runs import Run
 
 __all__ = [
-    "bad_rows", "baselines", "columns", "drift", "experts", "inferred_task", "kinds", "labels", "lines", "live_view",
-    "memory",
+    "bad_rows", "baselines", "columns", "drift", "drift_lines", "experts", "inferred_task", "kinds", "labels", "lines",
+    "live_view", "memory",
     "new_categories", "new_columns", "print_lines", "progress_bar", "scores", "summary",
 ]  # fmt: skip
 
@@ -98,6 +98,15 @@ def experts(records: list[dict[str, Any]], task: str) -> Iterator[tuple[str, str
         yield "" if i else "experts", f"{record['name']:<{width}}  weight {record['weight']:z5.2f}, recently {recent}"
 
 
+def drift_lines(rows: list[int], changes: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The drift alarms, and what changed at the last of them, in a line each."""
+    from nolana.estimators.answers import change_text
+
+    yield "drift", drift(rows)
+    for record in changes[-MOST_ALARMS:]:
+        yield "", change_text(record)
+
+
 def drift(rows: list[int]) -> str:
     """The drift alarms: how many, and the rows of the last ones."""
     if not rows:
@@ -143,6 +152,7 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
         "memory": memory_bytes(model.memory) if stream else None,
         "experts": model.experts_ if stream else None,
         "drift": model.drift_ if stream else None,
+        "changes": model.changes_ if stream else None,
         "columns": run.stream.columns,
         "encoding": None if run.takes_tables else ENCODED,
         "left_out": run.stream.left_out,
@@ -171,7 +181,7 @@ def lines(facts: Mapping[str, Any], better: Diagnostic | None) -> Iterator[tuple
         yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"
     if facts["experts"] is not None:
         yield from experts(facts["experts"], facts["task"])
-        yield "drift", drift(facts["drift"])
+        yield from drift_lines(facts["drift"], facts["changes"])
     yield "memory", memory(facts["bytes"], facts["memory"])
     yield from kinds(facts["columns"])
     if facts["encoding"] is not None and set(facts["columns"].values()) != {"number"}:
@@ -248,7 +258,7 @@ def _picture(run: "Run", seconds: float) -> Group:
     parts: list[Any] = [Text(first), Text(second), Text(third)]
     named = [*baselines(run.evaluation.baselines, None)]
     if isinstance(model, StreamModel):
-        named += [*experts(model.experts_, run.task), ("drift", drift(model.drift_))]
+        named += [*experts(model.experts_, run.task), *drift_lines(model.drift_, model.changes_)]
     parts += [Text(f"{name:<{NAME_WIDTH}}{text}") for name, text in named]
     if share is not None:
         bar = Table.grid(padding=(0, 1))

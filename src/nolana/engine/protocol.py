@@ -142,13 +142,13 @@ class EngineLearner(CountingPart, Protocol):
     def learn(
         self,
         x: Array,
-        y: Array,
+        y: Array | None,
         weight: Array | None = ...,
         frozen: bool = ...,
         repeats: bool = ...,
         late_anchors: bool = ...,
     ) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
-        """The scores of each row before it was learned."""
+        """The scores of each row before it was learned; y is None for rows without labels."""
         ...
 
     def scores(self, x: Any) -> Array:  # (n, d) -> (n, c); of a learner of dense rows
@@ -161,7 +161,7 @@ class EngineLearner(CountingPart, Protocol):
         starts: Starts,
         places: Places,
         values: Array,
-        y: Array,
+        y: Array | None,
         weight: Array | None = ...,
         frozen: bool = ...,
         repeats: bool = ...,
@@ -184,6 +184,14 @@ class EngineLearner(CountingPart, Protocol):
 
     def moments(self, x: Array) -> Array:
         """What is known of earlier targets if these rows are scored now, and the scores of the experts (n, k)."""
+        ...
+
+    def distances(self, x: Array, window: int) -> Array:  # (n, d) -> (n,)
+        """The mean distance of rows to the nearest of the last `window` rows that a map stores."""
+        ...
+
+    def distances_sparse(self, x: Array | None, starts: Starts, places: Places, values: Array, window: int) -> Array:
+        """`distances` for such rows."""
         ...
 
     def clear(self, outputs: int) -> None:

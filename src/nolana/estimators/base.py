@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from nolana import modelfile
 from nolana.columns import EncodedRows, Schema
 from nolana.errors import ModelFileError
-from nolana.estimators._sklearn import BaseEstimator, check_is_fitted, check_random_state
-from nolana.estimators.edge import Learner, blocks_for, check_features, check_values, is_plain
+from nolana.estimators._sklearn import BaseEstimator, NotFittedError, check_is_fitted, check_random_state
+from nolana.estimators.edge import Learner, blocks_for, check_features, check_values, is_empty, is_plain
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
 from nolana.learner.driver import Driver
@@ -60,6 +60,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     _learner_class: ClassVar[type]
     _takes_tables: ClassVar[bool] = False  # whether X may have other columns than numbers
     _takes_missing: ClassVar[bool] = False  # whether X may have NaN
+    _takes_unlabelled: ClassVar[bool] = False  # whether y may be None
     _schema: Schema  # of the tables that it learned; arrays of numbers have none
     _seeded: ClassVar[bool] = False  # whether the learner draws numbers by random_state, not the shuffles alone
     _began_with: dict[str, object]  # parameters that the learner was made of
@@ -244,9 +245,20 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    @property
+    def _is_taught(self) -> bool:
+        """Whether there was a row with a label."""
+        return "_learner" in self.__dict__ and self._learner.labelled > 0
+
+    def _check_taught(self) -> None:
+        """NotFittedError if rows without labels are all there was: nothing can be predicted."""
+        check_is_fitted(self)
+        if not self._is_taught:
+            raise NotFittedError(f"this {type(self).__name__} has learned rows without labels alone; learn some with y")
+
     def _score_one(self, x: MatrixLike) -> Array | None:
         """The fast path for reading: scores (1, outputs) of one plain row. None where it does not apply."""
-        if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x) or not self._learner.rows:
+        if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x) or not self._learner.labelled:
             return None
         check_values(x, self._learner.largest, nan=self._takes_missing)
         with self._learner.lock:
@@ -256,7 +268,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         self, X: MatrixLike, read: Callable[[Array], T], score: Callable[[Any], Array] | None = None
     ) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
-        check_is_fitted(self)
+        self._check_taught()
         x = check_features(self, X, self._largest(), reset=False, empty=True)
         if not x.shape[0]:
             with self._learner.lock:
@@ -314,10 +326,39 @@ class OnlinePredictor(OnlineEstimator):
     """An estimator with a target."""
 
     def learn(
-        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Array:
-        """Score each row, then learn it; returns what each row scored before it was learned."""
+        """Score each row, then learn it; returns what each row scored before it was learned.
+
+        y is None for rows without labels, which StreamClassifier and StreamRegressor take.
+        """
         raise NotImplementedError
+
+    def _begin_unlabelled(self, x: Matrix) -> None:
+        """Before the first row, if it has no label."""
+        raise NotImplementedError
+
+    def _learn_unlabelled(self, X: MatrixLike, **others: ArrayLike | None) -> list[Array]:
+        """Rows without labels, a block at a time: what each scored before, (n, outputs)."""
+        for name, value in others.items():
+            if value is not None:
+                raise ValueError(f"{name} has no meaning for rows without labels; leave it None")
+        parts: list[Array] = []
+        if is_empty(X):
+            return parts
+        with self._all_or_nothing() as first:
+            x = check_features(self, X, self._largest(), reset=first)
+            if first:
+                self._begin_unlabelled(x)
+            for _, part in blocks_for(self._learner, x):
+                with self._learner.lock:
+                    parts.append(self._learner.learn(part, None))
+        return parts
 
     def learn_late(
         self,
@@ -338,8 +379,12 @@ class OnlinePredictor(OnlineEstimator):
         raise NotImplementedError
 
     def partial_fit(
-        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn rows; `classes` announces labels that may come."""
+        """Learn rows; `classes` announces labels that may come. y is None for rows without labels."""
         self.learn(X, y, classes=classes, sample_weight=sample_weight)
         return self

@@ -66,23 +66,39 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     classes_: NDArray[np.generic]
     _labels: Labels
+    _targets: dict[Hashable, Array]  # of single rows, by label
+    _two: list[float]  # signs of the columns of two classes
     _calibration: OnlineCalibration | None  # None: the scores are log-odds
     _scores_log_odds: ClassVar[bool] = False
 
     # Learning
 
     def learn(
-        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Array:
         """Score each row, then learn it; returns the scores (n, classes known at the end), by sorted ``classes_``.
 
-        -inf where a class was not yet known at that row. For two classes the columns are -f and f.
+        -inf where a class was not yet known at that row. For two classes the columns are -f and f. Without y the rows
+        have no labels: only what needs none learns them (scaling, recent rows), which is what ``novelty`` asks.
         """
         if classes is None and sample_weight is None:
             scores = self._learn_one(X, y)
             if scores is not None:
                 self._after_learning()
                 return scores
+        if y is None and self._takes_unlabelled:
+            found = self._learn_unlabelled(X, classes=classes, sample_weight=sample_weight)
+            if not self._is_taught:
+                return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), -np.inf)
+            with self._learner.lock:
+                return np.concatenate(
+                    [np.zeros((0, len(self.classes_))), *(self._by_column(f, -np.inf) for f in found)]
+                )
         with self._all_or_nothing() as first:
             return self._learn_many(X, y, classes, sample_weight, first).scores
 
@@ -116,7 +132,12 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             return self._learn_many(X, y, None, sample_weight, first).scores
 
     def _learn_many(
-        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None, first: bool
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        first: bool,
     ) -> LearnedRows:
         """The general path: everything is checked, then everything is learned."""
         if is_empty(X):
@@ -138,7 +159,12 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return self._learn_checked(x, targets, announced, weights)
 
     def _learn_nothing(
-        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None, first: bool
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        first: bool,
     ) -> LearnedRows:
         """A block without rows: scores (0, classes); `classes` are announced, nothing else changes."""
         check_no_rows(y=y, sample_weight=sample_weight)
@@ -159,6 +185,10 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
     def _check_labels(self, y: Any, rows: int, known: NDArray[np.generic] | None) -> NDArray[np.generic]:
         """`check_labels`."""
         return check_labels(y, rows, known)
+
+    def _begin_unlabelled(self, x: Matrix) -> None:
+        self._begin(x, np.zeros(0))
+        self._targets, self._two = {}, []
 
     def _begin(self, x: Matrix, labels: NDArray[np.generic]) -> None:
         """Before the first row; `labels` are those of the first rows, or announced."""
@@ -231,7 +261,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         taught = codes
         for weight in weights:
             taught = taught if weight is None else np.where(weight > 0, taught, -1)
-        before = learner.rows + np.cumsum(taught >= 0, dtype=np.float64) - (taught >= 0)
+        before = learner.labelled + np.cumsum(taught >= 0, dtype=np.float64) - (taught >= 0)
         position = np.array([known.position.get(label, -1) for label in distinct], dtype=np.intp)
         some, first = np.unique(taught, return_index=True)
         new_at = {
@@ -300,7 +330,14 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         self._labels = Labels.of_record(node)
         if self._labels.outputs != self._learner.outputs:
             raise ModelFileError(f"{node.place}: {self._labels.seen} classes, but {self._learner.outputs} outputs")
-        self._publish()
+        if (self._labels.seen > 0) != (self._learner.labelled > 0):
+            raise ModelFileError(
+                f"{node.place}: {self._labels.seen} classes, {self._learner.labelled} rows with labels"
+            )
+        if self._labels.classes is None:  # rows without labels alone
+            self._targets, self._two = {}, []
+        else:
+            self._publish()
         self._calibration = None if is_probabilistic(self) else OnlineCalibration()
         if self._calibration is not None and "calibration" in node.entries():  # files of v0.1 have none
             self._calibration = OnlineCalibration.of_record(node["calibration"])
@@ -321,14 +358,14 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
 
     def scores(self, X: MatrixLike) -> Array:
         """What `learn` would return for these rows now, (n, classes), -inf for unknown classes; nothing is learned."""
-        if not self.__sklearn_is_fitted__():
+        if not self._is_taught:
             return np.full((row_count(X), len(self.__dict__.get("classes_", ()))), -np.inf)
         return self._column_scores(X)[1]
 
     def scores_proba(self, X: MatrixLike) -> tuple[Array, Array]:
         """`scores`, and the probabilities (n, classes) of these rows now, as of ``predict_proba``."""
         scores = self.scores(X)
-        return scores, self.predict_proba(X) if self.__sklearn_is_fitted__() else np.zeros(scores.shape)
+        return scores, self.predict_proba(X) if self._is_taught else np.zeros(scores.shape)
 
     def decision_function(self, X: MatrixLike) -> Array:
         """Two classes: (n,), positive for ``classes_[1]``; more: (n, classes), -inf for those never seen."""
@@ -375,7 +412,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         else:
             odds = by_column(self._calibration.log_odds(f), -np.inf)
         shares = self._shares(odds, self._learned_shift())
-        return from_uniform_start(shares, np.ones(odds.shape, dtype=bool), self._learner.rows)
+        return from_uniform_start(shares, np.ones(odds.shape, dtype=bool), self._learner.labelled)
 
     def _shares(self, log_odds: Array, shift: Array | None) -> Array:  # (n, classes), (n, classes) -> (n, classes)
         """The model's own probabilities, without the weights of the classes that it has learned."""

@@ -23,7 +23,9 @@ Array = NDArray[np.float64]
 WHOLE = int | np.integer | bool | np.bool_
 
 
-def check_labels(y: ArrayLike, rows: int, known: NDArray[np.generic] | None, name: str = "y") -> NDArray[np.generic]:
+def check_labels(
+    y: ArrayLike | None, rows: int, known: NDArray[np.generic] | None, name: str = "y"
+) -> NDArray[np.generic]:
     """One label for each row, of one kind, the kind of the classes known so far."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -163,7 +165,8 @@ class Labels:
 
     def record(self) -> dict[str, Tree]:
         """Plain data: the classes, and who was seen when."""
-        assert self.classes is not None
+        if self.classes is None:
+            return {"classes": [], "labels": [], "seen": []}
         classes = self.classes.tolist() if self.classes.dtype == object else self.classes
         return {"classes": classes, "labels": list(self.column), "seen": list(self._columns)}
 
@@ -171,6 +174,8 @@ class Labels:
     def of_record(cls, node: Node) -> "Labels":
         """Labels from `record`, which stands among other fitted things; columns of an old file become sorted."""
         known, classes, labels = cls(), node["classes"].value, [label.value for label in node["labels"].items()]
+        if not labels and isinstance(classes, list) and not classes and not node["seen"].items():
+            return known
         if isinstance(classes, list) and all(type(label) is int for label in classes):
             classes = np.array(classes, dtype=object)
         if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.dtype.kind not in "iubfUO":
@@ -185,8 +190,8 @@ class Labels:
             raise node["labels"].wrong(f"the {len(classes)} classes, each once")
         seen = [place.integer(0, len(labels) - 1) for place in node["seen"].items()]
         known.position = {labels[place]: i for i, place in enumerate(seen)}
-        if not seen or len(known.position) != len(seen):
-            raise node["seen"].wrong("at least one class, and each at most once")
+        if len(known.position) != len(seen):
+            raise node["seen"].wrong("each class at most once")
         known._set(labels, classes.dtype)
         return known
 

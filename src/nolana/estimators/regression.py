@@ -140,9 +140,18 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
     # Learning
 
     def learn(
-        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Array:
-        """Score each row, then learn it; returns the scores, (n,) or (n, k) as y. `classes` has no meaning here."""
+        """Score each row, then learn it; returns the scores, (n,) or (n, k) as y. `classes` has no meaning here.
+
+        Without y the rows have no targets: only what needs none learns them (scaling, recent rows), which is what
+        ``novelty`` asks.
+        """
         if classes is not None:
             raise ValueError("classes has no meaning for a regressor; leave it None")
         if sample_weight is None:
@@ -150,9 +159,18 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             if scores is not None:
                 self._after_learning()
                 return scores
+        if y is None and self._takes_unlabelled:
+            found = self._learn_unlabelled(X, sample_weight=sample_weight)
+            if not found:
+                return self._learn_nothing(X, (), None)
+            with self._learner.lock:
+                return np.concatenate([self._centre.read(f, self._centre.mean) for f in found])
         return self._learn_weighted(X, y, sample_weight)
 
-    def _learn_weighted(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
+    def _begin_unlabelled(self, x: Matrix) -> None:
+        self._begin(x, np.zeros(1))
+
+    def _learn_weighted(self, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Array:
         if is_empty(X):
             return self._learn_nothing(X, y, sample_weight)
         with self._all_or_nothing() as first:
@@ -163,7 +181,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
                 self._begin(x, targets)
             return self._learn_checked(x, targets, weights)
 
-    def _learn_nothing(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
+    def _learn_nothing(self, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Array:
         """A block without rows: scores (0,) or (0, k), and nothing changes."""
         check_no_rows(y=y, sample_weight=sample_weight)
         if "_learner" not in self.__dict__:
@@ -177,7 +195,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         self._centre = self._make_centre().for_targets(targets[0].size)
         self._learner = self._make_learner_for(x, self._centre.outputs)
 
-    def _learn_one(self, x: MatrixLike, y: ArrayLike) -> Array | None:
+    def _learn_one(self, x: MatrixLike, y: ArrayLike | None) -> Array | None:
         """The fast path: one row of float64 with a number as its target. None where it does not apply."""
         if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x):
             return None
@@ -192,7 +210,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
             f = self._learner.learn(x, self._centre.targets(y, np.array([mean])))
             return self._centre.read(f, mean)
 
-    def _check_targets(self, y: ArrayLike, rows: int, count: int | None = None) -> Array:
+    def _check_targets(self, y: ArrayLike | None, rows: int, count: int | None = None) -> Array:
         """Finite targets (n,) or (n, k); `count` is k where it is known."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -272,7 +290,7 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
 
     def scores(self, X: MatrixLike) -> Array:
         """What `learn` would return for these rows now, (n,): 0 before the first row; nothing is learned."""
-        return self.predict(X) if self.__sklearn_is_fitted__() else np.zeros(row_count(X))
+        return self.predict(X) if self._is_taught else np.zeros(row_count(X))
 
     def predict(self, X: MatrixLike) -> Array:
         """The target of each row, (n,), or (n, k) if k targets were learned."""

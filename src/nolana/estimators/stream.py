@@ -12,7 +12,8 @@ from nolana.columns.infer import FROM_DTYPE, ChosenCategories, ChosenColumns, ch
 from nolana.engine.learner.lags import MOST as MOST_LAG
 from nolana.errors import OptionError, Remedy, Setting
 from nolana.estimators._sklearn import check_is_fitted, check_random_state
-from nolana.estimators.base import OnlineEstimator, RandomState, parameters
+from nolana.estimators.answers import Answers
+from nolana.estimators.base import RandomState, parameters
 from nolana.estimators.calibration import softmax
 from nolana.estimators.edge import Learner, check_features, encoded_pair, is_empty, is_wide_and_sparse
 from nolana.estimators.labels import aligned
@@ -32,7 +33,7 @@ TWO_PASSES = 20_000  # rows up to which fit learns twice: 0.3 point on average f
 
 
 @parameters
-class StreamModel(OnlineEstimator):
+class StreamModel(Answers):
     """What the classifier and the regressor share."""
 
     memory: int | str = "512KB"
@@ -47,6 +48,7 @@ class StreamModel(OnlineEstimator):
 
     _takes_tables = True
     _takes_missing = True
+    _takes_unlabelled = True
     _learner_class = StreamLearner
     _seeded = True
     _number: ClassVar[bool]
@@ -272,6 +274,9 @@ class StreamClassifier(MultiLabelClassifier, StreamModel):
         For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
     drift_ : list of int
         Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    changes_ : list of dict
+        For each alarm of ``drift_`` its row, the score before and after, features that moved, features whose relevance
+        changed, and rates of classes that changed. ``complete`` when 256 to 511 more rows were learned.
     on_drift : callable or None
         Called with the number of each row that raises the drift alarm, after the call that learned it.
     relevance_ : ndarray of shape (n_features_in_,)
@@ -402,6 +407,9 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         For each expert its name, weight in the stack, score over the last 1,000 rows or so, and bytes.
     drift_ : list of int
         Rows (from 0) at which the drift alarm was raised, the last 100 of them.
+    changes_ : list of dict
+        For each alarm of ``drift_`` its row, the score before and after, features that moved, features whose relevance
+        changed, and the mean of the target. ``complete`` when 256 to 511 more rows were learned.
     on_drift : callable or None
         Called with the number of each row that raises the drift alarm, after the call that learned it.
     relevance_ : ndarray of shape (n_features_in_,)

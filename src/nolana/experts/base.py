@@ -156,7 +156,7 @@ class Expert(ABC):
 
     elastic: ClassVar[bool] = False  # whether its table takes the memory that the others leave
     sized_by_outputs: ClassVar[bool] = False  # whether it becomes smaller with each output
-    stores_rows: ClassVar[bool] = False  # whether it has `recent_rows`
+    stores_rows: ClassVar[bool] = False  # whether it has `recent_rows` and `recent_targets`
     number_bytes: ClassVar[Mapping[str, int]] = {}  # of fields that are exported wider than the engine stores them
 
     def for_rows(self, features: int) -> "Expert":
@@ -236,6 +236,10 @@ class Expert(ABC):
     def recent_rows(self, own: ExpertState) -> tuple[Array, Array] | None:
         """The rows that it stores (n, d), the oldest first, and their targets (n,): y, or the number of the class."""
         return None
+
+    def recent_targets(self, own: ExpertState) -> Array:
+        """The targets alone, also if rows are stored as sketches."""
+        return np.zeros(0)
 
     def redrawn(self, map: Spec, relevance: Array) -> Spec:
         """The map for features of this relevance (d,)."""

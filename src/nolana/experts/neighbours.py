@@ -7,14 +7,14 @@ part as it would have of one stream.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.bounds import Count, Share
 from nolana.engine.experts.neighbours.neighbour_map import LARGEST, STEPS, WIDEST, NeighbourMap
-from nolana.engine.experts.neighbours.vote import LARGEST_TARGET, Vote
+from nolana.engine.experts.neighbours.vote import LARGEST_TARGET, UNLABELLED, Vote
 from nolana.experts.base import Anchors, Array, Budget, Expert, ExpertState, HeadEntry, Outputs, Sizes, losses
 from nolana.experts.landmarks import small_share
 from nolana.experts.parts import Parts
@@ -107,26 +107,33 @@ class Neighbours(Expert):
         if recent.shape[1] < own.map.arguments["features"] or "steps" not in own.map.arguments:
             return None
         n = min(len(recent), len(targets))
-        return recent[len(recent) - n :] / steps_in_unit(own.map), targets[len(targets) - n :].astype(np.float64)
+        recent, targets = recent[len(recent) - n :], targets[len(targets) - n :]
+        known = targets != UNLABELLED
+        return recent[known] / steps_in_unit(own.map), targets[known].astype(np.float64)
+
+    def recent_targets(self, own: ExpertState) -> Array:
+        targets = own.head_states[-1]["targets"]
+        return np.asarray(targets[targets != UNLABELLED], dtype=np.float64)
 
     def rescale_targets(self, own: ExpertState, g: float, shift: float) -> None:
         for state in own.head_states:
             targets = np.clip(g * state["targets"] + shift, -LARGEST_TARGET, LARGEST_TARGET)
-            state["targets"] = targets.astype(np.float32)
+            state["targets"] = labelled(state["targets"], targets)
 
     def rearrange_outputs(self, own: ExpertState, outputs: Outputs) -> None:
         for state in own.head_states:
             counts = state["counts"]
             state["counts"] = np.where(outputs.new, 0.0, counts[outputs.sources] if outputs.old > 1 else 0.0)
             if outputs.old == 1:
-                state["targets"] = (state["targets"] > 0).astype(np.float32)
+                state["targets"] = labelled(state["targets"], state["targets"] > 0)
 
     def permute_outputs(self, own: ExpertState, order: list[int]) -> None:
         """Targets are numbers of outputs."""
         super().permute_outputs(own, order)
-        places = np.argsort(order).astype(np.float32)
+        places = np.argsort(order)
         for state in own.head_states:
-            state["targets"] = places[state["targets"].astype(np.intp)]
+            numbers = np.where(state["targets"] == UNLABELLED, 0, state["targets"]).astype(np.intp)
+            state["targets"] = labelled(state["targets"], places[numbers])
 
     def merge(self, own: ExpertState, map: Parts, heads: Sequence[Parts]) -> None:
         sizes = own.map.arguments["windows"]
@@ -141,6 +148,11 @@ class Neighbours(Expert):
 
     def size_summary(self, map: Spec) -> dict[str, int]:
         return {"recent rows": int(map.arguments["windows"][-1])}
+
+
+def labelled(targets: NDArray[np.float32], changed: NDArray[Any]) -> NDArray[np.float32]:
+    """Targets that have changed; rows without a label stay without."""
+    return np.where(targets == UNLABELLED, targets, changed).astype(np.float32)
 
 
 def steps_in_unit(map: Spec) -> float:

@@ -132,6 +132,11 @@ class Driver:
         return int(self._engine.rows)
 
     @property
+    def labelled(self) -> int:
+        """Rows that had a label."""
+        return self.rows
+
+    @property
     def experts(self) -> Sequence[Expert]:
         """The experts of its maps; none if its parts cannot be merged."""
         return ()
@@ -156,8 +161,8 @@ class Driver:
         """What the features of dense rows are scaled around; it changes at anchors only. 0 without scaling."""
         return np.zeros(self.n_features)
 
-    def learn(self, x: Any, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
-        """What each row scored before it was learned."""
+    def learn(self, x: Any, y: Any, weight: Array | None = None) -> Array:  # (n, d), (n, c), (n,) -> (n, c)
+        """What each row scored before it was learned; y is None for rows without labels, where they can be learned."""
         if self.origin is not None and not self.origin.frozen:
             self.thaw()
         return self._warn_if_diverged(self._learn(x, y, weight))
@@ -166,7 +171,7 @@ class Driver:
         """Scores of rows that are not learned."""
         return self._warn_if_diverged(np.asarray(self._engine.scores(x)))
 
-    def _learn(self, x: Any, y: Array, weight: Array | None) -> Array:
+    def _learn(self, x: Any, y: Any, weight: Array | None) -> Array:
         raise NotImplementedError
 
     @property

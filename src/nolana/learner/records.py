@@ -32,6 +32,7 @@ DRIVERS: dict[str, type[Driver]] = {"landmark": LandmarkLearner, "stream": Strea
 MOST_FEATURES = 1 << 40
 # Fields of a state that came after 0.2, by a field beside them that files of 0.2 have.
 ADDED_AFTER_0_2 = {
+    "redrawn": ["changes", "changes_noted"],
     "lowest": [
         *("level", "level_rows", "last_excess", "trial", "level_squares", "level_steps", "range_lows", "range_highs"),
         *("bias", "agreement", "relative_step", "last_score", "last_target"),

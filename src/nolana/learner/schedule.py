@@ -27,9 +27,10 @@ class Event(NamedTuple):
     condition: Callable[["StreamLearner"], bool]
     action: Callable[["StreamLearner"], None]
     catches_up: bool = False  # whether a merge of parts makes up for it
+    of_labels: bool = False  # whether rows without labels do not count
 
-    def is_due(self, learner: "StreamLearner") -> bool:
-        return self.condition(learner) and self.next_row(learner.rows - 1) == learner.rows
+    def is_due(self, learner: "StreamLearner", rows: int) -> bool:
+        return rows > 0 and self.condition(learner) and self.next_row(rows - 1) == rows
 
 
 def anchor_row(t: int) -> int:
@@ -99,7 +100,12 @@ EVENTS = (
         lambda learner: learner.redraw_by_slopes(),
         catches_up=True,
     ),
-    Event(target_anchor_row, lambda learner: learner.regression, lambda learner: learner.follow_target_anchor()),
+    Event(
+        target_anchor_row,
+        lambda learner: learner.regression,
+        lambda learner: learner.follow_target_anchor(),
+        of_labels=True,
+    ),
 )
 
 
@@ -107,13 +113,20 @@ def next_event(learner: "StreamLearner") -> int:
     """The row after which something may be re-estimated."""
     if learner.frozen:
         return NEVER
-    return min((event.next_row(learner.rows) for event in EVENTS if event.condition(learner)), default=NEVER)
+    rows, labelled = learner.rows, learner.labelled
+    left = [
+        event.next_row(labelled) - labelled if event.of_labels else event.next_row(rows) - rows
+        for event in EVENTS
+        if event.condition(learner)
+    ]
+    return rows + min(left, default=NEVER)
 
 
 def run_events(learner: "StreamLearner") -> None:
-    """What is due now that rows have been learned."""
+    """What is due now that rows have been learned, with labels or without."""
+    rows, of_labels = learner.rows, learner.labelled if learner.has_labels else 0
     for event in EVENTS:
-        if event.is_due(learner):
+        if event.is_due(learner, of_labels if event.of_labels else rows):
             event.action(learner)
 
 

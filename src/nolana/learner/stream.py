@@ -54,7 +54,8 @@ from nolana.experts.effects import Effects
 from nolana.experts.landmarks import RIDGE, Landmarks
 from nolana.experts.linear import Linear, has_full_covariance
 from nolana.experts.sparse_linear import SparseLinear, counters, slot_features
-from nolana.learner import stack
+from nolana.learner import novelty, stack
+from nolana.learner.changes import CHECK_EVERY, WATCHED, Changes, compared, next_check, watched
 from nolana.learner.driver import Array, Driver, State, check_units, relative
 from nolana.learner.memory import (
     FRACTIONS,
@@ -70,7 +71,7 @@ from nolana.learner.memory import (
 )
 from nolana.learner.relevance import FEWEST_PROBES, is_concentrated, metric, relevance, screened
 from nolana.learner.rows import SparseRows
-from nolana.learner.schedule import catch_up, next_event, run_events
+from nolana.learner.schedule import NEVER, catch_up, next_event, run_events
 from nolana.modelfile.specs import Spec
 
 LAST_CLEARING = 256  # rows up to which an anchor clears the tables
@@ -129,6 +130,8 @@ class StreamLearner(Driver):
     options: StreamOptions
     regression: bool
     extrapolates: bool  # whether an expert follows late anchors
+    _past: tuple[Any, int, Array] | None  # engine, row, distances of stored rows (`novelty`), until the next row
+    has_labels = True  # whether the last row had a label
     _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
@@ -145,6 +148,7 @@ class StreamLearner(Driver):
         # For each map 1 if its width is that of full landmarks, or if it has none.
         self.widened: Array = np.array([float(not isinstance(each, Landmarks)) for each in self._experts])
         self._reported = 0  # the last row whose alarm was asked for
+        self._changes = Changes()
         self._fitted_to: tuple[int, int] | None = None  # outputs and other bytes that the tables were fitted to
         self._prepare()
 
@@ -194,6 +198,7 @@ class StreamLearner(Driver):
 
     def _prepare(self) -> None:
         """What follows from the state of the engine and of the scaling."""
+        self._past = None
         self._use(self.spec, self._engine)
         for i in self._landmarks:
             if not self._maps[i].size:
@@ -203,6 +208,7 @@ class StreamLearner(Driver):
         self.extrapolates = any(each.follows_late_anchors(map) for each, map in zip(self._experts, maps, strict=True))
         self._can_redraw = bool(self._probes())
         self._next_event = next_event(self)  # the row after which something may be re-estimated
+        self._plan()
 
     @property
     def _features(self) -> int:
@@ -219,6 +225,10 @@ class StreamLearner(Driver):
     @property
     def rows(self) -> int:
         return int(self._scaling.rows)
+
+    @property
+    def labelled(self) -> int:
+        return int(self._engine.rows)
 
     def scores(self, x: Array | SparseRows) -> Array:
         scores = self._engine.scores_sparse(None, *SparseRows.of(x).parts) if self.sparse else self._engine.scores(x)
@@ -238,6 +248,22 @@ class StreamLearner(Driver):
         """The probability from which on a class is in the set of this level; None for a learner without label sets."""
         sets = self._engine.label_sets
         return None if sets is None else math.exp(-sets.threshold(level))
+
+    def novelty(self, x: Array | SparseRows) -> Array:  # (n, d) -> (n,)
+        """How odd rows are among those that were learned last, as p-values (`nolana.learner.novelty`)."""
+        recent = next((i for i, each in enumerate(self._experts) if each.stores_rows), None)
+        if recent is None:
+            raise OptionError("experts", None, "has no Neighbours, whose rows novelty compares with")
+        map = self._maps[recent]
+        window, calibrating = novelty.windows(int(map.stored))
+        if not calibrating:
+            return np.ones(len(x))
+        if self._past is None or self._past[:2] != (self._engine, self.rows):
+            self._past = self._engine, self.rows, np.sort(map.past_distances(calibrating, window))
+        if isinstance(x, SparseRows) or self.sparse:
+            distances = self._engine.distances_sparse(None, *SparseRows.of(x).parts, window)
+            return novelty.p_values(distances, self._past[2], np.full(len(x), 0.5))
+        return novelty.p_values(self._engine.distances(x, window), self._past[2], novelty.hashes(x))
 
     def expert_records(self) -> list[dict[str, Any]]:
         """For each head its name, its weight in the stack, its recent score and its bytes."""
@@ -301,8 +327,12 @@ class StreamLearner(Driver):
     def take_alarms(self) -> list[int]:
         """Those since the last call."""
         new = [row for row in self.alarms if row >= self._reported]
-        self._reported = self.rows
+        self._reported = self.labelled
         return new
+
+    def changes(self) -> list[dict[str, Any]]:
+        """A record for each of the alarms, with numbers of columns and classes (`nolana.learner.changes`)."""
+        return self._changes.listed(self.alarms)
 
     def _target_unit(self) -> tuple[float, float]:
         """Centre and factor of the targets by their last anchor."""
@@ -330,26 +360,32 @@ class StreamLearner(Driver):
         return len(self.spec.arguments["experts"]) if self.regression else 0
 
     def learn(
-        self, x: Array | SparseRows, y: Array, weight: Array | None = None, class_weight: Array | None = None
+        self, x: Array | SparseRows, y: Array | None, weight: Array | None = None, class_weight: Array | None = None
     ) -> Array:
-        """What each row scored before it was learned; (n,) weights of the rows and of their classes, mean 1."""
-        weight, self.mean_weight = relative(weight, class_weight, len(x), self.rows, self.mean_weight)
+        """What each row scored before it was learned; (n,) weights of the rows and of their classes, mean 1.
+
+        Rows without labels (y is None) have no weights.
+        """
+        if y is not None:
+            weight, self.mean_weight = relative(weight, class_weight, len(x), self.labelled, self.mean_weight)
         return super().learn(x, y, weight)
 
-    def _learn(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
+    def _learn(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
         x = SparseRows.of(x) if self.sparse else x
-        if len(x) <= self._next_event - self.rows and not self._new_class:  # no event between the rows
+        if len(x) <= self._next_stop - self.rows and not self._new_class:  # no event between the rows
             return self._learn_part(x, y, weight)
-        scores = np.empty(y.shape)
+        scores = np.empty((len(x), self.outputs))
         start = 0
         while start < len(x):
             # At least one row: a user may have interrupted an event.
-            stop = min(len(x), start + max(1, self._next_event - self.rows))
+            stop = min(len(x), start + max(1, self._next_stop - self.rows))
             before = None
-            if self._new_class:
+            if self._new_class and y is not None:
                 stop, before = start + 1, self._engine.state(stack.OF_THE_STACK)
             scores[start:stop] = self._learn_part(
-                x[start:stop], y[start:stop], None if weight is None else weight[start:stop]
+                x[start:stop],
+                None if y is None else y[start:stop],
+                None if weight is None else weight[start:stop],
             )
             if before is not None:
                 self._engine.restore_part(before)
@@ -357,17 +393,30 @@ class StreamLearner(Driver):
             start = stop
         return scores
 
-    def _learn_part(self, x: Array | SparseRows, y: Array, weight: Array | None) -> Array:
+    def _learn_part(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
         """Rows between two events."""
         how = self.frozen, self.repeats, not self.extrapolates
         if isinstance(x, SparseRows):
             scores: Array = self._engine.learn_sparse(None, *x.parts, y, weight, *how)
         else:
             scores = self._engine.learn(x, y, weight, *how)
+        if self.rows >= self._next_stop:
+            self._stop(y is not None)
+        return scores
+
+    def _stop(self, has_labels: bool) -> None:
+        """Events, and a look for drift alarms, which is cheap and needs no search in the schedule."""
         if self.rows >= self._next_event:
+            self.has_labels = has_labels
             run_events(self)
             self._next_event = next_event(self)
-        return scores
+        if not self.frozen and self.rows % CHECK_EVERY == 0:
+            self.note_changes()
+        self._plan()
+
+    def _plan(self) -> None:
+        """The row after which a block is cut."""
+        self._next_stop = min(self._next_event, NEVER if self.frozen else next_check(self.rows))
 
     def thaw(self) -> None:
         """Forget as one process would have done; measure the relevance that was due while the maps were frozen."""
@@ -383,6 +432,7 @@ class StreamLearner(Driver):
             self._prepare()
             catch_up(self, before)
         self._next_event = next_event(self)
+        self._plan()
 
     # Exporting and restoring parts of the state
 
@@ -424,8 +474,9 @@ class StreamLearner(Driver):
             return
         if t == 2:
             self.widened[self._landmarks] = 0.0
+            labelled = float(self.labelled)
             self._engine.clear(self.outputs)
-            self._engine.restore_part({"rows": float(t), "stacked": float(t)})
+            self._engine.restore_part({"rows": labelled, "stacked": labelled})
             self._prepare()
             return
         anchors = Anchors(lambda z: np.asarray(self._scaling.apply(unscaled(z, before))), before, self._scaling.state())
@@ -527,6 +578,29 @@ class StreamLearner(Driver):
         engine.restore(state, tables, units=False)
         self._use(spec, engine)
 
+    def note_changes(self) -> None:
+        """Details of the drift alarms."""
+        alarms = self.alarms
+        if self._changes.is_due(self.rows, self.labelled, alarms):
+            self._changes.check(alarms, watched(self._engine.state(WATCHED)), self._compared)
+
+    def _compared(self, since: int) -> dict[str, Array]:
+        """The stored rows since an alarm with those before it, in the units of the input."""
+        for expert, own in self._export([i for i, each in enumerate(self._experts) if each.stores_rows]):
+            targets = expert.recent_targets(own)
+            if not self.regression and self.outputs == 1:
+                targets = (targets > 0).astype(np.float64)
+            recent = None if self.sparse else expert.recent_rows(own)
+            rows = None if recent is None else recent[0][:, : self.n_features]
+            found = compared(rows, targets, self.options.task, since, self.options.categories)
+            if "moved" in found:
+                scaling = {name: np.asarray(value) for name, value in self._scaling.state().items()}
+                columns = found["moved"][:, 0].astype(np.intp)
+                anchors = {name: scaling[name][columns] for name in ("center", "factor", "metric")}
+                found["moved"][:, 2:] = unscaled(found["moved"][:, 2:].T, anchors).T
+            return found
+        return {}
+
     def follow_target_anchor(self) -> None:
         """Targets have another scale: y' = g y + shift in the engine."""
         center, factor = self._target_unit()
@@ -539,7 +613,7 @@ class StreamLearner(Driver):
         state = self._engine.state(tables=tables, units=False)
         states = self._split(state)
         stack.move_range(state, g, shift)
-        if self.rows > LAST_ANCHOR:
+        if self.labelled > LAST_ANCHOR:
             kept = stack.change_unit(state, g, shift, lambda kept: self._rescale_experts(states, kept, 0.0))
         else:
             kept, shift = (g, shift) if g <= LARGEST_RESCALING else (0.0, 0.0)
@@ -681,6 +755,7 @@ class StreamLearner(Driver):
             Field(self, "mean_weight", low=0.0),
             Field(self, "redrawn", whole=True, low=0.0),
             Field(self, "widened", shape, whole=True, low=0.0, high=1.0),
+            *self._changes.fields(),
         ]
 
     def state(self) -> State:
@@ -696,7 +771,7 @@ class StreamLearner(Driver):
         if room > self._engine.room:
             self._engine.reserve(room)
             super().restore(state)
-        self._reported = self.rows
+        self._reported = self.labelled
         self._prepare()
 
 

@@ -31,6 +31,10 @@ class TargetsLearner(Driver):
         return self.parts[0].rows
 
     @property
+    def labelled(self) -> int:
+        return self.parts[0].labelled
+
+    @property
     def origin(self) -> Origin | None:  # type: ignore[override]
         """All parts have the same."""
         return self.parts[0].origin
@@ -52,8 +56,10 @@ class TargetsLearner(Driver):
     def memory_bytes(self) -> int:
         return sum(part.memory_bytes for part in self.parts)
 
-    def learn(self, x: Array, y: Array, weight: Array | None = None) -> Array:  # (n, d), (n, k), (n,) -> (n, k)
+    def learn(self, x: Array, y: Array | None, weight: Array | None = None) -> Array:  # (n, d), (n, k) -> (n, k)
         """What each row scored before it was learned."""
+        if y is None:
+            return np.hstack([part.learn(x, None) for part in self.parts])
         columns = [np.ascontiguousarray(y[:, i : i + 1]) for i in range(self.outputs)]
         return np.hstack([part.learn(x, column, weight) for part, column in zip(self.parts, columns, strict=True)])
 
@@ -64,6 +70,13 @@ class TargetsLearner(Driver):
         """The scores of each row, then the half-widths of their intervals."""
         found = [part.intervals(x, level) for part in self.parts]
         return np.hstack([*(each[:, :1] for each in found), *(each[:, 1:] for each in found)])
+
+    def centre(self) -> Array:
+        return self.parts[0].centre()
+
+    def novelty(self, x: Array) -> Array:
+        """All parts store the same rows, as long as their metrics are the same: those of the first."""
+        return self.parts[0].novelty(x)
 
     def expert_records(self) -> list[dict[str, Any]]:
         """Those of all targets, named by their target."""
@@ -85,6 +98,11 @@ class TargetsLearner(Driver):
     def alarms(self) -> list[int]:
         """Rows at which an alarm of any target was raised."""
         return sorted({row for part in self.parts for row in part.alarms})
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Those of all targets, by row, each with the number of its target."""
+        found = [record | {"target": i} for i, part in enumerate(self.parts) for record in part.changes()]
+        return sorted(found, key=lambda record: (record["row"], record["target"]))
 
     def take_alarms(self) -> list[int]:
         """Those since the last call."""

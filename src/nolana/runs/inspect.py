@@ -63,6 +63,7 @@ class Inspection:
             "sizes": model.sizes_ if stream else None,
             "experts": model.experts_ if stream else None,
             "drift": model.drift_ if stream else None,
+            "changes": model.changes_ if stream else None,
             "columns": self._columns(),
             "categories": self._categories(),
             "parameters": _plain(model.get_params(deep=False)),

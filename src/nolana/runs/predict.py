@@ -17,14 +17,19 @@ from nolana.sources.plan import Plan
 
 __all__ = ["PredictedBlock", "Predictor"]
 
+MOST_COLUMNS = 3  # that explain a prediction
+
 
 @dataclass(frozen=True)
 class PredictedBlock:
-    """Some rows: their places by field, predicted labels or numbers (n,), and probabilities (n, classes) or None."""
+    """Some rows: their places by field, predicted labels or numbers (n,), and if asked for
+    probabilities (n, classes) and the columns that add most to the score of each row, with what they add.
+    """
 
     places: dict[str, list[Any]]
     labels: NDArray[Any]
     probabilities: NDArray[np.float64] | None
+    contributions: list[dict[str, float]] | None
 
 
 class Predictor:
@@ -37,10 +42,17 @@ class Predictor:
     options : those that the file does not decide: the format, what happens to invalid rows. They also select the
         columns for a model that was saved without a run.
     probabilities : whether to predict them too; ConflictError if the model has none.
+    explain : whether to explain them too; ConflictError if the model cannot.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], source: str, options: SourceOptions, *, probabilities: bool = False
+        self,
+        path: str | os.PathLike[str],
+        source: str,
+        options: SourceOptions,
+        *,
+        probabilities: bool = False,
+        explain: bool = False,
     ) -> None:
         self.estimator, saved = read(path)
         if not hasattr(self.estimator, "predict"):
@@ -48,7 +60,10 @@ class Predictor:
         if probabilities and not hasattr(self.estimator, "predict_proba"):
             what = f"a {type(self.estimator).__name__} predicts numbers, which have no probabilities"
             raise ConflictError(what, place=os.fspath(path), remedies=[Remedy("probabilities", False)])
-        self._probabilities = probabilities
+        if explain and not hasattr(self.estimator, "explain"):
+            what = f"a {type(self.estimator).__name__} does not explain its predictions"
+            raise ConflictError(what, place=os.fspath(path), remedies=[Remedy("explain", False)])
+        self._probabilities, self._explain = probabilities, explain
         if saved is not None and "missing" in options.specified:
             _check_missing(path, options, saved)
         try:
@@ -78,7 +93,21 @@ class Predictor:
     def __iter__(self) -> Iterator[PredictedBlock]:
         for block in self.stream:
             proba = self.estimator.predict_proba(block.X) if self._probabilities else None
-            yield PredictedBlock(block.places, self.estimator.predict(block.X), proba)
+            labels = self.estimator.predict(block.X)
+            why = self._contributions(block.X, labels) if self._explain else None
+            yield PredictedBlock(block.places, labels, proba, why)
+
+    def _contributions(self, X: Any, labels: NDArray[Any]) -> list[dict[str, float]]:
+        """What the columns add to the score of the predicted class, or to the number; the largest first."""
+        found = self.estimator.explain(X)
+        if found.ndim == 3:
+            columns = np.searchsorted(self.estimator.classes_, labels)
+            found = found[np.arange(len(found)), :, columns]
+        elif self.classes is not None and len(self.classes) == 2:
+            found = np.where((labels == self.estimator.classes_[1])[:, None], found, -found)
+        names = getattr(self.estimator, "feature_names_in_", [f"feature {j}" for j in range(found.shape[1])])
+        largest = np.argsort(-np.abs(found), axis=1, kind="stable")[:, :MOST_COLUMNS]
+        return [{str(names[j]): float(row[j]) for j in own} for row, own in zip(found, largest, strict=True)]
 
 
 def _check_missing(path: str | os.PathLike[str], options: SourceOptions, saved: SavedRun) -> None:

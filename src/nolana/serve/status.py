@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
+from nolana.estimators.answers import change_text
 from nolana.estimators.stream import StreamModel
 from nolana.runs.process import resident_bytes
 
@@ -19,6 +20,7 @@ __all__ = ["Counters", "Latency", "note", "note_error", "prometheus", "summary"]
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 MOST_ERRORS = 20
 MOST_LABELS = 8  # in quarantine, on the page
+MOST_CHANGES = 8  # drift alarms with what changed, on the page
 MOST_POINTS = 256  # of the score over time on the page
 
 
@@ -106,6 +108,7 @@ def summary(service: "Service") -> dict[str, Any]:
         "history": [[point.rows, point.window[name], point.overall[name]] for point in history if name is not None],
         "experts": estimator.experts_ if stream else [],
         "drift": estimator.drift_ if stream else [],
+        "changes": [change_text(each) for each in estimator.changes_[-MOST_CHANGES:]] if stream else [],
         "drift_alarms": len(estimator.drift_) if stream else 0,
     }
 

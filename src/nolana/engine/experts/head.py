@@ -58,6 +58,9 @@ class Head(ABC):
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:  # (c,), (c,)
         """The row that was scored; step counts rows from 1, noise is the variance of a scalar target."""
 
+    def observe(self) -> None:
+        """A row without a label, which the map has observed."""
+
     def follow(self, event: Event) -> None:
         """The map changed."""
         if isinstance(event, Growth):

@@ -96,6 +96,9 @@ class Map(ABC):
     def after(self, step: int) -> None:
         """The row was learned."""
 
+    def observe(self) -> None:
+        """The row has no label; only what needs none learns it."""
+
     def transform(self, x: Array) -> Array:  # (n, d) -> (n, m)
         """The features of rows that are not learned."""
         rows = []

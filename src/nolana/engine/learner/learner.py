@@ -6,7 +6,7 @@ experts learn with the variance of the residuals: of the combiner, or `noise` wh
 scores are in the units of the input where the learner has them (`units`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ from nolana.engine.base.bounds import Index
 from nolana.engine.base.state import Array, Field, part
 from nolana.engine.experts.head import Head
 from nolana.engine.experts.map import Map
+from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.learner.combiner import Combiner
 from nolana.engine.learner.interval_width import IntervalWidth
@@ -146,7 +147,7 @@ class Learner(Online):
     def learn(
         self,
         x: Array,
-        y: Array,
+        y: Array | None,
         weight: Array | None = None,
         frozen: bool = False,
         repeats: bool = False,
@@ -154,6 +155,7 @@ class Learner(Online):
     ) -> Array:
         """What each row scored before it was learned; a row of weight 0 is scored only.
 
+        y is None for rows without labels: units and what needs no labels learn them.
         frozen: this is a part of a merge: features keep their slots and their late anchors.
         repeats: rows were learned before, so their scores say nothing about the experts and the interval.
         late_anchors: those after row 512 are set on the way; if not, by the caller, who carries weights over.
@@ -183,7 +185,7 @@ class Learner(Online):
         starts: NDArray[np.int64],
         places: NDArray[np.int32],
         values: Array,
-        y: Array,
+        y: Array | None,
         weight: Array | None = None,
         frozen: bool = False,
         repeats: bool = False,
@@ -200,6 +202,28 @@ class Learner(Online):
     ) -> Array:
         """The scores of such rows that are not learned."""
         return self._scores(self._sparse_rows(x, starts, places, values))
+
+    def distances(self, x: Array, window: int) -> Array:  # (n, d) -> (n,)
+        """How far rows that are not learned are from the nearest of the last `window` rows."""
+        self._check_dense()
+        return self._distances(x, window)
+
+    def distances_sparse(
+        self, x: Array | None, starts: NDArray[np.int64], places: NDArray[np.int32], values: Array, window: int
+    ) -> Array:
+        """The same for rows with non-zeros."""
+        return self._distances(self._sparse_rows(x, starts, places, values), window)
+
+    def _distances(self, rows: Iterable[Array | SparseRow], window: int) -> Array:
+        recent = next((map for map in self.maps if isinstance(map, NeighbourMap)), None)
+        if recent is None:
+            raise ValueError("no map of this learner stores rows")
+        found = []
+        for row in rows:
+            x = self.units.enter(self.see(self.with_lags(row, False)), False, True, False)
+            recent.evaluate(x.dense if isinstance(x, SparseRow) else x)
+            found.append(recent.distance(window))
+        return np.array(found)
 
     def _check_dense(self) -> None:
         if self.sparse_features:
@@ -218,8 +242,8 @@ class Learner(Online):
 
     def _learn(
         self,
-        rows: Iterable[Array | SparseRow],
-        y: Array,
+        rows: Sequence[Array | SparseRow] | Array,
+        y: Array | None,
         weight: Array | None,
         frozen: bool,
         repeats: bool,
@@ -229,7 +253,11 @@ class Learner(Online):
         if repeats and self.combiner is not None:
             names = self.combiner.judgement
             judgement = [(field, field.get()) for field in self.combiner.fields() if field.key in names]
-        scores = np.empty(y.shape)
+        if y is None and self.lags is not None:
+            raise ValueError("lags need labels")
+        if y is None and weight is not None:
+            raise ValueError("weights need labels")
+        scores = np.empty((len(rows), self.outputs))
         if self.encoder is not None:
             self.encoder.judging = not repeats
         try:
@@ -239,7 +267,9 @@ class Learner(Online):
                 f = self.score(seen)
                 spread = self.spread(f)
                 scores[i] = self.units.leave(f)
-                if w > 0:
+                if y is None:
+                    self.observe()
+                elif w > 0:
                     self.rows += 1
                     self.update(seen, self.units.target(y[i]), w, f)
                     self.observe_lag(row, y[i], f)
@@ -279,6 +309,13 @@ class Learner(Online):
         seen = (self.units.enter(self.see(self.with_lags(row, False)), False, True, False) for row in rows)
         scores = [self.units.leave(self.score(x)) for x in seen]
         return np.array(scores).reshape(len(scores), self.outputs)
+
+    def observe(self) -> None:
+        """The row at hand has no label."""
+        for map in self.maps:
+            map.observe()
+        for expert in self.experts:
+            expert.head.observe()
 
     def with_lags(self, x: Array | SparseRow, learned: bool) -> Array | SparseRow:
         """The row with what is known of earlier targets, which the combiner is told too."""

@@ -95,5 +95,30 @@ class NeighbourMap(Map):
         ages = np.argsort(inside, kind="stable")[: self.neighbours]
         return ages, inside[ages]
 
+    def observe(self) -> None:
+        self.after(0)
+
+    @property
+    def stored(self) -> int:
+        return len(self.recent)
+
+    def distance(self, window: int) -> float:
+        """The mean distance of the row to the nearest of the last `window` rows, in units; 0 if there are none."""
+        return self.mean_distance(self.distances[:window])
+
+    def past_distances(self, rows: int, window: int) -> Array:  # (rows,)
+        """The same for the last stored rows, the oldest first, each with the rows before it."""
+        if rows > len(self.recent):
+            raise ValueError("there are fewer rows")
+        found = np.empty(rows)
+        for i, at in enumerate(range(len(self.recent) - rows, len(self.recent))):
+            before = self.recent[max(0, at - window) : at]
+            found[i] = self.mean_distance(np.abs(before - self.recent[at]).sum(axis=1, dtype=np.float64))
+        return found
+
+    def mean_distance(self, distances: Array) -> float:
+        nearest = np.sort(distances)[: self.neighbours]
+        return float(nearest.sum() / len(nearest) / self.steps) if len(nearest) else 0.0
+
     def after(self, step: int) -> None:
         self.recent = np.vstack([self.recent, self.row.astype(np.float32)])[-self.windows[-1] :]

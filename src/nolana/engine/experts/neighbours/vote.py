@@ -16,6 +16,7 @@ from nolana.engine.learner.losses import Loss
 
 NO_VOTE = 0.1
 LARGEST_TARGET = 2.0**24  # integers up to here are exact in single precision
+UNLABELLED = 2.0**25  # in place of the target of a row that has none, and does not vote
 
 
 class Vote(Head):
@@ -56,11 +57,12 @@ class Vote(Head):
         if not len(ages):
             return np.zeros(self.outputs)
         targets = self.targets[len(self.targets) - 1 - ages].astype(np.float64)
+        labelled = targets != UNLABELLED
         if self.loss.linear:
-            return np.array([targets.sum() / len(targets)])
+            return np.array([targets[labelled].sum() / max(1, int(labelled.sum()))])
         ratio = distances / distances[-1] if distances[-1] > 0 else np.zeros(len(distances))
         votes = np.zeros(max(2, self.outputs))
-        for target, share in zip(targets, ratio, strict=True):
+        for target, share in zip(targets[labelled], ratio[labelled], strict=True):
             own = int(target > 0) if self.outputs == 1 else min(max(int(target), 0), self.outputs - 1)
             votes[own] += 1.5 - share**2
         logs = np.log(votes + NO_VOTE)
@@ -71,10 +73,15 @@ class Vote(Head):
         own = int(np.argmax(y))
         target = min(LARGEST_TARGET, max(-LARGEST_TARGET, float(y[0]))) if self.outputs == 1 else float(own)
         self.counts[own] += 1
+        self.store(target)
+
+    def observe(self) -> None:
+        self.store(UNLABELLED)
+
+    def store(self, target: float) -> None:
         self.targets = np.append(self.targets, np.float32(target))[-self.map.windows[self.window] :]
 
     def fields(self) -> list[Field]:
         rows = Size("targets", self.map.windows[self.window])
         counts = Field(self, "counts", (OUTPUTS,), whole=True, low=0.0)
-        most = LARGEST_TARGET
-        return [Field(self, "targets", (rows,), dtype=np.float32, low=-most, high=most), counts]
+        return [Field(self, "targets", (rows,), dtype=np.float32, low=-LARGEST_TARGET, high=UNLABELLED), counts]
