@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from experts.draw_0_2.models import STORED, scores
 from nolana.engine.experts.bins.grids import Grids
+from nolana.estimators import stream
 from nolana.experts import Bins, Neighbours, draw_0_2, trees
 from nolana.learner import memory
+from nolana.learner.stream import StreamOptions
 
 
 @given(seed=st.integers(0, 2**53), n=st.one_of(st.integers(1, 70), st.integers(1, 1000)))
@@ -40,9 +42,12 @@ def test_grids_of_0_2_are_grids(features, grids, relevant):
 
 @pytest.fixture
 def draws_as_0_2(monkeypatch):
-    """New learners have the maps of 0.2 (no trees, neighbours without steps, so no screen) and always forget."""
+    """New learners have the maps of 0.2 (no trees, neighbours without steps, so no screen), always forget, and have no
+    label sets.
+    """
     monkeypatch.setattr(memory, "STACK_CERTAIN", 1.0)
     monkeypatch.setattr(trees, "SMALLEST_MEMORY", 1 << 30)
+    monkeypatch.setattr(stream, "StreamOptions", lambda *given, conformal: StreamOptions(*given))
 
     def as_0_2(map):
         arguments = {name: value for name, value in map.arguments.items() if name != "steps"}

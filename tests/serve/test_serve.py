@@ -395,7 +395,7 @@ def test_predictions_while_new_classes_come(learned):
 
     def predict():
         while not ended.is_set():
-            answers.append(served.predict(rows))
+            answers.append(served.predict(served.encoded(rows)))
         answers.append(None)  # no exception ended it
 
     thread = threading.Thread(target=predict)
@@ -438,9 +438,9 @@ def test_predictions_follow_the_class_weights_of_the_model(learned):
     served = load(learned, NewModel(SourceOptions(), Recipe(), Scoring()))
     X, _ = features_and_labels(200, seed=3)
     rows = served.reader.read(b"\n".join(json.dumps(x).encode() for x in X), labelled=False)
-    plain = served.predict(rows)
+    plain = served.predict(served.encoded(rows))
     served.estimator.set_params(class_weight={"warm": 50.0})
-    weighted = served.predict(rows)
+    weighted = served.predict(served.encoded(rows))
     assert plain["probabilities"] == weighted["probabilities"]
     assert weighted["predictions"].count("warm") > plain["predictions"].count("warm")
     columns = [weighted["classes"].index(label) for label in weighted["predictions"]]
