@@ -11,7 +11,7 @@ are common in a few features: u in (0, 1) is a hash of the row, as a smoothed co
 Rows that follow each other, as in a series, are calibrated by rows that followed each other too, and a distribution
 that drifts by a window that drifts with it. If rows are exchangeable, or a stationary sequence, p is uniform (conformal
 prediction: Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005). Beyond the largest distance s_max
-p goes on as s_max/s, so that the oddest rows are still ordered.
+p continues as s_max/s, so that the oddest rows are still ordered.
 
 Distances to the nearest neighbours as a measure of outliers: Ramaswamy, Rastogi, Shim, "Efficient algorithms for mining
 outliers from large data sets", SIGMOD 2000.
