@@ -31,7 +31,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +83,6 @@ RECORDS = ("elec2", "insects", "interchanging_rbf", "covtype")
 NAMES = (*moa_streams.NAMES, *RECORDS, *TABLES)
 
 
-@cache
 def rows_of(name: str, most: int, seed: int, drawn: Path) -> Rows:
     """The first rows of a stream; a generated one is as long as that."""
     if name in moa_streams.NAMES:
@@ -145,12 +143,11 @@ class Cell:
 
     stream: str
     method: str
-    most: int  # rows that were asked for
     seed: int
     limit: float  # CPU seconds
     task: str
     rows: int  # that were reached
-    length: int  # of the stream, at most `most`
+    length: int  # of the stream, or the rows that were asked for if it is longer
     metrics: dict[str, float]
     baselines: dict[str, dict[str, float]]
     microseconds: float  # CPU time per row
@@ -162,7 +159,7 @@ class Cell:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        return self.stream, self.method, self.most, self.seed
+        return self.stream, self.method, self.length, self.seed
 
     @property
     def score(self) -> float:
@@ -197,7 +194,7 @@ class Timed:
         return scores
 
 
-def measure(name: str, method: str, rows: Rows, most: int, seed: int, limit: float) -> Cell:
+def measure(name: str, method: str, rows: Rows, seed: int, limit: float) -> Cell:
     task = Task.of(rows.X, rows.y, rows.task == "regression", rows.nominal)
     learner = Timed(METHODS[method].make(task, seed))
     curve: list[float] = []
@@ -220,7 +217,6 @@ def measure(name: str, method: str, rows: Rows, most: int, seed: int, limit: flo
     return Cell(
         name,
         method,
-        most,
         seed,
         limit,
         rows.task,
@@ -264,24 +260,28 @@ def applies(method: Method, rows: Rows) -> bool:
 
 
 def run(options: argparse.Namespace, names: list[str], methods: list[str]) -> None:
-    """Every cell that is missing."""
+    """Measure every cell that is missing."""
     known = {cell.key for cell in read(options.cells)}
     for name in names:
-        missing = [method for method in methods if (name, method, options.rows, options.seed) not in known]
-        if not missing:
-            continue
         try:
             rows = rows_of(name, options.rows, options.seed, options.drawn)
         except DataError as error:
             print(f"  {name} is left out: {error}")
             continue
-        for method in missing:
-            if not applies(METHODS[method], rows):
+        for method in methods:
+            if (name, method, len(rows.y), options.seed) in known or not applies(METHODS[method], rows):
                 continue
-            cell = measure(name, method, rows, options.rows, options.seed, options.seconds)
+            cell = measure(name, method, rows, options.seed, options.seconds)
             append(options.cells, cell)
             found = cell.error or f"{100 * cell.score:.2f}"
             print(f"  {name}, {method}: {found}, {cell.rows:,} rows, {cell.microseconds:.1f} us/row", flush=True)
+
+
+def wanted(cells: list[Cell], name: str, rows: int, seed: int) -> list[Cell]:
+    """The cells of a stream: of so many rows, or of all rows of a real stream that is shorter."""
+    own = [cell for cell in cells if cell.stream == name and cell.seed == seed and cell.length <= rows]
+    length = rows if name in moa_streams.NAMES else max((cell.length for cell in own), default=rows)
+    return [cell for cell in own if cell.length == length]
 
 
 def selected(text: str | None, names: list[str], option: str, parser: argparse.ArgumentParser) -> list[str]:
@@ -316,9 +316,10 @@ def main() -> None:
                 print(f"{name} does not run: {METHODS[name].missing}")
         warnings.simplefilter("ignore")
         run(options, names, methods)
-    cells = [cell for cell in read(options.cells) if (cell.most, cell.seed) == (options.rows, options.seed)]
-    cells = [cell for cell in cells if cell.stream in names and cell.method in methods]
-    scoreboard_tables.show(cells, names, methods, OURS, options.picture)
+    cells = read(options.cells)
+    shown = [cell for name in names for cell in wanted(cells, name, options.rows, options.seed)]
+    shown = [cell for cell in shown if cell.method in methods]
+    scoreboard_tables.show(shown, names, methods, OURS, options.picture)
 
 
 if __name__ == "__main__":
