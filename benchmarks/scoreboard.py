@@ -260,8 +260,7 @@ def applies(method: Method, rows: Rows) -> bool:
 
 
 def run(options: argparse.Namespace, names: list[str], methods: list[str]) -> None:
-    """Measure every cell that is missing."""
-    known = {cell.key for cell in read(options.cells)}
+    """Measure every cell that is missing, also after the runs that share the file."""
     for name in names:
         try:
             rows = rows_of(name, options.rows, options.seed, options.drawn)
@@ -269,6 +268,7 @@ def run(options: argparse.Namespace, names: list[str], methods: list[str]) -> No
             print(f"  {name} is left out: {error}")
             continue
         for method in methods:
+            known = {cell.key for cell in read(options.cells)}
             if (name, method, len(rows.y), options.seed) in known or not applies(METHODS[method], rows):
                 continue
             cell = measure(name, method, rows, options.seed, options.seconds)
@@ -278,10 +278,9 @@ def run(options: argparse.Namespace, names: list[str], methods: list[str]) -> No
 
 
 def wanted(cells: list[Cell], name: str, rows: int, seed: int) -> list[Cell]:
-    """The cells of a stream: of so many rows, or of all rows of a real stream that is shorter."""
+    """The cells of a stream of the same length, the longest up to so many rows."""
     own = [cell for cell in cells if cell.stream == name and cell.seed == seed and cell.length <= rows]
-    length = rows if name in moa_streams.NAMES else max((cell.length for cell in own), default=rows)
-    return [cell for cell in own if cell.length == length]
+    return [cell for cell in own if cell.length == max(each.length for each in own)]
 
 
 def selected(text: str | None, names: list[str], option: str, parser: argparse.ArgumentParser) -> list[str]:
@@ -318,6 +317,7 @@ def main() -> None:
         run(options, names, methods)
     cells = read(options.cells)
     shown = [cell for name in names for cell in wanted(cells, name, options.rows, options.seed)]
+    methods = [method for method in METHODS if method in {OURS, *methods}]
     shown = [cell for cell in shown if cell.method in methods]
     scoreboard_tables.show(shown, names, methods, OURS, options.picture)
 
