@@ -21,14 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana import StreamClassifier
-from nolana.evaluate import progressive
+from generators import accuracy
 from nolana.research.peers.moa import start_java
 from streams import print_setting
 
 Array = NDArray[np.float64]
 
-BLOCK = 1000
 CONCEPTS = 4
 ABRUPT = 50  # rows
 GRADUAL = 1 / 20  # of the stream
@@ -107,13 +105,6 @@ def cached(name: str, rows: int, seed: int, directory: Path) -> Generated:
         unfinished.rename(path)
     stored = np.load(path)
     return Generated(stored["X"], stored["y"], {int(j): int(n) for j, n in stored["nominal"]})
-
-
-def accuracy(X: Array, y: NDArray[np.int64], **parameters: object) -> tuple[float, float]:
-    """Prequential, in percent, and microseconds per row."""
-    blocks = ((X[i : i + BLOCK], y[i : i + BLOCK]) for i in range(0, len(X), BLOCK))
-    result = progressive(StreamClassifier(random_state=0, **parameters), blocks)
-    return 100 * result.metrics["accuracy"], result.microseconds_per_row
 
 
 def main() -> None:
