@@ -62,6 +62,7 @@ accuracy: $(VENV)/test-tools ## the accuracy table of the README; set NOLANA_DAT
 
 compare: $(VENV)/bench-tools ## the default learners beside other libraries (takes hours); set NOLANA_DATA
 	$(ONE_THREAD) $(BIN)/python benchmarks/default.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/scoreboard.py --picture docs/scoreboard.svg
 
 paper: $(VENV)/core ## the report in docs/paper, resumed if it was interrupted; set NOLANA_DATA
 	$(ONE_THREAD) $(BIN)/nolana paper all --out docs/paper

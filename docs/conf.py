@@ -24,6 +24,7 @@ exclude_patterns = ["nolana_docs"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 default_role = "code"
+highlight_language = "none"  # of blocks without a language: commands and sketches
 nitpicky = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

@@ -41,7 +41,7 @@ def test_scores_do_not_depend_on_blocks_and_become_good(name, regression):
 
 def test_only_one_class_so_far_trains_nothing():
     x = np.zeros((300, 2))
-    made = Retrained(Task(2, np.array([0, 1])), lambda: pytest.fail("nothing to train"))
+    made = Retrained(Task(2, np.array([0, 1])), lambda x, y: pytest.fail("nothing to train"))
     assert np.isneginf(made.learn(x, np.zeros(300, dtype=int))).all()
 
 

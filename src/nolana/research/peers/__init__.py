@@ -7,8 +7,8 @@ an ensemble, and no memory limit.
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,16 @@ from nolana.research.tuning import Value
 
 __all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
 
-NAMES = "river:linear, river:ARF, river:AMF, river:SRP, river:HAT, moa:ARF, moa:SRP, moa:SAMkNN, lightgbm, histgb"
+NAMES = (
+    "river:linear, river:ARF, river:AMF, river:SRP, river:HAT, moa:ARF, moa:SRP, moa:SAMkNN, moa:LB, moa:SGBT, "
+    "moa:PLASTIC, moa:DEMS, lightgbm, histgb"
+)
 PACKAGES = {"river": "river", "moa": "capymoa"}
 RETRAINED = {"lightgbm": "lightgbm", "histgb": "sklearn"}  # by `boosting`, on all rows so far
 REMEDIES = {
     "river": 'pip install "nolana[river]"',
     "lightgbm": "pip install lightgbm",
-    "capymoa": "install Java, then: pip install --no-deps capymoa; pip install jpype1 deprecated tqdm seaborn pandas",
+    "capymoa": "install Java, then: pip install capymoa",
 }
 
 
@@ -36,11 +39,12 @@ class Task:
 
     n_features: int
     classes: Labels | None  # sorted; None: regression
+    nominal: Mapping[int, int] = field(default_factory=dict)  # columns of codes 0, 1, ...: the number of values
 
     @classmethod
-    def of(cls, X: Any, y: Labels, regression: bool) -> "Task":
+    def of(cls, X: Any, y: Labels, regression: bool, nominal: Mapping[int, int] | None = None) -> "Task":
         """The task of learning these rows."""
-        return cls(X.shape[1], None if regression else np.unique(y))
+        return cls(X.shape[1], None if regression else np.unique(y), nominal or {})
 
     def targets(self, y: Labels) -> Labels:
         """Numbers of the classes, or the targets of a regression."""

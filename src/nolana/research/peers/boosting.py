@@ -20,10 +20,10 @@ SMALLEST = 1e-15  # probability: scores are finite
 
 
 class Retrained:
-    """A batch model as a learner."""
+    """A batch model as a learner; `fit` gets rows and targets and returns a model."""
 
-    def __init__(self, task: Task, make: Callable[[], Any]) -> None:
-        self._task, self._make = task, make
+    def __init__(self, task: Task, fit: Callable[[Array, NDArray[np.generic]], Any]) -> None:
+        self._task, self._fit = task, fit
         self._rows: list[Array] = []
         self._targets: list[NDArray[np.generic]] = []
         self._count, self._next = 0, FIRST
@@ -72,21 +72,23 @@ class Retrained:
         self._next = int(GROWTH * self._count)
         targets = np.concatenate(self._targets)
         if self._task.classes is None or len(np.unique(targets)) > 1:
-            self._model = self._make().fit(np.concatenate(self._rows), targets)
+            self._model = self._fit(np.concatenate(self._rows), targets)
 
 
-def lightgbm(regression: bool, seed: int) -> Any:
+def lightgbm(task: Task, seed: int, X: Array, y: NDArray[np.generic]) -> Any:
     """LightGBM at its defaults."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
-    return (LGBMRegressor if regression else LGBMClassifier)(n_jobs=1, verbose=-1, random_state=seed)
+    model = (LGBMRegressor if task.classes is None else LGBMClassifier)(n_jobs=1, verbose=-1, random_state=seed)
+    return model.fit(X, y, categorical_feature=sorted(task.nominal) or "auto")
 
 
-def histgb(regression: bool, seed: int) -> Any:
+def histgb(task: Task, seed: int, X: Array, y: NDArray[np.generic]) -> Any:
     """HistGradientBoosting at its defaults."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    return (HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier)(random_state=seed)
+    kind = HistGradientBoostingRegressor if task.classes is None else HistGradientBoostingClassifier
+    return kind(random_state=seed, categorical_features=sorted(task.nominal) or None).fit(X, y)
 
 
 MODELS = {"lightgbm": lightgbm, "histgb": histgb}
@@ -95,4 +97,4 @@ MODELS = {"lightgbm": lightgbm, "histgb": histgb}
 def maker(method: str) -> Callable[[Task, int], Retrained]:
     """What makes the learner of a name."""
     model = MODELS[method]
-    return lambda task, seed: Retrained(task, lambda: model(task.classes is None, seed))
+    return lambda task, seed: Retrained(task, lambda X, y: model(task, seed, X, y))

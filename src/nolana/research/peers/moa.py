@@ -1,8 +1,4 @@
-"""Learners of MOA by name, through CapyMOA, which needs Java.
-
-CapyMOA is not in an extra, because it requires old versions of other packages: ``pip install --no-deps capymoa``, then
-``pip install jpype1 deprecated tqdm seaborn pandas``.
-"""
+"""Learners of MOA by name, through CapyMOA, which needs Java; both are for comparisons only (extra ``bench``)."""
 
 import importlib
 import importlib.util
@@ -29,10 +25,15 @@ COUNTED_PACKAGES = (
     *("java.text", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"),
 )
 # Short names: the classes of CapyMOA for classification and regression.
-SHORT = {
+SHORT: dict[str, tuple[str | None, str | None]] = {
     "arf": ("AdaptiveRandomForestClassifier", "AdaptiveRandomForestRegressor"),
     "srp": ("StreamingRandomPatches", None),
     "samknn": ("SAMkNN", None),
+    "lb": ("LeveragingBagging", None),
+    "sgbt": ("StreamingGradientBoostedTrees", "StreamingGradientBoostedRegression"),
+    "plastic": ("PLASTIC", None),
+    "dems": ("DynamicEnsembleMemberSelection", None),
+    "soknl": (None, "SOKNL"),
 }
 
 
@@ -46,8 +47,10 @@ class Moa:
         from capymoa.stream import Schema
 
         names = [f"x{j}" for j in range(task.n_features)]
-        labels = None if task.classes is None else {"y": [str(i) for i in range(len(task.classes))]}
-        schema = Schema.from_custom([*names, "y"], target="y", categories=labels)
+        categories = {names[j]: [str(i) for i in range(values)] for j, values in task.nominal.items()}
+        if task.classes is not None:
+            categories["y"] = [str(i) for i in range(len(task.classes))]
+        schema = Schema.from_custom([*names, "y"], target="y", categories=categories)
         self._task, self._header = task, schema.get_moa_header()
         self._learner = create(schema).moa_learner
         if task.classes is not None:
