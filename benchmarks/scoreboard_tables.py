@@ -1,11 +1,13 @@
 """The scoreboard as Markdown tables and one picture, from the cells that `scoreboard.py` measured."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 import moa_streams
 from nolana.plot.figures import COLOURS, new_figure
@@ -30,6 +32,7 @@ TITLES = {
 }
 SECOND = {"classification": ("kappa_temporal", 100.0, ".1f"), "regression": ("mase", 1.0, ".2f")}
 GAP = 3  # points between a label and everything else
+NEAR = 18  # points from which on a line leads from a label to its point
 Cells = dict[tuple[str, str], Any]  # by stream and method
 
 
@@ -163,7 +166,7 @@ def draw(found: Cells, streams: list[str], methods: list[str], ours: str, path: 
         )
     axes.set_xscale("log")
     times, scores = [t for _, t in points.values()], [a for a, _ in points.values()]
-    axes.set_xlim(min(times) / 2, max(times) * 3)
+    axes.set_xlim(min(times) / 2, max(times) * 5)
     space = 0.12 * (max(scores) - min(scores) + 1)
     axes.set_ylim(min(scores) - space, max(scores) + space)
     axes.set_xlabel("microseconds a row (CPU time, log scale)", fontsize=13)
@@ -178,35 +181,31 @@ def draw(found: Cells, streams: list[str], methods: list[str], ours: str, path: 
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
-DIRECTIONS = (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)
-SIDES = {1: "left", 0: "center", -1: "right"}  # alignment of a label at this side of its point
-HEIGHTS = {1: "bottom", 0: "center", -1: "top"}
-
-
 def label(axes: Any, points: dict[str, tuple[float, float]], ours: str) -> None:
-    """A name beside each point, at the first place where it covers nothing."""
+    """A name beside each point, at the nearest place where it covers nothing; a line leads to a distant one."""
     renderer = FigureCanvasAgg(axes.figure).get_renderer()
     inside = axes.get_window_extent(renderer)
-    at = {m: axes.transData.transform((time, accuracy)) for m, (accuracy, time) in points.items()}
     scale = axes.figure.dpi / 72
-    taken = [np.array([x - 6, y - 6, x + 6, y + 6]) for x, y in at.values()]
-    places = [(distance * x, distance * y, SIDES[x], HEIGHTS[y]) for distance in (9, 22, 36) for x, y in DIRECTIONS]
+    at = [axes.transData.transform((time, accuracy)) for accuracy, time in points.values()]
+    taken = [np.array([x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale]) for x, y in at]
     for method in sorted(points, key=lambda m: (m != ours, -points[m][1])):
         accuracy, time = points[method]
         weight, size = ("bold", 15) if method == ours else ("normal", 12)
-        for x, y, across, up in places:
+        for x, y in places():
             text = axes.annotate(
                 method.replace(", retrained", ",\nretrained"),
                 (time, accuracy),
                 (x, y),
                 textcoords="offset points",
-                ha=across,
-                va=up,
+                ha="left" if x > 1 else "right" if x < -1 else "center",
+                va="center" if abs(y) < 1 else "bottom" if y > 0 else "top",
                 fontsize=size,
                 fontweight=weight,
                 linespacing=1.0,
+                arrowprops={"arrowstyle": "-", "color": "0.6", "shrinkB": 5} if np.hypot(x, y) > NEAR else None,
             )
-            box = text.get_window_extent(renderer).extents + scale * GAP * np.array([-1, -1, 1, 1]) / 2
+            text.update_positions(renderer)
+            box = Text.get_window_extent(text, renderer).extents + scale * GAP * np.array([-1, -1, 1, 1]) / 2
             free = all(box[0] > t[2] or box[2] < t[0] or box[1] > t[3] or box[3] < t[1] for t in taken)
             if free and box[0] > inside.x0 and box[2] < inside.x1 and box[1] > inside.y0 and box[3] < inside.y1:
                 break
@@ -214,3 +213,10 @@ def label(axes: Any, points: dict[str, tuple[float, float]], ours: str) -> None:
         else:
             raise RuntimeError(f"no free place for the label of {method}")
         taken.append(box)
+
+
+def places() -> Iterator[tuple[float, float]]:
+    """Offsets in points: to the right, left, above, below, then between, in growing circles."""
+    for radius in (9, 14, NEAR, 26, 36, 48, 60, 75, 90):
+        for turn in (0, 180, 90, 270, 45, 315, 135, 225, 20, 340, 160, 200, 65, 115, 245, 295):
+            yield radius * np.cos(np.radians(turn)), radius * np.sin(np.radians(turn))

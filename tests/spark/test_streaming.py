@@ -86,7 +86,7 @@ def test_an_invalid_row_leaves_the_file_as_it_was(spark, tmp_path):
     before = (tmp_path / "model").read_bytes()
     with pytest.raises(
         StreamError,
-        match=r'column [24] \("[by]"\): (the value is null|.inf. is not a).*The row is {"a": 1.0, "b": (Infinity|1.0),',
+        match=r'(?s)column [24] \("[by]"\): (the value is null|.inf. is not a).*The row is {"a": 1.0, "b": (Infinity|1.0),',
     ):
         learner.process(bad.union(good), 1)
     assert (tmp_path / "model").read_bytes() == before
