@@ -40,7 +40,7 @@ template <bool varies> class LeafHead : public HeadOn<TreeMap>, public TreeListe
     void start_tree(std::size_t q) override { table_.start_again(q * map_->leaves(), map_->leaves()); }
 
     void scores(std::size_t r, double* f) const override {
-        table_.read(map_->leaves_of_row(r), map_->grown());
+        table_.read(map_->leaves_of_row(r), map_->leaf_count(r));
         for (std::size_t o = 0; o < outputs_; ++o) f[o] = table_.weights(o);
     }
     void describe(Description& d) override {
@@ -94,7 +94,7 @@ class DiagonalLeaves final : public LeafHead<true> {
         const double v = total_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double *delta = step_.delta(), share = Table::weight_steps / steps_;
         for (std::size_t o = 0; o < outputs_; ++o) changes_[1 + o] = static_cast<float>(delta[o] * share);
-        table_.learn(map_->leaves_of_row(r), map_->grown(), {changes_.data(), static_cast<float>(e / steps_), floor_, rows});
+        table_.learn(map_->leaves_of_row(r), map_->leaf_count(r), {changes_.data(), static_cast<float>(e / steps_), floor_, rows});
         noise_ = noise;
         const double kept = kept_share(y, f);
         const bool keeps = static_cast<double>(draw(map_->seed(), static_cast<std::uint64_t>(rows)) >> 11) * 0x1p-53 < kept;
@@ -291,10 +291,10 @@ class ConstantLeaves final : public LeafHead<false> {
     ConstantLeaves(std::shared_ptr<const Loss> loss, double gain) : LeafHead(std::move(loss)), gain_(gain) {}
 
     void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
-        step_.take(f, gain_ * static_cast<double>(map_->grown()), y, weight, noise);
+        step_.take(f, gain_ * static_cast<double>(map_->leaf_count(r)), y, weight, noise);
         const double* delta = step_.delta();
         for (std::size_t o = 0; o < outputs_; ++o) changes_[o] = static_cast<float>(delta[o] * (gain_ * Table::weight_steps));
-        table_.learn(map_->leaves_of_row(r), map_->grown(), {changes_.data(), 0, 0, rows});
+        table_.learn(map_->leaves_of_row(r), map_->leaf_count(r), {changes_.data(), 0, 0, rows});
     }
 
   private:

@@ -31,6 +31,8 @@ TreeMap::TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std
     order_ = BufferOf<std::uint16_t>(trees > 0 ? rows : 0);
     found_ = BufferOf<std::uint32_t>(group * trees);
     features_order_.resize(features);
+    known_codes_ = BufferOf<std::uint8_t>(categories_.size() * category_codes);
+    new_ = BufferOf<std::uint8_t>(categories_.empty() ? 0 : group * features);
     resize({}, "");
 }
 
@@ -47,8 +49,13 @@ void TreeMap::evaluate(const double* x, std::size_t rows) {
         std::int8_t* codes = group_codes_.data() + r * d;
         for (std::size_t j = 0; j < d; ++j)
             if (std::isnan(raw[j])) codes[j] = missing;
-        for (const std::size_t j : categories_)
-            codes[j] = static_cast<std::int8_t>(static_cast<int>(below(column_hash(j, raw[j]), category_codes)) - 127);
+        any_new_[r] = false;
+        for (std::size_t k = 0; k < categories_.size(); ++k) {
+            const std::size_t j = categories_[k], code = below(column_hash(j, raw[j]), category_codes);
+            codes[j] = static_cast<std::int8_t>(static_cast<int>(code) - 127);
+            new_[r * d + j] = !known_codes_[k * category_codes + code];
+            any_new_[r] |= new_[r * d + j] != 0;
+        }
     }
 }
 
@@ -60,11 +67,28 @@ std::size_t TreeMap::find(std::size_t q, const std::int8_t* code) const {
     return i - nodes_;
 }
 
+// The leaves in trees that split the row by no new value.
+std::size_t TreeMap::known_leaves(std::size_t r, std::uint32_t* found) const {
+    const std::int8_t* code = group_codes_.data() + r * features();
+    const std::uint8_t* is_new = new_.data() + r * features();
+    std::size_t count = 0;
+    for (std::size_t q = 0; q < grown_; ++q) {
+        const std::uint8_t* feature = split_features_.data() + q * nodes_;
+        const std::int8_t* threshold = thresholds_.data() + q * nodes_;
+        std::size_t i = 0;
+        while (i < nodes_ && !(is_new[feature[i]] && threshold[i] < largest)) i = 2 * i + 1 + (code[feature[i]] > threshold[i]);
+        if (i >= nodes_) found[count++] = static_cast<std::uint32_t>(q * leaves_ + i - nodes_);
+    }
+    return count;
+}
+
 // Eight trees at a time: each step of one of them waits for the one before.
 const std::uint32_t* TreeMap::leaves_of_row(std::size_t r) const {
     std::uint32_t* found = found_.data() + r * trees_;
     if (known_[r]) return found;
     known_[r] = true;
+    counts_[r] = any_new_[r] ? known_leaves(r, found) : grown_;
+    if (any_new_[r]) return found;
     const std::int8_t* code = group_codes_.data() + r * features();
     std::size_t q = 0;
     for (; q + together <= grown_; q += together) {
@@ -85,6 +109,8 @@ const std::uint32_t* TreeMap::leaves_of_row(std::size_t r) const {
 
 void TreeMap::after(std::size_t r, double rows) {
     const auto step = static_cast<std::uint64_t>(rows);
+    for (std::size_t k = 0; k < categories_.size(); ++k)
+        known_codes_[k * category_codes + static_cast<std::size_t>(group_codes_[r * features() + categories_[k]] + 127)] = 1;
     if (keeps_) {
         std::copy_n(group_codes_.data() + r * features(), features(), codes_.data() + next_ * features());
         next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
@@ -247,7 +273,13 @@ void TreeMap::describe(Description& d) {
                for (std::size_t j = 0; j < width; ++j) factors_[j] = steps_in_unit / metric_[j];
            },
            Description::positive});
-    d.scratch(metric_, factors_, split_features_, thresholds_, codes_, group_codes_, gradients_, order_, found_);
+    if (!categories_.empty())
+        whole("known_codes", {categories_.size(), category_codes}, 0, 1,
+              [this](float* to) { std::copy_n(known_codes_.data(), known_codes_.size(), to); },
+              [this](const float* from) {
+                  for (std::size_t i = 0; i < known_codes_.size(); ++i) known_codes_[i] = static_cast<std::uint8_t>(from[i]);
+              });
+    d.scratch(known_codes_, new_, metric_, factors_, split_features_, thresholds_, codes_, group_codes_, gradients_, order_, found_);
     d.bytes += sizeof(*this) + features_order_.size() * sizeof(std::uint16_t);
 }
 
@@ -262,6 +294,7 @@ void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
     std::fill_n(metric_.data(), metric_.size(), 1.0);
     std::fill_n(factors_.data(), factors_.size(), steps_in_unit);
     std::fill_n(known_, group, false);
+    known_codes_.clear();
 }
 
 NOLANA_BINDING(tree_map) {

@@ -38,8 +38,9 @@ class TreeMap final : public Map {
     std::size_t slots() const { return trees_ * leaves_; }
     std::size_t trees() const { return trees_; }
     std::size_t grown() const { return grown_; }
-    // The leaves of row r of the group, counted through all trees (grown).
+    // The leaves of row r of the group, counted through all trees, of those that have one for it (leaf_count).
     const std::uint32_t* leaves_of_row(std::size_t r) const;
+    std::size_t leaf_count(std::size_t r) const { return leaves_of_row(r), counts_[r]; }
     // Stored rows, and where the next one goes: the same in the heads.
     std::size_t capacity() const { return capacity_; }
     std::size_t stored() const { return stored_; }
@@ -73,6 +74,7 @@ class TreeMap final : public Map {
     static std::size_t started(std::uint64_t step) { return step == 129 || step == 257 ? 8 : step == last_start ? 16 : 0; }
 
     std::size_t find(std::size_t q, const std::int8_t* code) const;
+    std::size_t known_leaves(std::size_t r, std::uint32_t* found) const;
     void refit(std::uint64_t step);
     void grow(std::size_t q, double ridge, std::uint64_t word);
     bool split(std::size_t node, const std::uint16_t* rows, std::size_t n, double ridge, std::uint64_t word, std::size_t& feature,
@@ -85,6 +87,9 @@ class TreeMap final : public Map {
     std::size_t grown_ = 0, oldest_ = 0, stored_ = 0, next_ = 0;
     std::vector<std::size_t> categories_;  // columns that hold keys
     const double* raw_ = nullptr;          // the group as it came, if a cell of it is special
+    BufferOf<std::uint8_t> known_codes_{0}, new_{0};  // (categories, codes): whether a learned row had it; (group, d): it is new
+    bool any_new_[group] = {};
+    mutable std::size_t counts_[group] = {};
     std::vector<TreeListener*> heads_;
     BufferOf<std::uint8_t> split_features_;
     BufferOf<std::int8_t> thresholds_, codes_, group_codes_;

@@ -222,6 +222,8 @@ class Trees(Expert):
         rows, slow = own.map.arguments["rows"], heads[0]
         kept = np.array([state["kept"] - map.base["kept"] for state in map.states])
         own.map_state["kept"] = map.sum("kept")
+        if "known_codes" in own.map_state:
+            own.map_state["known_codes"] = np.maximum.reduce([state["known_codes"] for state in map.states])
         own.map_state["codes"] = by_age(replace(map, rows=kept), "codes", rows)
         for name in ("targets", "row_weights", "fitted"):
             own.head_states[0][name] = by_age(replace(slow, rows=kept), name, rows)

@@ -3,7 +3,8 @@
 A row has one leaf in each tree. Codes are z without the relevance metric, in steps of 1/40, clipped to +-126: a tree
 does not care about the scale of a feature, but about its resolution. A missing number has the code 127, so that a split
 may have all of them on one side; a category has a random code from -127 to 126 that belongs to its value, because an
-effect alone would hide what it does together with others. Node i: feature f_i, threshold t_i,
+effect alone would hide what it does together with others. A tree that splits a row by a value whose code no learned row
+had says nothing about it: the row has no leaf there. Node i: feature f_i, threshold t_i,
 
     i <- 2i + 1 + (code[f_i] > t_i), depth times;   t = 127 where a node is not split
 
@@ -65,7 +66,8 @@ def leaves_of(
 
 
 class TreeMap(Map):
-    """split_features and thresholds (trees, nodes); codes (rows, d) of the stored rows, the oldest first; metric (d,).
+    """split_features and thresholds (trees, nodes); codes (rows, d) of the stored rows, the oldest first; metric (d,);
+    known_codes (categories, 254), whether a learned row had them.
 
     `categories` are the columns that hold keys of categories. `grown` trees are in use; `oldest` is the next one to be
     grown again; `kept` rows were stored so far. Without `refits` all trees stay as they are.
@@ -93,6 +95,7 @@ class TreeMap(Map):
         if not all(0 <= j < features for j in self.categories):
             raise ValueError("a category names a column that does not exist")
         self.raw: Array | None = None
+        self.new: NDArray[np.bool_] = np.zeros(features, dtype=bool)  # categories of the row that nobody has learned
         self.nodes, self.leaves = (1 << depth) - 1, 1 << depth
         self.self_value = 1.0
         self.heads: list[LeafHead] = []
@@ -107,6 +110,7 @@ class TreeMap(Map):
         self.thresholds: Integers = np.full((self.trees, self.nodes), int(LARGEST))
         self.codes: NDArray[np.float32] = np.zeros((0, self.features), dtype=np.float32)
         self.metric = np.ones(self.features)
+        self.known_codes: NDArray[np.float32] = np.zeros((len(self.categories), CATEGORY_CODES), dtype=np.float32)
         self.grown = self.oldest = self.kept = 0
         self.keeps = True  # whether the row that was learned is stored; the slow head decides
 
@@ -121,6 +125,7 @@ class TreeMap(Map):
             count(self, "kept"),
             whole("codes", codes, low=-LARGEST, high=LARGEST),
             Field(self, "metric", (self.features,), low=POSITIVE),
+            *([whole("known_codes", self.known_codes.shape, low=0.0, high=1.0)] if self.categories else []),
         ]
 
     def restored(self) -> None:
@@ -134,16 +139,29 @@ class TreeMap(Map):
         if self.raw is None:
             return
         self.code[np.isnan(self.raw)] = MISSING
-        for j in self.categories:
-            self.code[j] = below(column_hash(j, float(self.raw[j])), CATEGORY_CODES) - LARGEST
+        for k, j in enumerate(self.categories):
+            code = below(column_hash(j, float(self.raw[j])), CATEGORY_CODES)
+            self.code[j], self.new[j] = code - LARGEST, self.known_codes[k, code] == 0
 
     @property
-    def slots(self) -> Integers:  # (grown,)
-        """The leaves of the row at hand, counted through all trees."""
+    def slots(self) -> Integers:
+        """The leaves of the row at hand, counted through all trees, of those that have one for it."""
         at = [leaves_of(self.code[None], self.split_features[q], self.thresholds[q])[0] for q in range(self.grown)]
-        return np.asarray(np.arange(self.grown) * self.leaves + np.array(at, dtype=np.int64))
+        found = np.arange(self.grown) * self.leaves + np.array(at, dtype=np.int64)
+        return found[[not self.new.any() or self.decides(q, at[q]) for q in range(self.grown)]]
+
+    def decides(self, q: int, leaf: int) -> bool:
+        """Whether the way of the row to its leaf depends on no new value."""
+        node = leaf + self.nodes
+        while node:
+            node = (node - 1) // 2
+            if self.new[self.split_features[q, node]] and self.thresholds[q, node] < LARGEST:
+                return False
+        return True
 
     def after(self, step: int) -> None:
+        for k, j in enumerate(self.categories):
+            self.known_codes[k, int(self.code[j] + LARGEST)] = 1
         if self.keeps:
             self.codes = np.vstack([self.codes, self.code.astype(np.float32)])[-self.rows :]
             self.kept += 1
