@@ -64,6 +64,16 @@ def test_trees_split_by_categories_that_matter_only_together():
     assert (scores.argmax(axis=1) == y)[8000:].mean() > 0.9
 
 
+def test_trees_say_nothing_about_a_row_by_a_category_that_nobody_has_learned():
+    rng = np.random.default_rng(0)
+    table = [{"colour": colour} for colour in rng.choice(["red", "green", "blue"], 3000)]
+    y = np.array([row["colour"] == "red" for row in table])
+    model = StreamClassifier(random_state=0, experts=[experts.Effects(), TREES]).partial_fit(table, y)
+    assert model.predict_proba([{"colour": "red"}])[0, 1] > 0.99
+    for colour in ("grey", "pink", "black", "white", None):
+        assert 0.2 < model.predict_proba([{"colour": colour}])[0, 1] < 0.8
+
+
 def test_stored_codes_of_categories_and_missing_numbers_stay_at_an_anchor():
     rng = np.random.default_rng(0)
     x = np.column_stack([rng.normal(size=600), rng.integers(5, size=600)])
