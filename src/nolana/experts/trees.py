@@ -6,9 +6,9 @@ tracks drift. Trees see features without the relevance metric, so that a redraw 
 new anchor of the scaling up to row 512 starts them again. They see categories themselves, not their effects. Parts of a
 merge do not grow trees: their leaves are merged like those of other diagonal heads, and the stored rows by their age.
 
-Wide rows and small memories have trees of fewer levels, so that there are 16 stored rows for each leaf. If that leaves
-fewer than four levels, or the memory is too small for 16 trees, as with many classes, there is none: other experts have
-more use for it. Nor are there trees below 128 KB, where what their heads need besides would cost new classes.
+Wide rows and small memories have trees of fewer levels, with 16 to 20 stored rows for each leaf. If that leaves fewer
+than four levels, or the memory is too small for 16 trees, as with many classes, there is none: other experts have more
+use for it. Nor are there trees below 128 KB, where what their heads need besides would cost new classes.
 """
 
 import math
@@ -37,7 +37,8 @@ from nolana.experts.parts import Parts
 from nolana.modelfile.specs import Spec
 
 SHARE, OF_TREES = 90 / 512, 0.37  # of the memory; and of that: the rest has the stored rows
-MOST_ROWS, FEWEST_TREES, FEWEST_ROWS = 3072, 16, 16  # the last one for each leaf of a tree
+MOST_ROWS, FEWEST_TREES = 3072, 16
+FEWEST_ROWS, ENOUGH_ROWS = 16, 20  # for each leaf of a tree; of trees that have lost levels to have that many
 SMALLEST_MEMORY = 128 << 10
 DEPTH, DEPTH_OF_CLASSES, LEAST_DEPTH = 6, 5, 4  # of one output, of several
 VARIANCE, FLOOR = 0.03, 1e-4  # of a leaf
@@ -72,10 +73,12 @@ class Trees(Expert):
     def sizes(self, budget: Budget) -> Sizes:
         outputs, share = budget.outputs, SHARE if self.share is None else self.share
         memory = budget.fraction * share * budget.memory
-        depth = DEPTH if outputs == 1 else DEPTH_OF_CLASSES
+        usual = depth = DEPTH if outputs == 1 else DEPTH_OF_CLASSES
         rows = min(MOST_ROWS, int((1 - OF_TREES) * memory) // row_bytes(budget.features, outputs))
         while depth > LEAST_DEPTH and rows < FEWEST_ROWS << depth:
             depth -= 1
+        if depth < usual:
+            rows = min(rows, ENOUGH_ROWS << depth)
         trees = min(self.most, int(OF_TREES * memory) // tree_bytes(depth, outputs, self.fast))
         too_few = trees < min(self.most, FEWEST_TREES) or rows < FEWEST_ROWS << depth
         if too_few or budget.features > MOST_FEATURES or budget.memory < SMALLEST_MEMORY:
