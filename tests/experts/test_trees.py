@@ -104,7 +104,7 @@ def test_trees_of_wide_rows_and_small_memories_have_fewer_levels(memory, feature
     assert model.memory_bytes_ <= memory * KB
 
 
-@pytest.mark.parametrize(("memory", "features"), [(32 * KB, 4), (512 * KB, 250), (64 * KB, 8)])
+@pytest.mark.parametrize(("memory", "features"), [(32 * KB, 4), (512 * KB, 250), (256 * KB, 54), (64 * KB, 8)])
 def test_trees_without_enough_memory_are_left_out(memory, features):
     x, y = boxes(300, features=features)
     model = StreamClassifier(random_state=0, memory=memory).partial_fit(x, y)

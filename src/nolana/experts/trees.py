@@ -7,8 +7,9 @@ new anchor of the scaling up to row 512 starts them again. They see categories t
 merge do not grow trees: their leaves are merged like those of other diagonal heads, and the stored rows by their age.
 
 Wide rows and small memories have trees of fewer levels, with 16 to 20 stored rows for each leaf. If that leaves fewer
-than four levels, or the memory is too small for 16 trees, as with many classes, there is none: other experts have more
-use for it. Nor are there trees below 128 KB, where what their heads need besides would cost new classes.
+than four levels (five below 512 KB, where wide rows leave the bins little), or there is no room for 16 trees, as with
+many classes, there is none: other experts have more use for the memory. Nor are there trees below 128 KB, where what
+their heads need besides would cost new classes.
 """
 
 import math
@@ -39,8 +40,9 @@ from nolana.modelfile.specs import Spec
 SHARE, OF_TREES = 90 / 512, 0.37  # of the memory; and of that: the rest has the stored rows
 MOST_ROWS, FEWEST_TREES = 3072, 16
 FEWEST_ROWS, ENOUGH_ROWS = 16, 20  # for each leaf of a tree; of trees that have lost levels to have that many
-SMALLEST_MEMORY = 128 << 10
-DEPTH, DEPTH_OF_CLASSES, LEAST_DEPTH = 6, 5, 4  # of one output, of several
+SMALLEST_MEMORY, LARGE_MEMORY = 128 << 10, 512 << 10
+DEPTH, DEPTH_OF_CLASSES = 6, 5  # of one output, of several
+LEAST_DEPTH, LEAST_IN_LARGE_MEMORY = 5, 4
 VARIANCE, FLOOR = 0.03, 1e-4  # of a leaf
 GAIN = 0.05  # of a leaf
 NONE = {"trees": 0, "rows": 1}
@@ -75,7 +77,8 @@ class Trees(Expert):
         memory = budget.fraction * share * budget.memory
         usual = depth = DEPTH if outputs == 1 else DEPTH_OF_CLASSES
         rows = min(MOST_ROWS, int((1 - OF_TREES) * memory) // row_bytes(budget.features, outputs))
-        while depth > LEAST_DEPTH and rows < FEWEST_ROWS << depth:
+        least = LEAST_IN_LARGE_MEMORY if budget.memory >= LARGE_MEMORY else LEAST_DEPTH
+        while depth > least and rows < FEWEST_ROWS << depth:
             depth -= 1
         if depth < usual:
             rows = min(rows, ENOUGH_ROWS << depth)
