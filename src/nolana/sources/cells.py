@@ -83,11 +83,13 @@ class RowFlaws:
         else:
             self._more[row] += 1
 
-    def add_all(self, row: int, places: list[int], flaw: Callable[[int], Flaw]) -> None:
-        """Those of the cells at these places."""
-        for place in places[:MOST_PROBLEMS]:
-            self.add(row, flaw(place))
-        self._more[row] += max(0, len(places) - MOST_PROBLEMS)
+    def add_cells(self, invalid: NDArray[np.bool_], flaw: Callable[[int, int], Flaw]) -> None:  # (n, d)
+        """Those of the invalid cells; `flaw` makes that of a row and a place."""
+        for row in np.flatnonzero(invalid.any(axis=1)).tolist():
+            places = np.flatnonzero(invalid[row]).tolist()
+            for place in places[:MOST_PROBLEMS]:
+                self.add(row, flaw(row, place))
+            self._more[row] += max(0, len(places) - MOST_PROBLEMS)
 
     def by_row(self) -> dict[int, Flaw]:
         """The first flaw of each row in the order of the features, with the others."""

@@ -94,9 +94,7 @@ class Encoder:
         invalid = codes != (self._wanted if codes.shape[1] else self._wanted[:0])
         if self._tolerant and invalid.any():
             invalid &= (codes != ABSENT) & (codes != UNKNOWN)
-        for row in np.flatnonzero(invalid.any(axis=1)).tolist():
-            places = np.flatnonzero(invalid[row]).tolist()
-            found.add_all(row, places, lambda p, row=row: self._flaw(self.numbers[p], int(codes[row, p])))  # type: ignore[misc]
+        found.add_cells(invalid, lambda row, place: self._flaw(self.numbers[place], int(codes[row, place])))
         for place, f in enumerate(self.texts):
             for row, flaw in self._invalid_texts(cells, place, f).items():
                 found.add(row, flaw)

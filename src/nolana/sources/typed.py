@@ -69,9 +69,7 @@ class SchemaEncoder:
         invalid = (codes != NUMBER) & ~((codes == TRUTH) & self._boolean[: codes.shape[1]])
         if self._tolerant and invalid.any():
             invalid &= ~is_missing(codes)
-        for row in np.flatnonzero(invalid.any(axis=1)).tolist():
-            places = np.flatnonzero(invalid[row]).tolist()
-            found.add_all(row, places, lambda p, row=row: self._flaw(self.numbers[p], int(codes[row, p])))  # type: ignore[misc]
+        found.add_cells(invalid, lambda row, place: self._flaw(self.numbers[place], int(codes[row, place])))
         for place, f in enumerate(self.texts):
             for row, flaw in self._invalid_texts(cells, place, f).items():
                 found.add(row, flaw)
