@@ -36,6 +36,9 @@ def gap_between_weights_and_repetition(estimator):
         f = rows[:, 0] * rows[:, 1] + rows[:, 2]
         return f > 0 if is_classifier(estimator) else f
 
+    estimator = clone(estimator)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=0)
     weighted, repeated = clone(estimator), clone(estimator)
     weighted.learn(X, target(X), sample_weight=count.astype(float))
     repeated.learn(np.repeat(X, count, axis=0), np.repeat(target(X), count))
