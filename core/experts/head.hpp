@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "learner/loss.hpp"
+#include "learner/residual_variance.hpp"
 #include "experts/map.hpp"
 
 namespace nolana {
@@ -47,8 +48,8 @@ class Head : public Listener {
     // f (c) of row r of the group.
     virtual void scores(std::size_t r, double* f) const = 0;
     // y and f have one entry for each output; step counts the rows from 1.
-    // noise is the variance of a scalar target.
-    virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step, double noise) = 0;
+    // noise is that of a scalar target.
+    virtual void learn(std::size_t r, const double* y, const double* f, double weight, double step, const Noise& noise) = 0;
     // A row without a label, which the map has observed.
     virtual void observe() {}
 

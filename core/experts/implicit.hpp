@@ -1,7 +1,7 @@
 // Implicit logistic and least-squares steps: the prediction after the step is the one whose slope is taken.
 //     two classes   solve f* = f + w v (t - p(f*)): at most 3 Newton iterations; delta = w (t - p*), h = w max p (1 - p)
 //     more classes  the same for softmax, 2 diagonal iterations; h = w/2 max of sum_k p_k (1 - p_k)
-//     regression    delta = clip(r, 3 sqrt(n + v))/(n + v), n = noise/w, h = 1/n
+//     regression    delta = clip(r, 3 sqrt(n + v))/(n + v), n = noise/w, h = 1/n; on a skewed side r is cut later
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "base/buffer.hpp"
 #include "base/exponentials.hpp"
+#include "learner/residual_variance.hpp"
 
 namespace nolana {
 
@@ -32,15 +33,15 @@ class ImplicitStep {
     std::size_t bytes() const { return scratch_.bytes(); }
 
     // Fills delta() and returns h for scores f of variance v.
-    double take(const double* f, double v, const double* y, double weight, double noise) {
+    double take(const double* f, double v, const double* y, double weight, const Noise& noise) {
         if (number_) return number(f[0], v, y[0], weight, noise);
         return outputs_ == 1 ? binary(f[0], v, y[0], weight) : softmax(f, v, y, weight);
     }
 
   private:
-    double number(double f, double v, double y, double weight, double noise) {
-        const double n = noise / weight, limit = 3 * std::sqrt(n + v);
-        scratch_[0] = std::min(limit, std::max(-limit, y - f)) / (n + v);
+    double number(double f, double v, double y, double weight, const Noise& noise) {
+        const double n = noise.variance / weight;
+        scratch_[0] = noise.clip(y - f, 3 * std::sqrt(n + v)) / (n + v);
         return 1 / n;
     }
     double binary(double f, double v, double y, double weight) {

@@ -14,8 +14,8 @@ class SGD final : public DenseHead {
     SGD(std::shared_ptr<const Loss> loss, double rate, double power, double decay, double clip)
         : DenseHead(std::move(loss)), rate_(rate), power_(power), decay_(decay), clip_(loss_->linear() ? clip : infinity) {}
 
-    void learn(std::size_t r, const double* y, const double* f, double weight, double step, double noise) override {
-        const double limit = clip_ < infinity ? clip_ * std::sqrt(noise) : infinity;
+    void learn(std::size_t r, const double* y, const double* f, double weight, double step, const Noise& noise) override {
+        const double limit = clip_ < infinity ? clip_ * std::sqrt(noise.variance) : infinity;
         const std::size_t width = map_->row(r).width();
         const double eta = power_ == 0 ? rate_ : rate_ * std::pow(step, -power_);
         for (std::size_t o = 0; o < outputs_; ++o) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/state.hpp"
+#include "learner/residual_variance.hpp"
 
 namespace nolana {
 
@@ -28,8 +29,8 @@ class Combiner {
     }
     // The row whose scores were combined last.
     virtual void learn(const double* scores, const double* y, const double* f, double weight) = 0;
-    // The noise variance of a scalar target, as far as it is known.
-    virtual double noise() const { return 1; }
+    // The noise of a scalar target, as far as it is known.
+    virtual Noise noise() const { return {}; }
     // What the experts learn from the row that the combiner has just learned.
     virtual const double* target(const double* y) const { return y; }
     // Names of the fields that judge the experts by rows that they had not seen: a second pass leaves them as they were.

@@ -140,7 +140,7 @@ class Learner final : public Online {
                 const double* const target = units.target(y + at * c, scratch);
                 rows += 1;
                 for (const auto& map : maps_) map->before(r, rows);
-                const double noise = combiner_ ? combiner_->noise() : noise_ ? noise_->noise() : 1;
+                const Noise noise = combiner_ ? combiner_->noise() : noise_ ? noise_->noise() : Noise{};
                 if (combiner_) combiner_->learn(seen, target, score_of_row, w);
                 const double* f = combiner_ ? scores_.data() : score_of_row;
                 const double* learned = combiner_ ? combiner_->target(target) : target;

@@ -17,17 +17,19 @@ namespace nolana {
 class Stack final : public Combiner {
   public:
     Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
-          double forgetting, double prior, bool follows, double certain, bool knows)
+          double forgetting, double prior, bool follows, double certain, bool knows, double slow)
         : number_(loss->linear()), follows_(number_ && follows), knows_(knows), experts_(factors.shape(0)),
           size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0) + (!number_ && knows ? 2 : 0)), factors_(experts_),
           limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), certain_(certain), weights_(size_),
-          information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_) {
+          information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_),
+          slow_(number_ ? slow : 0) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
                "factors, limits and start have one entry for each expert");
         std::copy_n(factors.data(), experts_, factors_.data());
         std::copy_n(limits.data(), experts_, limits_.data());
         std::copy_n(start.data(), experts_, start_.data());
         if (number_) track_ = std::make_unique<Track>();
+        if (slow_ > 0) slow_weights_ = Buffer(size_), slow_information_ = Buffer(size_ * size_);
     }
 
     void clear(std::size_t experts, std::size_t outputs) override {
@@ -35,9 +37,8 @@ class Stack final : public Combiner {
             throw std::invalid_argument("the stack is made for " + std::to_string(experts_) + " experts, not " +
                                         std::to_string(experts));
         set_outputs(outputs);
-        std::copy_n(start_.data(), size_, weights_.data());
-        information_.clear();
-        for (std::size_t i = 0; i < size_; ++i) information_[i * size_ + i] = prior_;
+        start_from(prior_, weights_, information_);
+        if (slow_ > 0) start_from(slow_prior, slow_weights_, slow_information_);
         errors_.clear();
         alarm_.clear();
         alarm_count_ = 0;
@@ -54,11 +55,13 @@ class Stack final : public Combiner {
         p_ = Buffer(number_ ? 0 : 2 * padded(columns_, lanes));  // and room for their exponentials
         if (!number_) std::fill_n(p_.data(), padded(columns_, lanes), absent);
     }
-    double noise() const override { return number_ ? variance_.noise() : 1; }
+    Noise noise() const override { return number_ ? variance_.noise() : Noise{}; }
     const double* target(const double* y) const override { return number_ ? &track_->own : y; }
 
     std::vector<std::string> judgement() const override {
-        if (number_) return {"stack_weights", "information", "errors", "residual_variance", "lowest", "highest", "bias"};
+        if (number_)
+            return {"stack_weights", "information", "errors", "residual_variance", "skew", "lowest", "highest", "slow_weights",
+                    "slow_information"};
         return {"stack_weights", "information", "errors", "calibration", "calibration_information"};
     }
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
@@ -80,8 +83,7 @@ class Stack final : public Combiner {
         if (number_) {
             double sum = 0;
             for (std::size_t e = 0; e < size_; ++e) sum += weights_[e] * seen_[e];
-            track_->said = sum;
-            f[0] = track_->level.bounded(track_->level.value() + std::min(highest_, std::max(lowest_, sum + track_->bias)));
+            f[0] = track_->level.bounded(track_->level.value() + std::min(highest_, std::max(lowest_, sum)));
             return;
         }
         add_up(weights_.data(), p_.data());
@@ -101,20 +103,11 @@ class Stack final : public Combiner {
     // The row's inputs and scores are those that `combine` left.
     void learn(const double*, const double* y, const double* f, double weight) override {
         stacked_ += 1;
-        const double share = number_ ? 1 : undecided(), forgotten = (1 - forgetting_) * share;
-        const double kept = share == 1 ? forgetting_ : 1 - forgotten;  // to the bit
-        for (double* h = information_.data(); h < information_.data() + size_ * size_; ++h) *h *= kept;
-        if (number_)
-            learn_number(y[0], f[0], weight);
-        else
-            learn_class(y, weight);
-        const double back = forgotten * prior_;
-        for (std::size_t i = 0; i < size_; ++i) {
-            information_[i * size_ + i] += back;
-            gradient_[i] -= back * (weights_[i] - start_[i]);
-        }
-        solve();
-        for (std::size_t i = 0; i < size_; ++i) weights_[i] += gradient_[i];
+        if (number_) return learn_number(y[0], f[0], weight);
+        const double share = undecided(), forgotten = (1 - forgetting_) * share;
+        forget(share == 1 ? forgetting_ : 1 - forgotten, information_);  // to the bit
+        learn_class(y, weight);
+        step(forgotten * prior_, start_, weights_, information_);
     }
 
     void describe(Description& d) override {
@@ -138,7 +131,10 @@ class Stack final : public Combiner {
             track_->level.describe(d);
             d.bytes += sizeof(Track) - (knows_ ? 0 : sizeof(track_->known));
             if (follows_) d.number("last_residual", track_->last, -std::numeric_limits<double>::infinity());
-            d.number("bias", track_->bias, -std::numeric_limits<double>::infinity());
+            if (slow_ > 0) {
+                d.vector("slow_weights", slow_weights_, size_);
+                d.matrix("slow_information", slow_information_, size_, size_, size_);
+            }
             d.number("agreement", track_->agreement, -1);
             d.number("relative_step", track_->relative_step, 0);
             d.number("last_score", track_->last_score, -std::numeric_limits<double>::infinity());
@@ -151,7 +147,9 @@ class Stack final : public Combiner {
         }
         d.scratch(factors_, limits_, start_, factor_, gradient_, seen_, p_);
         // Without what came later, so that tables have the sizes that they had.
-        d.bytes += sizeof(*this) - sizeof(certain_) - (knows_ ? 0 : sizeof(label_) + sizeof(missed_));
+        d.bytes += sizeof(*this) - sizeof(certain_) - (knows_ ? 0 : sizeof(label_) + sizeof(missed_)) -
+                   (number_ ? 0 : sizeof(SkewedVariance) - sizeof(ResidualVariance)) -
+                   (slow_ > 0 ? 0 : sizeof(slow_) + sizeof(slow_weights_) + sizeof(slow_information_));
     }
 
     void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
@@ -159,7 +157,7 @@ class Stack final : public Combiner {
   private:
     static constexpr std::size_t most_alarms = 100;
     static constexpr double rare = 1e-4, start_noise = 1, usual = 8.1, growth = 1.05, margin = 0.1;
-    static constexpr double agreement_rows = 32, relative_rows = 8, bias_clip = 20, bias_rows = 1000;
+    static constexpr double agreement_rows = 32, relative_rows = 8, slow_prior = 20;
     static constexpr double recent = 1000, clip = 3, unusual = 2, largest = 1e100;
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
@@ -167,11 +165,9 @@ class Stack final : public Combiner {
     // What tracks the targets of a regression.
     struct Track {
         TargetLevel level;
-        double bias = 0;
         double own = 0, last = 0;  // the target of the experts; the last residual of their first weights
         double known = 0;          // that residual at the last target that is known, if the learner has lags
         double agreement = 0, relative_step = 0, last_score = 0, last_target = 0;  // of the signs and sizes of steps
-        double said = 0;  // the sum of the row that was combined last, before it is bounded
     };
 
     // The best class, its score, its distance to the second best, and its log-odds.
@@ -288,7 +284,7 @@ class Stack final : public Combiner {
                 for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += scaled * seen_[b * k + c];
             }
         }
-        mirror();
+        mirror(information_);
     }
     // The alarm watches the experts with the weights they began with: the stack itself may turn around at once.
     void watch(std::size_t own) {
@@ -322,18 +318,15 @@ class Stack final : public Combiner {
         alarms_[alarm_count_++] = stacked_;
     }
     void learn_number(double y, double f, double weight) {
-        const double nu = noise(), residual = y - f, limit = clip * std::sqrt(nu), reach = bias_clip * std::sqrt(nu);
-        const double above = y - track_->level.value(), own = above - track_->said;
-        const double pull = weight * std::min(limit, std::max(-limit, own)) / nu;
+        const Noise noise = this->noise();
+        const double nu = noise.variance, residual = y - f, limit = clip * std::sqrt(nu), above = y - track_->level.value();
         for (std::size_t e = 0; e < experts_; ++e) {
             const double error = std::min(largest, std::max(-largest, above - seen_[e]));
             count_error(e, error * error);
         }
-        for (std::size_t a = 0; a < size_; ++a) {
-            gradient_[a] = pull * seen_[a];
-            for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += weight / nu * seen_[a] * seen_[b];
-        }
-        mirror();
+        const double explained = follows_ ? std::min(1.0, std::max(0.0, weights_[experts_ + 1])) * last() : 0;
+        if (slow_ > 0) regress(slow_, slow_prior, start_, slow_weights_, slow_information_, above, weight, noise);
+        regress(forgetting_, prior_, slow_ > 0 ? slow_weights_ : start_, weights_, information_, above, weight, noise);
         raise(alarm_.observe(std::fabs(residual) > unusual * std::sqrt(nu) ? 1 : 0));
         const double df = f - track_->last_score, dy = y - track_->last_target, turn = df * dy;
         const double relative = std::fabs(df) < std::fabs(dy) ? std::fabs(df / dy) : 1.0;
@@ -343,25 +336,54 @@ class Stack final : public Combiner {
         track_->last_target = y;
         highest_ = std::max(highest_, std::min(above + margin, std::max(usual, growth * highest_)));
         lowest_ = std::min(lowest_, std::max(above - margin, std::min(-usual, growth * lowest_)));
-        const double explained = follows_ ? std::min(1.0, std::max(0.0, weights_[experts_ + 1])) * last() : 0;
         track_->own = std::min(highest_, std::max(lowest_, above - explained));
-        track_->bias += weight * (std::min(reach, std::max(-reach, own)) - track_->bias) / bias_rows;
-        variance_.observe(residual * residual, stacked_);
-        const double moved = track_->level.observe(y, residual, residual - std::min(limit, std::max(-limit, residual)));
+        variance_.observe(residual, stacked_, weight);
+        const double moved = track_->level.observe(y, residual, residual - noise.clip(residual, limit));
         track_->last = std::min(highest_, std::max(lowest_, above)) - moved;
         for (std::size_t e = 0; e < experts_; ++e) track_->last -= start_[e] * seen_[e];
     }
-    void mirror() {
+    // A row of a regression on the inputs, with weights that are pulled back to others.
+    void regress(double forgetting, double prior, const Buffer& to, Buffer& weights, Buffer& information, double target, double weight,
+                 const Noise& noise) {
+        double sum = 0;
+        for (std::size_t e = 0; e < size_; ++e) sum += weights[e] * seen_[e];
+        const double pull = weight * noise.clip(target - sum, clip * std::sqrt(noise.variance)) / noise.variance;
+        forget(forgetting, information);
+        for (std::size_t a = 0; a < size_; ++a) {
+            gradient_[a] = pull * seen_[a];
+            for (std::size_t b = 0; b <= a; ++b) information[a * size_ + b] += weight / noise.variance * seen_[a] * seen_[b];
+        }
+        mirror(information);
+        step((1 - forgetting) * prior, to, weights, information);
+    }
+    void start_from(double prior, Buffer& weights, Buffer& information) const {
+        std::copy_n(start_.data(), size_, weights.data());
+        information.clear();
+        for (std::size_t i = 0; i < size_; ++i) information[i * size_ + i] = prior;
+    }
+    void forget(double kept, Buffer& information) const {
+        for (double* h = information.data(); h < information.data() + size_ * size_; ++h) *h *= kept;
+    }
+    // A Newton step by the gradient, and back towards other weights.
+    void step(double back, const Buffer& to, Buffer& weights, Buffer& information) {
+        for (std::size_t i = 0; i < size_; ++i) {
+            information[i * size_ + i] += back;
+            gradient_[i] -= back * (weights[i] - to[i]);
+        }
+        solve(information);
+        for (std::size_t i = 0; i < size_; ++i) weights[i] += gradient_[i];
+    }
+    void mirror(Buffer& information) const {
         for (std::size_t a = 0; a < size_; ++a)
-            for (std::size_t b = 0; b < a; ++b) information_[b * size_ + a] = information_[a * size_ + b];
+            for (std::size_t b = 0; b < a; ++b) information[b * size_ + a] = information[a * size_ + b];
     }
     void count_error(std::size_t e, double error) { errors_[e] += (error - errors_[e]) / std::min(stacked_, recent); }
 
     // gradient <- H^-1 gradient, by elimination: H is positive definite. Row by row, so that few steps wait for others.
-    void solve() {
+    void solve(const Buffer& information) {
         const std::size_t n = size_, stride = padded(n, lanes);
         double *rows = factor_.data(), *g = gradient_.data();
-        for (std::size_t i = 0; i < n; ++i) std::copy_n(information_.data() + i * n, n, rows + i * stride);
+        for (std::size_t i = 0; i < n; ++i) std::copy_n(information.data() + i * n, n, rows + i * stride);
         for (std::size_t k = 0; k < n; ++k) {
             const double *pivot = rows + k * stride, inverse = 1 / std::max(pivot[k], 1e-12);
             for (std::size_t i = k + 1; i < n; ++i) {
@@ -384,13 +406,15 @@ class Stack final : public Combiner {
     double forgetting_, prior_, certain_;
     Buffer weights_, information_, errors_;
     double stacked_ = 0, lowest_ = 0, highest_ = 0;
-    ResidualVariance variance_{start_noise};
+    SkewedVariance variance_{start_noise};
     std::unique_ptr<Track> track_;  // regression only
     DriftAlarm alarm_;
     std::size_t alarm_count_ = 0;
     double alarms_[most_alarms] = {};
     Buffer calibration_{knots}, calibration_information_{knots};
     Buffer factor_, gradient_;
+    double slow_;  // forgetting of the weights that those in use are pulled back to; 0: those are the first ones
+    Buffer slow_weights_{0}, slow_information_{0};
     mutable Buffer seen_{0}, p_{0};
     double label_ = std::numeric_limits<double>::quiet_NaN(), missed_ = 0;  // known of the last label
     mutable Standing now_ = {};  // of the row that was combined last
@@ -398,9 +422,9 @@ class Stack final : public Combiner {
 
 NOLANA_BINDING(stack) {
     nb::class_<Stack, Combiner>(m, "Stack")
-        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool>(),
+        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool, double>(),
              "loss"_a, "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false, "certain"_a = 1.0,
-             "knows"_a = false);
+             "knows"_a = false, "slow"_a = 0.0);
 }
 
 }  // namespace nolana

@@ -6,6 +6,7 @@ import scipy.optimize
 
 import nolana.engine as reference
 from conftest import core_builds
+from nolana.engine.learner.residual_variance import SkewedVariance
 
 ENGINES = [*core_builds(), reference]
 engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
@@ -74,7 +75,7 @@ def test_regression_equals_weighted_ridge_regression(engine):
     other = learner(engine, engine.Stack, "Squared", forgetting=1.0, prior=2.0)
     other.learn(x, y, weight)
     mine, core = made.state(), other.state()
-    for name in ("stack_weights", "information", "errors", "residual_variance", "lowest", "highest"):
+    for name in ("stack_weights", "information", "errors", "residual_variance", "skew", "lowest", "highest"):
         assert np.allclose(mine[name], core[name], rtol=1e-8, atol=1e-8), name
     h, g = 2.0 * np.eye(4), 2.0 * np.append([0.2, 0.3, 0.4], 0.0)
     stack = reference.Stack(reference.Squared(), np.ones(3), np.ones(3), np.array([0.2, 0.3, 0.4]), 1.0, 2.0)
@@ -83,10 +84,10 @@ def test_regression_equals_weighted_ridge_regression(engine):
         e = stack.inputs(scores)[:, 0]
         f = float(stack.combine(scores)[0])
         free = float(stack.stack_weights @ e)
-        limit = 3 * np.sqrt(stack.noise)
-        z = target[0] - stack.tracked.level
-        aim = free + np.clip(z - free, -limit, limit)  # what the step takes as the target
-        h, g = h + w / stack.noise * np.outer(e, e), g + w / stack.noise * aim * e
+        nu, above, below = stack.noise
+        z, limit = target[0] - stack.tracked.level, 3 * np.sqrt(nu)
+        aim = free + np.clip(z - free, -below * limit, above * limit)  # what the step takes as the target
+        h, g = h + w / nu * np.outer(e, e), g + w / nu * aim * e
         stack.learn(scores, target, np.array([f]), w)
         assert np.allclose(stack.stack_weights, np.linalg.solve(h, g), rtol=1e-6, atol=1e-8)
 
@@ -130,15 +131,23 @@ def test_outlier_target_leaves_errors_of_experts_finite(engine):
     assert all(np.isfinite(value).all() for value in made.state().values())
 
 
-def follower(module):
+def follower(module, slow=0.0):
     """The same experts and a linear one, in a stack that has the last residual as an input."""
     loss = module.Squared()
     maps = [module.NeighbourMap(2, np.array([4.0, 20.0]), 3), module.IdentityMap(2)]
     heads = [(0, module.Vote(loss, window=0)), (0, module.Vote(loss, window=1)), (1, module.FullLinear(loss, 1.0))]
-    stack = module.Stack(loss, np.ones(3), np.full(3, 50.0), np.array([0.1, 0.1, 0.8]), 0.99, 1.0, True)
+    start = np.array([0.1, 0.1, 0.8])
+    stack = module.Stack(loss, np.ones(3), np.full(3, 50.0), start, 0.99, 1.0, True, slow=slow)
     made = module.Learner(maps, [module.Expert(i, head) for i, head in heads], stack)
     made.clear(1)
     return made
+
+
+def skewed(n):
+    """A function of the features, and noise with a long tail above."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(n, 2))
+    return x, (x[:, :1] + np.exp(1.5 * rng.normal(size=n))[:, None])
 
 
 def walk(n):
@@ -148,9 +157,10 @@ def walk(n):
     return x, (x[:, :1] + np.cumsum(0.3 * rng.normal(size=n))[:, None])
 
 
+@pytest.mark.parametrize("slow", [0.0, 0.999])
 @pytest.mark.parametrize("build", core_builds(), ids=lambda m: m.__name__)
-def test_core_equals_reference_if_the_last_residual_has_a_weight(build):
-    core, mine = follower(build), follower(reference)
+def test_core_equals_reference_if_the_last_residual_has_a_weight(build, slow):
+    core, mine = follower(build, slow), follower(reference, slow)
     x, y = walk(400)
     for i in range(0, len(x), 40):
         mine.restore(core.state())
@@ -158,6 +168,63 @@ def test_core_equals_reference_if_the_last_residual_has_a_weight(build):
         assert np.allclose(a, b, rtol=0, atol=1e-7)
     assert core.state()["stack_weights"][-1] > 0.5
     assert core.state()["last_residual"] == pytest.approx(mine.state()["last_residual"], abs=1e-7)
+
+
+@pytest.mark.parametrize("build", core_builds(), ids=lambda m: m.__name__)
+def test_core_equals_reference_on_skewed_targets(build):
+    core, mine = follower(build, 0.999), follower(reference, 0.999)
+    x, y = skewed(600)
+    for i in range(0, len(x), 40):
+        mine.restore(core.state())
+        a, b = core.learn(x[i : i + 40], y[i : i + 40]), mine.learn(x[i : i + 40], y[i : i + 40])
+        assert np.allclose(a, b, rtol=0, atol=1e-7)
+        for name in ("skew", "residual_variance", "slow_weights", "slow_information"):
+            assert np.allclose(core.state()[name], mine.state()[name], rtol=1e-7, atol=1e-7), name
+    assert core.state()["skew"] > 0.3
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_as_much_is_cut_off_above_as_below(sign):
+    """Residuals of a skewed target: their mean is that of the cut ones, once the skew has settled."""
+    variance = SkewedVariance(1.0)
+    r = sign * (np.random.default_rng(0).exponential(size=20_000) ** 1.5 - 1.33)
+    cut = []
+    for t, residual in enumerate(r, 1):
+        noise = variance.noise
+        cut.append(noise.clip(residual, 3 * np.sqrt(noise.variance)))
+        variance.observe_residual(residual, t, 1.0)
+    assert sign * variance.skew > 0.5
+    assert abs(np.mean(cut[5000:]) - r[5000:].mean()) < 0.1 * abs(np.mean(np.clip(r, -3, 3)[5000:]) - r[5000:].mean())
+
+
+def test_outliers_on_both_sides_leave_the_skew_alone():
+    variance, rng = SkewedVariance(1.0), np.random.default_rng(0)
+    for t, residual in enumerate(np.where(rng.random(5000) < 0.02, 1e6, 1.0) * rng.normal(size=5000), 1):
+        variance.observe_residual(residual, t, 1.0)
+    assert abs(variance.skew) < 0.5
+    assert variance.noise.variance < 2
+
+
+@engines
+def test_slow_weights_equal_ridge_regression_around_the_first_weights(engine):
+    made = follower(engine, slow=1.0)
+    x, y = walk(200)
+    made.learn(x, y)
+    state = made.state()
+    fast, slow = state["stack_weights"], state["slow_weights"]
+    assert not np.allclose(fast, slow, atol=1e-3)
+    mine = follower(reference, slow=1.0)
+    regress, shown = mine.combiner.regress, []
+    mine.combiner.regress = lambda *row: (shown.append(row), regress(*row))
+    mine.learn(x, y)
+    theta = mine.combiner.start
+    h, g = 20.0 * np.eye(5), 20.0 * theta
+    for seen, z, _, noise in shown:
+        limit = 3 * np.sqrt(noise.variance)
+        aim = theta @ seen + noise.clip(z - theta @ seen, limit)
+        h, g = h + np.outer(seen, seen) / noise.variance, g + aim * seen / noise.variance
+        theta = np.linalg.solve(h, g)
+    assert np.allclose(slow, theta, rtol=1e-5, atol=1e-7)
 
 
 def test_experts_learn_the_target_less_what_the_last_residual_explains():

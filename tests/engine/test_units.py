@@ -19,7 +19,7 @@ FEATURES, SKETCH, SEED = 300, 8, 5  # of sparse rows
 PREFIXES = {"scaling": "scaling/", "target_scaling": "target_scaling/", "interval": "interval/"}
 PREFIXES |= {"feature_table": "features/", "label_sets": "label_sets/"}
 JUDGEMENT = {"stack_weights", "information", "errors", "calibration", "calibration_information"}
-JUDGEMENT |= {"residual_variance", "lowest", "highest", "bias"}
+JUDGEMENT |= {"residual_variance", "skew", "lowest", "highest", "slow_weights", "slow_information"}
 CASES = {  # kind of rows, outputs (0: a number)
     "two classes": ("dense", 1),
     "three classes": ("dense", 3),

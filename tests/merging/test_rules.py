@@ -12,6 +12,7 @@ from nolana.experts.information import forgotten
 from nolana.experts.parts import Gain, Parts
 from nolana.learner.moments import merge_scaling, merge_v01_scaling
 from nolana.learner.stack import merge_stack
+from nolana.modelfile.specs import Spec
 
 GAINS = [Gain(1 / 256), Gain(1 / 256, 3.0, 3.0), Gain(0.002, 1.0, 10.0), Gain(0.001, 1.0)]
 
@@ -114,7 +115,7 @@ def test_stack_of_regression_merges_exactly_if_the_noise_is_constant():
     y = 0.7 * scores[:, 0] + 0.2 * scores[:, 1] + 0.1 * rng.normal(size=(400, 1))
 
     def stack():
-        new = Stack(Squared(), np.ones(2), np.full(2, 9.0), np.full(2, 0.5), 0.999, 100.0)
+        new = Stack(Squared(), np.ones(2), np.full(2, 9.0), np.full(2, 0.5), 0.999, 100.0, slow=0.9999)
         new.clear(2, 1)
         new.lowest, new.highest, new.variance.residual_variance = -8.0, 8.0, 0.01
         return new
@@ -132,7 +133,11 @@ def test_stack_of_regression_merges_exactly_if_the_noise_is_constant():
         one = stack()
         learn(one, range(100))
         states.append(learn(one, range(100 + part, 400, 3)))
-    merged = merge_stack(Parts(base, states, np.full(3, 100.0), 100), 0.999)
+    merged = merge_stack(
+        Parts(base, states, np.full(3, 100.0), 100), Spec(Stack, {"forgetting": 0.999, "slow": 0.9999})
+    )
     assert np.allclose(merged["stack_weights"], wanted["stack_weights"], atol=2e-3)
     assert np.allclose(merged["information"], wanted["information"], rtol=0.1, atol=300)
+    assert np.allclose(merged["slow_weights"], wanted["slow_weights"], atol=2e-3)
+    assert np.allclose(merged["slow_information"], wanted["slow_information"], rtol=0.02, atol=30)
     assert merged["stacked"] == 400

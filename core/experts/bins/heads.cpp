@@ -80,7 +80,7 @@ class DiagonalBins final : public BinHead, private Offsets {
         for (std::size_t o = 0; o < outputs_; ++o) f[o] += cells_.weights(o);
         variance_[r] = v;
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, const Noise& noise) override {
         const std::size_t width = map_->width();
         if (probes_) probe(r, y, f, rows, noise);
         const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
@@ -118,7 +118,7 @@ class DiagonalBins final : public BinHead, private Offsets {
 
   private:
     // What the loss of the row would be with a feature of another row.
-    void probe(std::size_t r, const double* y, const double* f, double rows, double noise) {
+    void probe(std::size_t r, const double* y, const double* f, double rows, const Noise& noise) {
         const auto step = static_cast<std::uint64_t>(rows);
         const double* z = map_->dense(r);
         double before = 0;
@@ -150,8 +150,8 @@ class DiagonalBins final : public BinHead, private Offsets {
                     f[o] += cells_.weight(after[changed[i]], o) - cells_.weight(before[changed[i]], o);
         }
     }
-    double row_loss(const double* f, const double* y, double noise) const {
-        if (loss_->linear()) return std::min(10.0, 0.5 * (y[0] - f[0]) * (y[0] - f[0]) / noise);
+    double row_loss(const double* f, const double* y, const Noise& noise) const {
+        if (loss_->linear()) return std::min(10.0, 0.5 * (y[0] - f[0]) * (y[0] - f[0]) / noise.variance);
         if (outputs_ == 1) {
             const double margin = y[0] * f[0];
             return std::min(6.0, margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin);
@@ -196,7 +196,7 @@ class ConstantBins final : public BinHead {
         const double* offset = slow_->offset(r);
         for (std::size_t o = 0; o < outputs_; ++o) f[o] = cells_.weights(o) + offset[o];
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, const Noise& noise) override {
         step_.take(f, gain_ * static_cast<double>(map_->grids()), y, weight, noise);
         const double* delta = step_.delta();
         for (std::size_t o = 0; o < outputs_; ++o) changes_[o] = static_cast<float>(delta[o] * (gain_ * Cells::weight_steps));

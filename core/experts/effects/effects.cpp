@@ -60,7 +60,7 @@ class Effects final : public HeadOn<EffectMap> {
             for (std::size_t o = 0; o < outputs_; ++o) f[o] += weight(each.slot, o);
         }
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, const Noise& noise) override {
         if (!frozen_) follow_pairs(rows);
         map_->claim(r, [this](std::int32_t slot) {
             std::fill_n(weights_.data() + static_cast<std::size_t>(slot) * stride_, outputs_, std::int16_t{0});

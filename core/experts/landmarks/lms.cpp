@@ -1,5 +1,5 @@
 // Normalised least mean squares: w += min(1, rate weight) (y - f) P phi / (phi.P phi + epsilon), for the outputs that the
-// loss asks for. For regression a residual is clipped at 3 sqrt(noise + 0.1).
+// loss asks for. For regression a residual is clipped at 3 sqrt(noise + 0.1), on a skewed side later.
 #include <cmath>
 
 #include "bind/bind.hpp"
@@ -12,9 +12,9 @@ class LMS final : public DenseHead {
     LMS(std::shared_ptr<const Loss> loss, double rate, double epsilon)
         : DenseHead(std::move(loss)), rate_(rate), epsilon_(epsilon) {}
 
-    void learn(std::size_t r, const double* y, const double* f, double weight, double, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double, const Noise& noise) override {
         const double limit =
-            loss_->linear() ? clip * std::sqrt(noise + variance) : std::numeric_limits<double>::infinity();
+            loss_->linear() ? clip * std::sqrt(noise.variance + variance) : std::numeric_limits<double>::infinity();
         const double* direction = nullptr;
         double gain = 0;
         for (std::size_t o = 0; o < outputs_; ++o) {
@@ -24,8 +24,7 @@ class LMS final : public DenseHead {
                 const Features at = map_->row(r);
                 gain = std::min(1.0, rate_ * weight) / (dot(at.values(), direction, at.width()) + epsilon_);
             }
-            const double residual = std::min(limit, std::max(-limit, y[o] - f[o]));
-            add_scaled(gain * residual, direction, weights(o), map_->row(r).width());
+            add_scaled(gain * noise.clip(y[o] - f[o], limit), direction, weights(o), map_->row(r).width());
         }
     }
 

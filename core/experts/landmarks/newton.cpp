@@ -37,10 +37,10 @@ class Newton final : public DenseHead {
     std::size_t rows_to_sweep() const override {
         return r_->waiting() == Covariance::room ? group : group - r_->waiting();
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, const Noise& noise) override {
         bool asked = false;
         for (std::size_t o = 0; o < outputs_ && !asked; ++o) asked = loss_->active(y[o], f[o]);
-        if (asked) step(r, y, f, weight, noise_ * noise);
+        if (asked) step(r, y, f, weight, {noise_ * noise.variance, noise.above, noise.below});
         r_->products().count(asked);
         if (share_ < 1 && std::fmod(rows, forget_every) == 0) forget();
     }
@@ -83,7 +83,7 @@ class Newton final : public DenseHead {
             for (std::size_t i = 0; i < width; ++i) weights(o)[i] *= root;
     }
 
-    void step(std::size_t r, const double* y, const double* f, double weight, double noise) {
+    void step(std::size_t r, const double* y, const double* f, double weight, const Noise& noise) {
         const Features at = map_->row(r);
         const double* h = r_->respond(at);
         double kappa = dot(at.values(), h, at.width());
@@ -101,11 +101,11 @@ class Newton final : public DenseHead {
             again();
         }
         double curvature = 0;
-        const double limit = clip_ < infinity ? clip_ * std::sqrt(noise / weight + kappa) : infinity;
+        const double limit = clip_ < infinity ? clip_ * std::sqrt(noise.variance / weight + kappa) : infinity;
         for (std::size_t o = 0; o < outputs_; ++o) {
             if (!loss_->active(y[o], f[o])) continue;
-            const double target = limit < infinity ? f[o] + std::min(limit, std::max(-limit, y[o] - f[o])) : y[o];
-            const Proximal prox = loss_->proximal(target, f[o], kappa, weight, noise);
+            const double target = limit < infinity ? f[o] + noise.clip(y[o] - f[o], limit) : y[o];
+            const Proximal prox = loss_->proximal(target, f[o], kappa, weight, noise.variance);
             add_scaled(prox.pull, h, weights(o), at.width());
             curvature += prox.curvature;
         }

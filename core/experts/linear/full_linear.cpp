@@ -36,7 +36,7 @@ class FullLinear final : public DenseHead {
     std::size_t rows_to_sweep() const override {
         return covariance_->waiting() == Covariance::room ? group : group - covariance_->waiting();
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, const Noise& noise) override {
         const Features at = map_->row(r);
         const double* h = covariance_->respond(at);
         const double v = dot(at.values(), h, at.width());

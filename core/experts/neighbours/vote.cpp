@@ -61,7 +61,7 @@ class Vote final : public HeadOn<RecentRows> {
         else
             for (std::size_t k = 0; k < classes; ++k) f[k] = (votes[k] - middle) / 2;
     }
-    void learn(std::size_t, const double* y, const double*, double, double, double) override {
+    void learn(std::size_t, const double* y, const double*, double, double, const Noise&) override {
         const std::size_t own = largest_of(y, outputs_);
         counts_[own] += 1;
         const double number = std::min(largest_target, std::max(-largest_target, y[0]));

@@ -44,7 +44,7 @@ class DiagonalLinear final : public HeadOn<LinearMap> {
         }
         variance_[r] = v;
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double, const Noise& noise) override {
         const double v = variance_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double* delta = step_.delta();
         const SparseRow& x = map_->row(r);

@@ -90,7 +90,7 @@ class DiagonalLeaves final : public LeafHead<true> {
         LeafHead::scores(r, f);
         total_[r] = table_.variances() / steps_;
     }
-    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, const Noise& noise) override {
         const double v = total_[r], h = step_.take(f, v, y, weight, noise), e = h / (1 + h * v);
         const double *delta = step_.delta(), share = Table::weight_steps / steps_;
         for (std::size_t o = 0; o < outputs_; ++o) changes_[1 + o] = static_cast<float>(delta[o] * share);
@@ -112,13 +112,13 @@ class DiagonalLeaves final : public LeafHead<true> {
             add_tree(q, i, -1);
             gradients[i] = gradient(i);
         }
-        return loss_->linear() ? noise_ : 1;
+        return loss_->linear() ? noise_.variance : 1;
     }
     void start_tree(std::size_t q) override {
         const std::size_t n = map_->leaves();
         sums_.clear();
         for (std::size_t k = 0; k < map_->stored(); ++k) add_to_leaf(map_->leaf_of(q, map_->place(k)), map_->place(k));
-        const double root = loss_->linear() ? std::sqrt(noise_) : 1, nu = loss_->linear() ? noise_ : 1;
+        const double root = loss_->linear() ? std::sqrt(noise_.variance) : 1, nu = loss_->linear() ? noise_.variance : 1;
         const std::size_t first = q * n, width = outputs_ + 1;
         for (std::size_t leaf = 0; leaf < n; ++leaf) {
             const double* sums = sums_.data() + leaf * width;
@@ -190,7 +190,7 @@ class DiagonalLeaves final : public LeafHead<true> {
     double kept_share(const double* y, const double* f) {
         double gradient = 0;
         if (loss_->linear())
-            gradient = std::fabs(y[0] - f[0]) / (2 * std::sqrt(noise_));
+            gradient = std::fabs(y[0] - f[0]) / (2 * std::sqrt(noise_.variance));
         else if (outputs_ == 1)
             gradient = logistic(y[0] > 0 ? -f[0] : f[0]);
         else
@@ -238,7 +238,7 @@ class DiagonalLeaves final : public LeafHead<true> {
         const double u = row_weights_[row] / score_steps, y = static_cast<double>(targets_[row]);
         double g = 0, h = 1;
         if (loss_->linear()) {
-            g = std::min(clip, std::max(-clip, (y - score(row)) / std::sqrt(noise_)));
+            g = noise_.clip((y - score(row)) / std::sqrt(noise_.variance), clip);
         } else if (outputs_ == 1) {
             const double p = 1 / (1 + std::exp(-score(row)));
             g = (y > 0 ? 1 : 0) - p;
@@ -277,7 +277,7 @@ class DiagonalLeaves final : public LeafHead<true> {
 
     double variance_, steps_;  // of a leaf at the start; steps of the variance 1
     float floor_;              // of the variances, in steps
-    double noise_ = 1;         // of the last row
+    Noise noise_;              // of the last row
     std::size_t stride_ = 1;   // of the scores of stored rows
     BufferOf<float> targets_{0};
     BufferOf<std::uint16_t> row_weights_{0};
@@ -290,7 +290,7 @@ class ConstantLeaves final : public LeafHead<false> {
   public:
     ConstantLeaves(std::shared_ptr<const Loss> loss, double gain) : LeafHead(std::move(loss)), gain_(gain) {}
 
-    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, double noise) override {
+    void learn(std::size_t r, const double* y, const double* f, double weight, double rows, const Noise& noise) override {
         step_.take(f, gain_ * static_cast<double>(map_->leaf_count(r)), y, weight, noise);
         const double* delta = step_.delta();
         for (std::size_t o = 0; o < outputs_; ++o) changes_[o] = static_cast<float>(delta[o] * (gain_ * Table::weight_steps));

@@ -27,7 +27,7 @@ from nolana.modelfile.specs import Spec
 FRACTIONS = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)
 FEW_OUTPUTS = 32  # up to so many a new class is rare enough to rebuild the learner for it
 SLOW, FAST, VOTE = 0.9, 0.1, 0.1  # first weights in the stack: shared by the slow and by the fast heads, of each vote
-STACK_FORGETTING = 0.999
+STACK_FORGETTING, STACK_SLOW = 0.999, 0.9999
 STACK_CERTAIN = 0.3  # of the forgetting: slower gains on rare classes, faster on drift
 STACK_PRIOR = {"classification": 1.0, "regression": 70.0}
 
@@ -111,6 +111,8 @@ def learner_spec(
     }
     if task == "classification":
         arguments["certain"] = STACK_CERTAIN
+    else:
+        arguments["slow"] = STACK_SLOW
     if knows:
         arguments["knows"] = True
     return Spec(Learner, {"maps": maps, "experts": heads, "combiner": Spec(Stack, arguments)})

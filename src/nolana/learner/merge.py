@@ -188,7 +188,7 @@ def merged(experts: Sequence[Expert], spec: Spec, axes: Mapping[str, Axes], part
         expert.merge(own, map, heads)
     after |= joined_state(spec, states)
     if not is_single(spec):
-        after |= merge_stack(parts, spec.arguments["combiner"].arguments["forgetting"])
+        after |= merge_stack(parts, spec.arguments["combiner"])
     for prefix, rule in (
         ("scaling/", merge_scaling),
         ("target_scaling/", merge_scaling),

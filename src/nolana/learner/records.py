@@ -35,7 +35,7 @@ ADDED_AFTER_0_2 = {
     "redrawn": ["changes", "changes_noted"],
     "lowest": [
         *("level", "level_rows", "last_excess", "trial", "level_squares", "level_steps", "range_lows", "range_highs"),
-        *("bias", "agreement", "relative_step", "last_score", "last_target"),
+        *("skew", "agreement", "relative_step", "last_score", "last_target"),
     ],
     "metric": ["previous", "step", "usual_step", "stepped"],
 }
@@ -114,6 +114,10 @@ def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLe
 def _with_later_fields(empty: State, learned: State) -> State:
     """A state of 0.2 with the fields that came later, as before the first row; the range is that of all targets."""
     later: State = {}
+    if "bias" in learned:  # of the stack, in files of before the skew: a constant beside the weighted scores
+        weights = learned["stack_weights"].copy()
+        weights[len(learned["errors"])] += learned["bias"]
+        learned = {name: value for name, value in learned.items() if name != "bias"} | {"stack_weights": weights}
     absent = empty.keys() - learned.keys()
     for present, names in ADDED_AFTER_0_2.items():
         for prefix in (name.removesuffix(present) for name in learned if name.rpartition("/")[2] == present):

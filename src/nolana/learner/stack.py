@@ -11,10 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 from nolana.engine.learner.calibration import FORGETTING, LARGEST, MEMORY, SMALLEST
-from nolana.engine.learner.stack import BIAS_ROWS, MOST_ALARMS, RECENT, START_NOISE, USUAL_RANGE
+from nolana.engine.learner.stack import MOST_ALARMS, RECENT, START_NOISE, USUAL_RANGE
 from nolana.engine.learner.target_level import BLOCKS, RANGE_ROWS
 from nolana.experts.base import Array, State
 from nolana.experts.parts import VARIANCE_GAIN, Gain, Parts
+from nolana.modelfile.specs import Spec
 
 # What is learned about the experts from their scores.
 OF_THE_STACK = ["stack_weights", "information", "calibration", "calibration_information"]
@@ -29,9 +30,10 @@ def rescale(state: State, g: float, shift: float) -> None:
     low, high = NOISE_RANGE
     state["residual_variance"] = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
     state["errors"] = state["errors"] * g * g
-    weights, constant = state["stack_weights"], len(state["errors"])
-    weights[constant] = g * weights[constant] + shift * (1 - weights[:constant].sum())
-    for name in ("level", "last_excess", "trial", "last_residual", "bias"):
+    constant = len(state["errors"])
+    for weights in (state[name] for name in ("stack_weights", "slow_weights") if name in state):
+        weights[constant] = g * weights[constant] + shift * (1 - weights[:constant].sum())
+    for name in ("level", "last_excess", "trial", "last_residual"):
         if name in state:
             state[name] = g * state[name]
     for name in ("level_squares", "level_steps"):
@@ -74,13 +76,18 @@ def solved(parts: Parts, weights: str, information: str, forgetting: float) -> t
     return (np.linalg.solve(h, right), h) if parts.total else (base[weights], base[information])
 
 
-def merge_stack(parts: Parts, forgetting: float) -> State:
+def merge_stack(parts: Parts, stack: Spec) -> State:
     """All entries of a `Stack` in the state of a learner."""
     base, states = parts.base, parts.states
-    weights, information = solved(parts, "stack_weights", "information", forgetting)
-    merged = {
-        "stack_weights": weights,
-        "information": information,
+    merged: State = {}
+    for weights, information, forgetting in (
+        ("stack_weights", "information", "forgetting"),
+        ("slow_weights", "slow_information", "slow"),
+    ):
+        if weights in base:
+            found = solved(parts, weights, information, stack.arguments[forgetting])
+            merged |= dict(zip((weights, information), found, strict=True))
+    merged |= {
         "errors": np.maximum(0.0, parts.running("errors", Gain(1 / RECENT, 1.0), base["stacked"])),
         "stacked": parts.sum("stacked"),
         "alarms": merged_alarms(parts),
@@ -90,7 +97,7 @@ def merge_stack(parts: Parts, forgetting: float) -> State:
     merged |= {name: parts.mean(name) for name in ("alarm_errors", "alarm_seen")}
     if "residual_variance" in base:
         variance = parts.running("residual_variance", VARIANCE_GAIN, base["stacked"])
-        merged["residual_variance"] = max(0.0, variance)
+        merged["residual_variance"], merged["skew"] = max(0.0, variance), float(parts.mean("skew"))
         merged["lowest"] = min(state["lowest"] for state in [base, *states])
         merged["highest"] = max(state["highest"] for state in [base, *states])
         return merged | merged_level(parts)
@@ -107,7 +114,6 @@ def merged_level(parts: Parts) -> State:
     merged = {name: longest[name] for name in ("level_rows", "last_excess", "trial", "level_squares", "level_steps")}
     means = ("level", "agreement", "relative_step", "last_score", "last_target", "last_residual")
     merged |= {name: float(parts.mean(name)) for name in means if name in base}
-    merged["bias"] = float(parts.running("bias", Gain(1 / BIAS_ROWS)))
     used = [(state, min(BLOCKS, int(state["level_rows"]) // RANGE_ROWS + 1)) for state in states or [base]]
     low = min(float(state["range_lows"][:n].min()) for state, n in used)
     high = max(float(state["range_highs"][:n].max()) for state, n in used)

@@ -9,6 +9,7 @@ import numpy as np
 from nolana.engine.base.state import OUTPUTS, Field
 from nolana.engine.experts.map import Array, Event, Growth, Map, Move
 from nolana.engine.learner.losses import Loss
+from nolana.engine.learner.residual_variance import Noise
 
 
 def unseen(rows: int) -> float:
@@ -55,8 +56,8 @@ class Head(ABC):
         return raw
 
     @abstractmethod
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:  # (c,), (c,)
-        """The row that was scored; step counts rows from 1, noise is the variance of a scalar target."""
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:  # (c,), (c,)
+        """The row that was scored; step counts rows from 1, noise is that of a scalar target."""
 
     def observe(self) -> None:
         """A row without a label, which the map has observed."""

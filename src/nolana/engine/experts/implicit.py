@@ -6,15 +6,16 @@ curvature of the loss.
     two classes   solve f* = f + w v (t - p(f*)): 3 Newton iterations from f + v (t - p)/(1 + v/4); delta = w (t - p*),
                   h = w max of p (1 - p) before and after
     more classes  the same for softmax, 2 diagonal iterations; h = w/2 max of sum_k p_k (1 - p_k) before and after
-    regression    delta = clip(r, 3 sqrt(n + v))/(n + v), n = noise/w, h = 1/n
+    regression    delta = clip(r, 3 sqrt(n + v))/(n + v), n = noise/w, h = 1/n; on a skewed side r is cut later
 """
+
+import math
 
 import numpy as np
 
 from nolana.engine.experts.map import Array
 from nolana.engine.learner.losses import sigmoid
-
-CLIP = 3.0  # standard deviations of a residual
+from nolana.engine.learner.residual_variance import CLIP, Noise
 
 
 def softmax(f: Array) -> Array:
@@ -55,8 +56,7 @@ def class_step(f: Array, v: float, y: Array, weight: float) -> tuple[Array, floa
     return softmax_step(f, v, int(np.argmax(y)), weight)
 
 
-def number_step(f: Array, v: float, y: Array, weight: float, noise: float) -> tuple[Array, float]:
+def number_step(f: Array, v: float, y: Array, weight: float, noise: Noise) -> tuple[Array, float]:
     """delta (1,) and h for a scalar target."""
-    n = noise / weight
-    limit = CLIP * np.sqrt(n + v)
-    return np.clip(y - f, -limit, limit) / (n + v), 1 / n
+    n = noise.variance / weight
+    return np.array([noise.clip(float(y[0] - f[0]), CLIP * math.sqrt(n + v)) / (n + v)]), 1 / n

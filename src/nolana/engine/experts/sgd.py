@@ -14,6 +14,7 @@ from nolana.engine.base.bounds import Deviations, NonNegative, Positive
 from nolana.engine.experts.head import Head
 from nolana.engine.experts.map import Array
 from nolana.engine.learner.losses import Loss
+from nolana.engine.learner.residual_variance import Noise
 
 
 class SGD(Head):
@@ -25,10 +26,10 @@ class SGD(Head):
         super().__init__(loss)
         self.rate, self.power, self.decay, self.clip = rate, power, decay, clip
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         eta = self.rate * step**-self.power
         if self.loss.linear and self.clip < math.inf:
-            limit = self.clip * math.sqrt(noise)
+            limit = self.clip * math.sqrt(noise.variance)
             y = f + np.clip(y - f, -limit, limit)
         slopes = np.array([self.loss.slope(*pair) for pair in zip(y, f, strict=True)])
         self.weights = max(0.0, 1 - eta * self.decay) * self.weights

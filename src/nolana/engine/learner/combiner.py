@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.engine.base.state import Field
+from nolana.engine.learner.residual_variance import Noise
 
 Array = NDArray[np.float64]
 
@@ -43,9 +44,9 @@ class Combiner(ABC):
         """The row whose scores were combined last."""
 
     @property
-    def noise(self) -> float:
-        """The noise variance of a scalar target, as far as it is known."""
-        return 1.0
+    def noise(self) -> Noise:
+        """The noise of a scalar target, as far as it is known."""
+        return Noise()
 
     def target(self, y: Array) -> Array:  # (c,) -> (c,)
         """What the experts learn from the row that the combiner has just learned."""

@@ -24,7 +24,7 @@ from nolana.engine.learner.interval_width import IntervalWidth
 from nolana.engine.learner.label_sets import LabelSets
 from nolana.engine.learner.lags import KNOWN, Lags
 from nolana.engine.learner.online import Online
-from nolana.engine.learner.residual_variance import NoiseLevel
+from nolana.engine.learner.residual_variance import Noise, NoiseLevel
 from nolana.engine.learner.robust_scaling import RobustScaling
 from nolana.engine.learner.units import SparseRow, Units
 
@@ -367,7 +367,7 @@ class Learner(Online):
     def update(self, x: Array | SparseRow, y: Array, weight: float, f: Array) -> None:
         for map in self.maps:
             map.before(self.rows)
-        noise = 1.0 if self.noise is None else self.noise.noise
+        noise = Noise() if self.noise is None else self.noise.noise
         if self.combiner is not None:
             noise = self.combiner.noise
             self.combiner.learn(self.stack_scores, y, f, weight)

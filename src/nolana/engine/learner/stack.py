@@ -8,11 +8,11 @@ Inputs E (experts, columns) are the scores times `factors`, clipped to +-`limits
 
     regression z = y - level, the level of the targets now (`target_level`), which learns from what is cut off below
                inputs e: scores clipped to the range of z, 1, and last, z - theta0.e of the row before
-               s = theta.e,  f = level + s + b, within the range of z, and near the last 1,000 targets
+               s = theta.e,  f = level + s, within the range of z, and near the last 1,000 targets
                H <- lambda H + (1 - lambda) rho I + w e e'/nu
-               theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta0)],  r = z - s clipped at 3 sqrt(nu)
-               b += w (r' - b)/1000,  r' = z - s clipped at 20 sqrt(nu)
-               nu: running variance of the residuals y - f
+               theta += H^-1 [w r e/nu - (1 - lambda) rho (theta - theta')],  r = z - s cut at 3 sqrt(nu)
+               theta': the same with a lambda' nearer to 1, rho' = 20, and theta0 in the place of theta'
+               nu: running variance of the residuals y - f; a skewed side is cut later (`residual_variance`)
                experts learn z - phi last, phi the weight of `last` within 0 and 1
 
 The range of z, in which the targets of the experts are, is free up to 8.1 and then grows by 5 % a row at most: targets
@@ -20,8 +20,8 @@ that are truly larger are reached soon, and one outlier is harmless. With `last`
 walk, an hour like the one before) is predicted no worse than by its last value: its weight is 0 if residuals are
 independent. If they are not, experts learn what it does not explain (Cochrane and Orcutt, 1949, Application of least
 squares regression to relationships containing auto-correlated error terms): the noise of their targets is independent
-again, and a level that moves away does not spoil the weights of the features. b is what clipping at 3 standard
-deviations does to the mean of skewed targets, many zeros for example.
+again, and a level that moves away does not spoil the weights of the features. Of targets of which little can be
+explained a thousand rows say little about ten weights: those of ten thousand rows are where theta goes back to.
 
 Classes are forgotten by what rows may say: 1 - lambda times 4 q (1 - q), q the probability of the best class, not below
 `certain`. If one row in fifty is of the other class, a thousand rows hold twenty that decide, too few for the weights
@@ -57,17 +57,17 @@ import numpy as np
 
 from nolana.engine.base.bounds import Memory, Numbers, Positive, Share
 from nolana.engine.base.state import Field, Size, count
-from nolana.engine.experts.implicit import CLIP, softmax
+from nolana.engine.experts.implicit import softmax
 from nolana.engine.learner.combiner import Array, Combiner
 from nolana.engine.learner.drift_alarm import DriftAlarm
 from nolana.engine.learner.losses import Loss, sigmoid
-from nolana.engine.learner.residual_variance import ResidualVariance
+from nolana.engine.learner.residual_variance import CLIP, Noise, SkewedVariance
 from nolana.engine.learner.target_level import LARGEST, TargetLevel
 
 RARE = 1e-4  # a class below this probability adds nothing to H
 START_NOISE = 1.0  # of standardised targets: nothing is explained at first
 USUAL_RANGE, GROWTH, MARGIN = 8.1, 1.05, 0.1  # of the range of targets: free, of a row beyond, beside a target
-BIAS_CLIP, BIAS_ROWS = 20.0, 1000  # standard deviations: many zeros are within, outliers add a fifth of one at 1 %
+SLOW_PRIOR = 20.0  # rho'
 AGREEMENT_ROWS, RELATIVE_ROWS = 32, 8  # nothing is left of rows before a change 64 rows ago
 RECENT = 1000  # rows that the errors of the experts average
 KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
@@ -81,12 +81,12 @@ class Stack(Combiner):
     """theta and H as `stack_weights` (k,), `information` (k, k); factors, limits and start (experts,) as above.
 
     follows: whether `last` is an input; certain: the least share of the forgetting; knows: whether the learner says
-    what is known of earlier targets (`lags`).
+    what is known of earlier targets (`lags`); slow: lambda', and 0 without theta', whose place theta0 takes.
     """
 
     judgement = (
         *("stack_weights", "information", "errors", "calibration", "calibration_information"),
-        *("residual_variance", "lowest", "highest", "bias"),
+        *("residual_variance", "skew", "lowest", "highest", "slow_weights", "slow_information"),
     )
 
     def __init__(
@@ -100,6 +100,7 @@ class Stack(Combiner):
         follows: bool = False,
         certain: Share = 1.0,
         knows: bool = False,
+        slow: Share = 0.0,
     ) -> None:
         if not len(factors) == len(limits) == len(start):
             raise ValueError("factors, limits and start have one entry for each expert")
@@ -109,20 +110,23 @@ class Stack(Combiner):
         more = np.zeros(2 * knows if not loss.linear else 2 if self.follows else 1)
         self.start = np.append(start, more)
         self.forgetting, self.prior, self.certain = forgetting, prior, certain
+        self.slow = slow if loss.linear else 0.0
 
     def clear(self, experts: int, outputs: int) -> None:
         if experts != len(self.factors):
             raise ValueError(f"the stack is made for {len(self.factors)} experts, not {experts}")
         self.stack_weights: Array = self.start.copy()
         self.information: Array = self.prior * np.eye(len(self.start))
+        self.slow_weights: Array = self.start.copy()
+        self.slow_information: Array = SLOW_PRIOR * np.eye(len(self.start))
         self.errors: Array = np.zeros(experts)
         self.stacked = 0
         self.alarm = DriftAlarm()
         self.alarm_rows: Array = np.zeros(0)
-        self.variance = ResidualVariance(START_NOISE)
+        self.variance = SkewedVariance(START_NOISE)
         self.lowest = self.highest = 0.0
         self.tracked = TargetLevel()
-        self.bias = self.own = self.last_residual = self.known_residual = 0.0
+        self.own = self.last_residual = self.known_residual = 0.0
         self.label = self.missed = math.nan
         self.agreement = self.relative_step = self.last_score = self.last_target = 0.0
         self.calibration: Array = np.zeros(len(KNOTS))
@@ -138,8 +142,8 @@ class Stack(Combiner):
             self.alarm_rows = np.append(self.alarm_rows, self.stacked)[-MOST_ALARMS:]
 
     @property
-    def noise(self) -> float:
-        return self.variance.noise if self.loss.linear else 1.0
+    def noise(self) -> Noise:
+        return self.variance.noise if self.loss.linear else Noise()
 
     def inputs(self, scores: Array) -> Array:  # (experts, c) -> (experts, columns)
         """What the stack sees."""
@@ -170,7 +174,7 @@ class Stack(Combiner):
     def combine(self, scores: Array) -> Array:
         z = self.stack_weights @ self.inputs(scores)
         if self.loss.linear:
-            f = min(self.highest, max(self.lowest, float(z[0]) + self.bias))
+            f = min(self.highest, max(self.lowest, float(z[0])))
             return np.array([self.tracked.bounded(self.tracked.level + f)])
         best, gap, u = standing(z)
         change = self.correction(u) if gap > 0 else 0.0
@@ -212,7 +216,11 @@ class Stack(Combiner):
         common = p > RARE
         q = sigmoid(standing(z)[2])
         share = max(self.certain, min(1.0, 4 * q * (1 - q)))
-        self.step(weight * away[:, own], (weight * p[common] * away[:, common]) @ away[:, common].T, share)
+        curvature = (weight * p[common] * away[:, common]) @ away[:, common].T
+        self.stack_weights, self.information = stepped(
+            self.stack_weights, self.information, self.start, weight * away[:, own], curvature, self.prior,
+            (1 - self.forgetting) * share,
+        )  # fmt: skip
 
     def calibrate(self, z: Array, own: int, weight: float) -> None:
         """One step of the calibration at the two knots beside the log-odds."""
@@ -228,14 +236,12 @@ class Stack(Combiner):
             self.calibration[knot] += pull / information
 
     def learn_number(self, seen: Array, y: float, f: float, weight: float) -> None:
-        nu, residual, experts = self.noise, y - f, len(self.factors)
-        z = y - self.tracked.level
-        own = z - float(self.stack_weights @ seen)
+        noise, residual, experts = self.noise, y - f, len(self.factors)
+        z, unit = y - self.tracked.level, math.sqrt(noise.variance)
         self.count_errors(np.clip(z - seen[:experts], -LARGEST, LARGEST) ** 2)
-        limit = CLIP * math.sqrt(nu)
         explained = min(1.0, max(0.0, float(self.stack_weights[-1]))) * self.last if self.follows else 0.0
-        self.step(weight * clip(own, limit) / nu * seen, weight / nu * np.outer(seen, seen))
-        self.watch(abs(residual) > UNUSUAL * math.sqrt(nu))
+        self.regress(seen, z, weight, noise)
+        self.watch(abs(residual) > UNUSUAL * unit)
         df, dy = f - self.last_score, y - self.last_target
         relative = abs(df / dy) if abs(df) < abs(dy) else 1.0
         self.agreement += (float(np.sign(df * dy)) - self.agreement) / AGREEMENT_ROWS
@@ -244,19 +250,29 @@ class Stack(Combiner):
         self.highest = max(self.highest, min(z + MARGIN, max(USUAL_RANGE, GROWTH * self.highest)))
         self.lowest = min(self.lowest, max(z - MARGIN, min(-USUAL_RANGE, GROWTH * self.lowest)))
         self.own = min(self.highest, max(self.lowest, z - explained))
-        self.bias += weight * (clip(own, BIAS_CLIP * math.sqrt(nu)) - self.bias) / BIAS_ROWS
-        self.variance.observe_row(residual * residual, self.stacked)  # may be infinite
-        moved = self.tracked.observe_row(y, residual, residual - clip(residual, limit))
+        self.variance.observe_residual(residual, self.stacked, weight)
+        moved = self.tracked.observe_row(y, residual, residual - noise.clip(residual, CLIP * unit))
         self.last_residual = min(self.highest, max(self.lowest, z)) - moved
         self.last_residual -= float(self.start[:experts] @ seen[:experts])
 
-    def step(self, gradient: Array, curvature: Array, share: float = 1.0) -> None:
-        """One Newton step with a share of the forgetting."""
-        k, back = len(self.start), (1 - self.forgetting) * share * self.prior
-        kept = self.forgetting if share == 1 else 1 - (1 - self.forgetting) * share
-        self.information = kept * self.information + back * np.eye(k) + curvature
-        pull = gradient - back * (self.stack_weights - self.start)
-        self.stack_weights = self.stack_weights + np.linalg.solve(self.information, pull)
+    def regress(self, seen: Array, z: float, weight: float, noise: Noise) -> None:
+        """One step of the slow weights, and one of those in use."""
+        nu, limit, to = noise.variance, CLIP * math.sqrt(noise.variance), self.start
+        curvature = weight / nu * np.outer(seen, seen)
+
+        def gradient(weights: Array) -> Array:
+            return np.asarray(weight * noise.clip(z - float(weights @ seen), limit) / nu * seen)
+
+        if self.slow:
+            pull = gradient(self.slow_weights)
+            self.slow_weights, self.slow_information = stepped(
+                self.slow_weights, self.slow_information, to, pull, curvature, SLOW_PRIOR, 1 - self.slow
+            )
+            to = self.slow_weights
+        pull = gradient(self.stack_weights)
+        self.stack_weights, self.information = stepped(
+            self.stack_weights, self.information, to, pull, curvature, self.prior, 1 - self.forgetting
+        )
 
     def count_errors(self, errors: Array) -> None:
         """Running means over the last rows."""
@@ -277,11 +293,21 @@ class Stack(Combiner):
             followed = [Field(self, "last_residual")] if self.follows else []
             steps = [Field(self, "agreement", low=-1.0), Field(self, "relative_step", low=0.0)]
             agreed = [*steps, Field(self, "last_score"), Field(self, "last_target")]
-            level = [*self.tracked.fields(), *followed, Field(self, "bias"), *agreed]
+            slow = [Field(self, "slow_weights", (k,)), Field(self, "slow_information", (k, k))] if self.slow else []
+            level = [*self.tracked.fields(), *followed, *slow, *agreed]
             return [*own, *self.variance.fields(), *numbers, *level]
         knots = (len(KNOTS),)
         information = Field(self, "calibration_information", knots, low=0.0)
         return [*own, Field(self, "calibration", knots), information]
+
+
+def stepped(
+    weights: Array, information: Array, to: Array, gradient: Array, curvature: Array, prior: float, forgotten: float
+) -> tuple[Array, Array]:
+    """theta (k,) and H (k, k) after a Newton step, and a step back towards other weights."""
+    back = forgotten * prior
+    information = (1 - forgotten) * information + back * np.eye(len(weights)) + curvature
+    return weights + np.linalg.solve(information, gradient - back * (weights - to)), information
 
 
 def clip(x: float, limit: float) -> float:

@@ -35,6 +35,7 @@ from nolana.engine.experts.map import Array, Event, Map
 from nolana.engine.experts.neighbours.neighbour_map import LARGEST as LARGEST_STEP
 from nolana.engine.experts.neighbours.neighbour_map import STEPS
 from nolana.engine.learner.losses import CurvedLoss
+from nolana.engine.learner.residual_variance import Noise
 
 FOLD = 4  # slots of the map that share one of ConstantBins
 SAMPLE = 64  # rows that probes take values from
@@ -87,7 +88,7 @@ class BinHead(Head):
         """The sum of the weights of some slots."""
         return np.asarray(self.cells[slots].sum(axis=0, dtype=np.int64) / WEIGHT_STEPS)
 
-    def step(self, f: Array, v: float, y: Array, weight: float, noise: float) -> tuple[Array, float]:
+    def step(self, f: Array, v: float, y: Array, weight: float, noise: Noise) -> tuple[Array, float]:
         """delta (c,) and h of the row."""
         if self.loss.linear:
             return number_step(f, v, y, weight, noise)
@@ -129,7 +130,7 @@ class DiagonalBins(BinHead):
         self.total = float(self.linear_variances @ (z * z)) + own
         return np.asarray(self.linear_scores() + self.weights_at(slots))
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         if self.probes and step > FIRST_SAMPLED:
             self.probe(y, f, step, noise)
         delta, h = self.step(f, self.total, y, weight, noise)
@@ -145,7 +146,7 @@ class DiagonalBins(BinHead):
         self.linear = self.linear + np.outer(delta, pull)
         self.linear_variances = self.linear_variances - pull * pull * e
 
-    def probe(self, y: Array, f: Array, step: int, noise: float) -> None:
+    def probe(self, y: Array, f: Array, step: int, noise: Noise) -> None:
         """Features of the row replaced one by one; then the row may enter the sample."""
         row = self.map.dense[:-1].astype(np.float32)
         if len(self.sample) == SAMPLE:
@@ -165,10 +166,10 @@ class DiagonalBins(BinHead):
         elif scrambled(step) % SAMPLED_SHARE == 0:
             self.sample[scrambled(step) // SAMPLED_SHARE % SAMPLE] = steps
 
-    def row_loss(self, f: Array, y: Array, noise: float) -> float:
+    def row_loss(self, f: Array, y: Array, noise: Noise) -> float:
         """The loss of these scores, bounded."""
         if self.loss.linear:
-            return min(LARGEST_LOSS[1], 0.5 * float(y[0] - f[0]) ** 2 / noise)
+            return min(LARGEST_LOSS[1], 0.5 * float(y[0] - f[0]) ** 2 / noise.variance)
         if len(f) == 1:
             loss = float(np.logaddexp(0.0, -y[0] * f[0]))
         else:
@@ -211,7 +212,7 @@ class ConstantBins(BinHead):
     def scores(self) -> Array:
         return np.asarray(self.offset_head.linear_scores() + self.weights_at(self.map.slots // FOLD))
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         delta, _ = self.step(f, self.gain * self.map.grids, y, weight, noise)
         change = (delta * (self.gain * WEIGHT_STEPS)).astype(np.float32)
         slots, u = self.map.slots // FOLD, draws(step, self.map.grids)

@@ -35,6 +35,7 @@ from nolana.engine.experts.head import Head, unseen
 from nolana.engine.experts.implicit import class_step, number_step, softmax
 from nolana.engine.experts.map import Array, Event, Map
 from nolana.engine.learner.losses import CurvedLoss, sigmoid
+from nolana.engine.learner.residual_variance import Noise
 
 WEIGHT_STEPS = 8192.0  # of the weight 1
 LARGEST = np.float32(32767)  # of a weight, in steps
@@ -124,12 +125,12 @@ class Effects(Head):
                 f = f + self.effect(each)
         return np.asarray(f)
 
-    def step(self, f: Array, v: float, y: Array, weight: float, noise: float) -> tuple[Array, float]:
+    def step(self, f: Array, v: float, y: Array, weight: float, noise: Noise) -> tuple[Array, float]:
         """delta (c,) and e."""
         step = number_step(f, v, y, weight, noise) if self.loss.linear else class_step(f, v, y, weight)
         return step[0], step[1] / (1 + step[1] * v)
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         if not self.frozen:
             self.follow_pairs(step)
         self.effects[self.map.claim()] = 0.0

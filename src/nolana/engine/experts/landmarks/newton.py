@@ -21,6 +21,7 @@ from nolana.engine.base.state import Field, Size
 from nolana.engine.experts.head import Head
 from nolana.engine.experts.map import Array, Event, Growth, Map, Move
 from nolana.engine.learner.losses import CurvedLoss
+from nolana.engine.learner.residual_variance import Noise
 
 MOST_VARIANCE = 4  # of a prediction, times the prior's; process noise alone stays below 3
 WAITING = Size("waiting", 4)
@@ -61,14 +62,14 @@ class Newton(Head):
         """No update waits to be added."""
         self.waiting_left = self.waiting_right = np.zeros((0, len(self.covariance)))
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
-        self.step(y, f, weight, self.noise * noise)
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
+        self.step(y, f, weight, noise._replace(variance=self.noise * noise.variance))
         if self.forgetting < 1 and step % FORGET_EVERY == 0:
             share = self.forgetting**FORGET_EVERY
             self.covariance = share * self.covariance + (1 - share) * self.prior * self.map.prior()
             self.weights = math.sqrt(share) * self.weights
 
-    def step(self, y: Array, f: Array, weight: float, noise: float) -> None:
+    def step(self, y: Array, f: Array, weight: float, noise: Noise) -> None:
         """One row."""
         active = [self.loss.active(*pair) for pair in zip(y, f, strict=True)]
         if not any(active):
@@ -87,10 +88,10 @@ class Newton(Head):
             h = self.covariance @ phi
             kappa = float(phi @ h)
         curvature = 0.0
-        limit = self.clip * math.sqrt(noise / weight + kappa) if self.loss.linear else math.inf
+        limit = self.clip * math.sqrt(noise.variance / weight + kappa) if self.loss.linear else math.inf
         for o in np.flatnonzero(active):
-            target = f[o] + min(limit, max(-limit, y[o] - f[o])) if limit < math.inf else y[o]
-            pull, g = self.loss.proximal(target, f[o], kappa, weight, noise)
+            target = f[o] + noise.clip(y[o] - f[o], limit) if limit < math.inf else y[o]
+            pull, g = self.loss.proximal(target, f[o], kappa, weight, noise.variance)
             self.weights[o] += pull * h
             curvature += g / self.outputs
         self.covariance = self.covariance - curvature / (1 + curvature * kappa) * np.outer(h, h)

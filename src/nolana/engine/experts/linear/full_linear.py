@@ -19,6 +19,7 @@ from nolana.engine.experts.implicit import class_step, number_step
 from nolana.engine.experts.landmarks.newton import FORGET_EVERY, WAITING
 from nolana.engine.experts.map import Array, Map
 from nolana.engine.learner.losses import CurvedLoss
+from nolana.engine.learner.residual_variance import Noise
 
 
 class FullLinear(Head):
@@ -46,7 +47,7 @@ class FullLinear(Head):
         """No update waits to be added."""
         self.waiting_left = self.waiting_right = np.zeros((0, len(self.covariance)))
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         phi = self.map.phi
         h = self.covariance @ phi
         v = float(phi @ h)

@@ -13,6 +13,7 @@ from nolana.engine.experts.head import Head
 from nolana.engine.experts.map import Array, Event, Map
 from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
 from nolana.engine.learner.losses import Loss
+from nolana.engine.learner.residual_variance import Noise
 
 NO_VOTE = 0.1
 LARGEST_TARGET = 2.0**24  # integers up to here are exact in single precision
@@ -69,7 +70,7 @@ class Vote(Head):
         f: Array = (logs - logs.sum() / len(logs)) / 2
         return f[1:] if self.outputs == 1 else f
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         own = int(np.argmax(y))
         target = min(LARGEST_TARGET, max(-LARGEST_TARGET, float(y[0]))) if self.outputs == 1 else float(own)
         self.counts[own] += 1

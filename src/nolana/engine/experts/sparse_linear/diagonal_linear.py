@@ -20,6 +20,7 @@ from nolana.engine.experts.implicit import class_step, number_step
 from nolana.engine.experts.map import Array, Event, Map
 from nolana.engine.experts.sparse_linear.linear_map import LinearMap
 from nolana.engine.learner.losses import CurvedLoss
+from nolana.engine.learner.residual_variance import Noise
 
 Single = NDArray[np.float32]
 
@@ -62,7 +63,7 @@ class DiagonalLinear(Head):
         self.total = self.bias_variance + float(s @ (z * z))
         return np.asarray(self.bias + z[known] @ self.slots[places[known]].astype(np.float64))
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         if self.loss.linear:
             delta, h = number_step(f, self.total, y, weight, noise)
         else:

@@ -40,6 +40,7 @@ from nolana.engine.experts.map import Array, Event, Map
 from nolana.engine.experts.neighbours.vote import LARGEST_TARGET
 from nolana.engine.experts.trees.tree_map import GRADIENT_STEPS, Integers, TreeMap
 from nolana.engine.learner.losses import CurvedLoss, sigmoid
+from nolana.engine.learner.residual_variance import Noise
 
 SCORE_STEPS = 1024.0  # of stored scores and weights of rows
 LARGEST = 32767  # of a stored score or gradient, in steps
@@ -109,7 +110,7 @@ class LeafHead(Head):
     def scores(self) -> Array:
         return np.asarray(self.leaves[self.map.slots].sum(axis=0, dtype=np.int64) / WEIGHT_STEPS)
 
-    def step(self, f: Array, v: float, y: Array, weight: float, noise: float) -> tuple[Array, float]:
+    def step(self, f: Array, v: float, y: Array, weight: float, noise: Noise) -> tuple[Array, float]:
         """delta (c,) and h of the row."""
         return number_step(f, v, y, weight, noise) if self.loss.linear else class_step(f, v, y, weight)
 
@@ -124,7 +125,7 @@ class DiagonalLeaves(LeafHead):
         super().__init__(loss)
         self.variance, self.steps = variance, VARIANCE_STEPS / variance  # steps of the variance 1
         self.floor = np.float32(min(VARIANCE_STEPS, max(1.0, np.rint(floor * self.steps))))
-        self.noise = 1.0
+        self.noise = Noise()
 
     def clear(self, outputs: int) -> None:
         super().clear(outputs)
@@ -142,7 +143,7 @@ class DiagonalLeaves(LeafHead):
         self.total = float(self.variances[self.map.slots].sum(dtype=np.int64)) / self.steps
         return super().scores()
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         delta, h = self.step(f, self.total, y, weight, noise)
         e = h / (1 + h * self.total)
         change, curvature = (delta * (WEIGHT_STEPS / self.steps)).astype(np.float32), np.float32(e / self.steps)
@@ -159,7 +160,7 @@ class DiagonalLeaves(LeafHead):
     def kept_share(self, y: Array, f: Array) -> float:
         """The probability that the row is stored."""
         if self.loss.linear:
-            gradient = abs(float(y[0] - f[0])) / (2 * math.sqrt(self.noise))
+            gradient = abs(float(y[0] - f[0])) / (2 * math.sqrt(self.noise.variance))
         elif len(f) == 1:
             gradient = sigmoid(float(-f[0] if y[0] > 0 else f[0]))
         else:
@@ -203,7 +204,8 @@ class DiagonalLeaves(LeafHead):
         u, ridge = self.row_weights / SCORE_STEPS, 1.0
         if self.loss.linear:
             residual = self.targets - self.fitted[:, 0] / SCORE_STEPS
-            g, h, ridge = np.clip(residual / np.sqrt(self.noise), -CLIP, CLIP), np.ones(len(u)), self.noise
+            nu, above, below = self.noise
+            g, h, ridge = np.clip(residual / np.sqrt(nu), -CLIP * below, CLIP * above), np.ones(len(u)), nu
         elif self.outputs == 1:
             p = self.probabilities()[:, 0]
             g, h = (self.targets > 0) - p, np.maximum(LEAST_CURVATURE, p * (1 - p))
@@ -234,7 +236,8 @@ class DiagonalLeaves(LeafHead):
             g, h, _ = self.gradients(0)
             sums, curvature = (np.bincount(leaf, each, n) / GRADIENT_STEPS for each in (g, h))
             if self.loss.linear:
-                sums, curvature = sums / np.sqrt(self.noise), curvature / self.noise
+                nu = self.noise.variance
+                sums, curvature = sums / np.sqrt(nu), curvature / nu
             return sums[:, None], curvature
         p = self.probabilities()
         pull = -p
@@ -262,7 +265,7 @@ class ConstantLeaves(LeafHead):
         super().__init__(loss)
         self.gain = gain
 
-    def learn(self, y: Array, f: Array, weight: float, step: int, noise: float = 1.0) -> None:
+    def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:
         slots = self.map.slots
         delta, _ = self.step(f, self.gain * len(slots), y, weight, noise)
         change = (delta * (self.gain * WEIGHT_STEPS)).astype(np.float32)
