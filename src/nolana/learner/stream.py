@@ -630,11 +630,16 @@ class StreamLearner(Driver):
     # Classes and memory
 
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
-        outputs, memory = len(signs), self.options.memory
-        if outputs <= self._engine.room and is_appended(sources, signs, self.outputs):
+        if len(signs) <= self._engine.room and is_appended(sources, signs, self.outputs):
             self._engine.append_output()
-            self._new_class = True
-            return
+        else:
+            with one_blas_thread():
+                self._rebuild_for(sources, signs)
+        self._new_class = True
+
+    def _rebuild_for(self, sources: list[int], signs: list[float]) -> None:
+        """With arrays of other outputs, and tables and maps that fit into the memory with them."""
+        outputs, memory = len(signs), self.options.memory
         spec = None
         sizes = sizes_for(self._experts, memory, self.n_features, outputs)
         if self.rows < LAST_CLEARING and not self.frozen:  # the next anchor clears the tables in any case
@@ -657,7 +662,6 @@ class StreamLearner(Driver):
             table |= self._take_slots(states)
             spec, state = joined_spec(self.spec, states), state | joined_state(self.spec, states)
         self._rebuild(spec, state, outputs, tables)
-        self._new_class = True
         self._fitted_to = None if tables else (self._engine.room, self._unit_bytes)  # shrunk tables may have room
         if self.sparse:
             self._engine.feature_table.restore(table)
