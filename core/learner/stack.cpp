@@ -276,12 +276,15 @@ class Stack final : public Combiner {
         watch(own);
         subtract_means();
         for (std::size_t e = 0; e < size_; ++e) gradient_[e] = weight * seen_[e * k + own];
+        double* const column = factor_.data();  // of a class
         for (std::size_t c = 0; c < k; ++c) {
             const double likely = c == second ? std::max(p_[c], least) : p_[c];
             if (!(likely > rare)) continue;
+            for (std::size_t a = 0; a < size_; ++a) column[a] = seen_[a * k + c];
             for (std::size_t a = 0; a < size_; ++a) {
-                const double scaled = weight * likely * seen_[a * k + c];
-                for (std::size_t b = 0; b <= a; ++b) information_[a * size_ + b] += scaled * seen_[b * k + c];
+                const double scaled = weight * likely * column[a];
+                double* const row = information_.data() + a * size_;
+                for (std::size_t b = 0; b <= a; ++b) row[b] += scaled * column[b];
             }
         }
         mirror(information_);
