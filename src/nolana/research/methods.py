@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from nolana.estimators import methods
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.estimators.regressor import NolanaRegressor
 from nolana.estimators.stream import StreamClassifier, StreamRegressor
@@ -25,6 +25,16 @@ def _landmarks(budget: Budget) -> dict[str, float]:
     return {"n_landmarks": budget.n_landmarks}
 
 
+def _unscaled(kind: type[OnlineEstimator], **parameters: object) -> OnlineEstimator:
+    """All methods of a comparison get the same rows: standardised before, or as they are."""
+    return kind(scale=False, **parameters)
+
+
+def _paper(kind: type[OnlineEstimator], **parameters: object) -> OnlineEstimator:
+    estimator: OnlineEstimator = kind.paper(threshold="median", **parameters)
+    return estimator
+
+
 _NOLANA = Method(
     "NOLANA",
     methods.NOLANA.citation,
@@ -33,8 +43,7 @@ _NOLANA = Method(
     _landmarks,
     (WIDTH, MOVE, Axis("regularization", 1e-3, 10.0)),
     own_loss=True,
-    # All methods of a comparison get the same rows: standardised before, or as they are.
-    constructor=lambda estimator: partial(estimator, scale=False),
+    make=_unscaled,
 )
 NOLANA = (
     _NOLANA,
@@ -43,7 +52,7 @@ NOLANA = (
         name="NOLANA-SGD",
         axes=(WIDTH, RATE, MOVE),
         own_loss=False,
-        constructor=lambda estimator: partial(estimator, optimizer="sgd", scale=False),
+        make=partial(_unscaled, optimizer="sgd"),
     ),
     replace(
         _NOLANA,
@@ -51,7 +60,7 @@ NOLANA = (
         axes=(WIDTH, RATE, MOVE, THETA),
         own_loss=False,
         decomposes=True,
-        constructor=lambda estimator: partial(estimator.paper, threshold="median"),
+        make=_paper,
     ),
 )
 
@@ -106,7 +115,7 @@ class MethodAtBudget:
     def axes(self) -> Sequence[Axis | Choice]:
         return self.method.axes_for(self.task.kind)
 
-    def estimator(self, point: Point, facts: Facts, seed: int) -> Any:
+    def estimator(self, point: Point, facts: Facts, seed: int) -> OnlineEstimator:
         """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
         return self.build(self.parameters(point, facts), seed)
 
@@ -117,7 +126,7 @@ class MethodAtBudget:
         facts = replace(facts, n_components=int(self.build({}, 0).get_params().get("n_components", 1)))
         return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()}
 
-    def build(self, parameters: Mapping[str, Value], seed: int) -> Any:
+    def build(self, parameters: Mapping[str, Value], seed: int) -> OnlineEstimator:
         """An estimator at the budget with these parameters."""
         task, budget = self.task, Budget(self.task.n_landmarks, self.task.n_features)
         estimator = self.method.at_budget(budget, task.kind, random_state=seed)
@@ -127,7 +136,8 @@ class MethodAtBudget:
             chosen["memory"] = task.memory
         if task.lag is not None and "lag" in estimator.get_params():
             chosen["lag"] = task.lag
-        return estimator.set_params(**(chosen | dict(parameters)))
+        estimator.set_params(**(chosen | dict(parameters)))
+        return estimator
 
 
 def names(kind: str) -> tuple[str, ...]:

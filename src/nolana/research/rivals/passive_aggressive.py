@@ -1,7 +1,8 @@
 """Passive-Aggressive: linear, with a kernel, or on a budget (BPA)."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from nolana.engine.learner.losses import REGRESSION
 from nolana.engine.rivals import bpa
 from nolana.engine.rivals import passive_aggressive as pa
 from nolana.estimators.base import parameters
@@ -17,6 +18,9 @@ from nolana.research.rivals.base import (
 )
 from nolana.research.rivals.method import WIDTH, Method, supports
 from nolana.research.tuning import Axis, Choice
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 VARIANTS = ("PA", "PA-I", "PA-II")
 PROJECTIONS = {"simple": bpa.BPASimple, "nearest": bpa.BPANearest}
@@ -41,12 +45,9 @@ class PassiveAggressiveParameters(KernelParameters):
         c = number("C", self.C, 0.0, open_low=True)
         how = {"PA": Spec(pa.Unbounded), "PA-I": Spec(pa.Capped, {"c": c}), "PA-II": Spec(pa.Softened, {"c": c})}
         band = Spec(pa.Band, {"epsilon": number("epsilon", self.epsilon, 0.0)})
+        demand = band if self._task == REGRESSION else Spec(pa.Margin)
         kernel = self._kernel()
-        rule = {
-            "features": n_features,
-            "demand": band if self._regression else Spec(pa.Margin),
-            "how": how[self.variant],
-        }
+        rule = {"features": n_features, "demand": demand, "how": how[self.variant]}
         if self._linear:
             return Spec(pa.PassiveAggressive, rule)
         return Spec(pa.KernelPassiveAggressive, rule | {"budget": FIRST_CAPACITY, "kernel": kernel})
@@ -106,7 +107,7 @@ class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, PassiveAggressi
 
     _several_targets = False  # a step is for the residual of one number
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         # scikit-learn's checks set C = 0.01 on a class of this name: enough for rows of length 3, not for k(x, x) = 1.
         tags.regressor_tags.poor_score = not self._linear
