@@ -13,7 +13,7 @@ from nolana.learner.memory import LARGEST_MEMORY, SMALLEST_MEMORY
 from nolana.research import rivals
 from nolana.research.rivals import Budget, Method
 from nolana.research.rivals.method import RATE, WIDTH
-from nolana.research.tuning import Axis, Choice, Facts, Point, Value
+from nolana.research.tuning import Axis, Choice, Facts, Point, Tunable, Value
 
 __all__ = ["NOLANA", "STREAM", "TABLE", "THETA", "MethodAtBudget", "Task", "at_budget", "names"]
 
@@ -102,7 +102,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class MethodAtBudget:
+class MethodAtBudget(Tunable[OnlineEstimator]):
     """A method at the budget of a task."""
 
     method: Method
@@ -115,19 +115,11 @@ class MethodAtBudget:
     def axes(self) -> Sequence[Axis | Choice]:
         return self.method.axes_for(self.task.kind)
 
-    def estimator(self, point: Point, facts: Facts, seed: int) -> OnlineEstimator:
-        """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
-        return self.build(self.parameters(point, facts), seed)
-
     def parameters(self, point: Point, facts: Facts) -> dict[str, Value]:
-        """The parameter values at a point."""
-        if not point:
-            return {}
-        facts = replace(facts, n_components=int(self.build({}, 0).get_params().get("n_components", 1)))
-        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()}
+        components = self.build({}, 0).get_params().get("n_components", 1)
+        return super().parameters(point, replace(facts, n_components=components))
 
     def build(self, parameters: Mapping[str, Value], seed: int) -> OnlineEstimator:
-        """An estimator at the budget with these parameters."""
         task, budget = self.task, Budget(self.task.n_landmarks, self.task.n_features)
         estimator = self.method.at_budget(budget, task.kind, random_state=seed)
         takes_loss = "loss" in estimator.get_params() and not self.method.own_loss

@@ -9,16 +9,18 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolana.errors import MissingExtraError
 from nolana.metrics.label_index import Labels
-from nolana.research.tuning import Value
+from nolana.research.comparison import Learner
+from nolana.research.tuning import Tunable, Value
 
 __all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
+
+Array = NDArray[np.float64]
 
 NAMES = (
     "river:linear, river:ARF, river:AMF, river:SRP, river:HAT, moa:ARF, moa:SRP, moa:SAMkNN, moa:LB, moa:SGBT, "
@@ -42,7 +44,7 @@ class Task:
     nominal: Mapping[int, int] = field(default_factory=dict)  # columns of codes 0, 1, ...: the number of values
 
     @classmethod
-    def of(cls, X: Any, y: Labels, regression: bool, nominal: Mapping[int, int] | None = None) -> "Task":
+    def of(cls, X: Array, y: Labels, regression: bool, nominal: Mapping[int, int] | None = None) -> "Task":
         """The task of learning these rows."""
         return cls(X.shape[1], None if regression else np.unique(y), nominal or {})
 
@@ -50,7 +52,7 @@ class Task:
         """Numbers of the classes, or the targets of a regression."""
         return y if self.classes is None else np.searchsorted(self.classes, y)
 
-    def scores(self, predicted: ArrayLike) -> NDArray[np.float64]:
+    def scores(self, predicted: ArrayLike) -> Array:
         """Scores (n, classes) whose largest one is at the predicted class, or (n,) for a regression; -1: no class."""
         if self.classes is None:
             return np.asarray(predicted, dtype=np.float64)
@@ -66,7 +68,7 @@ class Peer:
 
     name: str
     package: str
-    make: Callable[[Task, int], Any]  # arguments: task, seed
+    make: Callable[[Task, int], Learner]  # arguments: task, seed
 
     @property
     def missing(self) -> str | None:
@@ -106,7 +108,7 @@ def peer(name: str) -> Peer:
 
 
 @dataclass(frozen=True)
-class PeerMethod:
+class PeerMethod(Tunable[Learner]):
     """A method of another library beside those of `nolana.research.methods`: it is not tuned."""
 
     peer: Peer
@@ -119,10 +121,5 @@ class PeerMethod:
     def axes(self) -> tuple[()]:
         return ()
 
-    def estimator(self, point: object, facts: object, seed: int) -> Any:
-        """A learner with the defaults of its library."""
+    def build(self, parameters: Mapping[str, Value], seed: int) -> Learner:
         return self.peer.make(self.task, seed)
-
-    def parameters(self, point: object, facts: object) -> dict[str, Value]:
-        """The parameter values at a point: the defaults."""
-        return {}

@@ -3,7 +3,6 @@
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 from nolana.evaluate.one_by_one import OneByOneClassifier, OneByOneRegressor, RowModel
 from nolana.research.peers import Task
@@ -37,10 +36,9 @@ def linear(task: Task, seed: int) -> Learner:  # noqa: ARG001
 
     if task.classes is None:
         return learner(task, preprocessing.StandardScaler() | linear_model.LinearRegression())
-    model: Any = linear_model.LogisticRegression()
-    if len(task.classes) > 2:
-        model = multiclass.OneVsRestClassifier(model)
-    return learner(task, preprocessing.StandardScaler() | model)
+    model = linear_model.LogisticRegression()
+    last = model if len(task.classes) <= 2 else multiclass.OneVsRestClassifier(model)
+    return learner(task, preprocessing.StandardScaler() | last)
 
 
 def maker(method: str) -> Callable[[Task, int], Learner]:
@@ -60,13 +58,14 @@ def maker(method: str) -> Callable[[Task, int], Learner]:
     return make
 
 
-def class_of(method: str) -> Any:
+def class_of(method: str) -> Callable[..., RowModel]:
     """A class of River by its place, without ``river.``."""
     module, _, name = method.rpartition(".")
     try:
-        return getattr(importlib.import_module(f"river.{module}"), name)
+        kind: Callable[..., RowModel] = getattr(importlib.import_module(f"river.{module}"), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(
             f"river:{method} is unknown: {error}. Choose from river:linear, river:{', river:'.join(SHORT)}, or name a "
             "class, as river:tree.HoeffdingTreeClassifier"
         ) from error
+    return kind

@@ -15,7 +15,7 @@ from nolana.research.paper.harness.data import shuffled, tuning_rows
 from nolana.research.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.passes import limit_of, paper_settings
 from nolana.research.rivals.method import RATE, WIDTH
-from nolana.research.tuning import Axis, Choice, Facts, Point, Value, distance_of, tune
+from nolana.research.tuning import Axis, Choice, Facts, Tunable, Value, distance_of, tune
 
 # The paper's map has rank 0.8 m and no ridge; the inverse has full rank and needs a ridge.
 DECOMPOSED: dict[str, Any] = {"optimizer": "sgd", "rank": 0.8, "ridge": 0.0}
@@ -35,7 +35,7 @@ PER_MOVE = {"exact": 1.5e-3, "rank2": 3e-3, "randomized": 2e-3, "inverse in NumP
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Tunable[NolanaClassifier]):
     """NOLANA with a solver, a refit (the paper's stage two) and the settings that are not tuned."""
 
     solver: str
@@ -50,14 +50,6 @@ class Variant:
         if SOLVERS[self.solver]["optimizer"] != "sgd":
             return (WIDTH,)
         return (WIDTH, RATE, THETA) if self.refit == "paper" else (WIDTH, RATE)
-
-    def parameters(self, point: Point, facts: Facts) -> dict[str, Value]:
-        """The parameter values at a point; none for the empty one."""
-        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()} if point else {}
-
-    def estimator(self, point: Point, facts: Facts, seed: int) -> NolanaClassifier:
-        """A learner with the parameters of a point."""
-        return self.build(self.parameters(point, facts), seed)
 
     def build(self, parameters: Mapping[str, Value], seed: int) -> NolanaClassifier:
         """A learner with these parameters; those that the variant does not tune are ignored."""
