@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import nolana.research.paper.maps.fastnys as fastnys
-from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.maps import meka
+from nolana.research.paper.maps import meka, rbf, relative_error
 from nolana.research.paper.maps.active_set import INSENSITIVE, LAMBDA, ActiveSet
 from nolana.research.paper.maps.fastnys import FastNys, FastNysMap
 from nolana.research.paper.maps.meka import CLUSTERS, Meka
 from nolana.research.paper.maps.nystroem import Nystroem, Uniform
-from nolana.research.paper.maps.protocol import relative_error
 
 GAMMA = 0.3
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 from nolana import NolanaClassifier, OnlineNystroem
 from nolana.research.paper.catalogue import EXPERIMENTS
 from nolana.research.paper.harness.experiment import Scale
-from nolana.research.paper.harness.gram import rbf
+from nolana.research.paper.maps import rbf
 from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
 from nolana.research.paper.regret.descent import RIDGE, Image, Setting, descend, images, spectral_error
 from nolana.research.paper.regret.experiment import Regret

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from nolana.metrics.label_index import Labels
-from nolana.research.paper.harness.data import rows_of, shuffled
+from nolana.research.paper.harness.data import rows_of, shuffled, width_of
 from nolana.research.paper.harness.experiment import Array, Result, Results, Source
-from nolana.research.paper.harness.gram import width_of
+from nolana.research.paper.maps import Maker, relative_error
 from nolana.research.paper.maps.active_set import ActiveSet
-from nolana.research.paper.maps.fastfood import Fastfood
 from nolana.research.paper.maps.fastnys import FastNys
-from nolana.research.paper.maps.fourier import Fourier
-from nolana.research.paper.maps.leverage import Leverage
+from nolana.research.paper.maps.fourier import Fastfood, Fourier
 from nolana.research.paper.maps.meka import Meka
 from nolana.research.paper.maps.nystroem import (
     EXPERTS,
@@ -22,11 +20,11 @@ from nolana.research.paper.maps.nystroem import (
     Default,
     Ensemble,
     FirstRows,
+    Leverage,
     Median,
     Moving,
     Uniform,
 )
-from nolana.research.paper.maps.protocol import Maker, relative_error
 
 __all__ = ["ENSEMBLE", "METHODS", "OFFLINE", "ONLINE", "PUBLISHED", "as_published", "errors", "rank_of"]
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from nolana.engine.experts.landmarks.kernels import RBF
 from nolana.errors import DataError
 from nolana.metrics.label_index import Labels
 from nolana.research import datasets
@@ -12,6 +13,7 @@ from nolana.research.paper.harness.experiment import Array, Source
 
 SUBSET_SEED = 12345
 TUNING_SEED = 100  # of the shuffle for cross-validation; no measured pass uses it
+WIDTH_ROWS = 1_000  # rows for the median distance
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,10 @@ def shuffled(source: Source, name: str, limit: int | None, seed: int, count: int
 def tuning_rows(source: Source, name: str, limit: int | None, count: int) -> tuple[Array, Labels]:
     """The rows for cross-validation."""
     return shuffled(source, name, limit, TUNING_SEED, count)
+
+
+@lru_cache(maxsize=8)
+def width_of(source: Source, data: str, limit: int) -> float:
+    """gamma = 1 / median squared distance of two rows; 1 if all rows are equal."""
+    gamma = RBF().width_of(tuning_rows(source, data, limit, WIDTH_ROWS)[0])
+    return 1.0 if gamma is None else gamma

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.metrics.label_index import Labels
+from nolana.research.paper.maps import Array, Maker
 from nolana.research.paper.maps.nystroem import Nystroem
-from nolana.research.paper.maps.protocol import Array, Maker
-
-__all__ = ["ActiveSet", "active_classes", "active_numbers"]
 
 LAMBDA = 1e-3
 INSENSITIVE = 0.1  # standard deviations of the target

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from nolana import OnlineNystroem
-from nolana.research.paper.harness.data import shuffled
+from nolana.research.paper.harness.data import shuffled, width_of
 from nolana.research.paper.harness.experiment import Array, Result, Results, Source
-from nolana.research.paper.harness.gram import rbf, width_of
+from nolana.research.paper.maps import rbf
 from nolana.research.paper.regret.descent import Setting, descend, images, spectral_error
 from nolana.research.paper.regret.hindsight import best_model
 

@@ -32,7 +32,7 @@ from nolana.learner.driver import learner_spec
 from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
 from nolana.modelfile.specs import Spec
 from nolana.research.paper.harness.experiment import Array
-from nolana.research.paper.harness.gram import rbf
+from nolana.research.paper.maps import rbf
 from nolana.research.paper.regret.hindsight import Best
 
 __all__ = ["Image", "Setting", "Terms", "descend", "images", "spectral_error"]
