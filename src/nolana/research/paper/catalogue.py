@@ -1,6 +1,6 @@
 """The experiments by their names on the command line, in the order of the report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from nolana.research.paper.claims.experiment import Claims
 from nolana.research.paper.experiments.approximation import Approximation
@@ -13,21 +13,11 @@ from nolana.research.paper.experiments.table2 import Table2
 from nolana.research.paper.harness.experiment import Experiment, Scale, Source
 from nolana.research.paper.regret.experiment import Regret
 
-__all__ = ["EXPERIMENTS", "experiments"]
-
-EXPERIMENTS: dict[str, Callable[[Source, Scale], Experiment]] = {
-    "table1": Table1,
-    "table2": Table2,
-    "approximation": Approximation,
-    "change": Change,
-    "svd-time": SvdTime,
-    "refit": Refit,
-    "curves": Curves,
-    "claims": Claims,
-    "regret": Regret,
+EXPERIMENTS: dict[str, type[Experiment]] = {
+    kind.name: kind for kind in (Table1, Table2, Approximation, Change, SvdTime, Refit, Curves, Claims, Regret)
 }
 
 
 def experiments(names: Sequence[str], source: Source, scale: Scale) -> list[Experiment]:
     """The experiments with these names."""
-    return [EXPERIMENTS[name](source, scale) for name in names]
+    return [EXPERIMENTS[name].on(source, scale) for name in names]

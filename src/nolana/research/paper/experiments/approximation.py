@@ -26,14 +26,13 @@ from nolana.research.paper.harness.experiment import (
     Scale,
     Source,
     SummaryLine,
+    answer_of,
     unavailable,
 )
 from nolana.research.paper.harness.passes import limit_of
 from nolana.research.paper.maps.meka import CLUSTERS
 from nolana.research.paper.maps.nystroem import EXPERTS
-from nolana.research.report import Block, Figure, Grid, Lead, Section, Text
-
-__all__ = ["Approximation"]
+from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = ("cpusmall", "usps", "covtype")
 ROWS = 10_000  # at most, of a data set
@@ -59,7 +58,7 @@ class Approximation(Experiment):
         super().__init__(source, scale)
         self.draws = min(DRAWS, scale.shuffles)
         self.limits = {name: min(ROWS, limit_of(name, scale)) for name in self.data}
-        self.example = scale.rows is None and source.has(PUBLISHED["data"])
+        self.example = scale.rows is None and not source.missing(PUBLISHED["data"])
 
     def budgets(self, data: str) -> list[int]:
         """Landmarks, a third of the rows at most."""
@@ -102,9 +101,9 @@ class Approximation(Experiment):
         """The mean over the draws of the error, or of another field."""
         return float(np.mean(results[self.key(data, method)][field][str(m)]))
 
-    def section(self, results: Results) -> Section:
+    def blocks(self, results: Results) -> Sequence[Block]:
         if not self.data:
-            return Section(self.name, self.title, [Text("No data set is available.")])
+            return [Text("No data set is available.")]
         first = {data: results[self.key(data, "NOGD")] for data in self.data}
         widths = "; ".join(
             f"{data}: {one['rows']:,} rows, G of {one['judged']:,}, gamma {one['gamma']:.3g}"
@@ -112,7 +111,7 @@ class Approximation(Experiment):
         )
         (line,) = self.summary(results)
         horizon = np.median(list(self.ratios(results, "OANA", "k-means").values()))
-        blocks: list[Block] = [
+        return [
             Lead(
                 f"""With equal memory the map whose landmarks follow the stream is nearer to the kernel than those of
                 NOGD and FOGD in {line.figure}; it has {horizon:.1f} times the error of k-means over all rows."""
@@ -162,7 +161,6 @@ class Approximation(Experiment):
             *(Text(words) for words in self.findings(results)),
             *unavailable(self.source, DATA),
         ]
-        return Section(self.name, self.title, blocks)
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
         if not self.data:
@@ -170,7 +168,7 @@ class Approximation(Experiment):
         ratios = [list(self.ratios(results, "OANA", rival).values()) for rival in ("NOGD", "FOGD")]
         won = sum(max(pair) < 1 for pair in zip(*ratios, strict=True))
         total = len(self.settings())
-        answer = "yes" if won == total else "partly" if 2 * won >= total else "no"
+        answer = answer_of(yes=won == total, partly=2 * won >= total)
         claim = "The adaptive map is nearer to the kernel than NOGD and FOGD with equal memory."
         return [SummaryLine(claim, answer, f"{won} of {total} settings")]
 

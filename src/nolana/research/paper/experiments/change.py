@@ -12,11 +12,10 @@ from nolana.research.paper.harness.experiment import (
     Lines,
     Results,
     SummaryLine,
+    answer_of,
     unavailable,
 )
-from nolana.research.report import Block, Grid, Lead, Section, Text
-
-__all__ = ["Change"]
+from nolana.research.report import Block, Grid, Lead, Text
 
 DATA = ("usps", "ijcnn1", "covtype", "elec2", "insects", "interchanging_rbf")
 TITLES = {"interchanging_rbf": "interchanging RBF", "the paper's": "the paper's learner"}
@@ -65,10 +64,10 @@ class Change(Experiment):
         """In per cent."""
         return 100 * float(results[self.key(data, policy, learner)]["accuracy"])
 
-    def section(self, results: Results) -> Section:
+    def blocks(self, results: Results) -> Sequence[Block]:
         if not self.data:
-            return Section(self.name, self.title, [Text("No data set is available.")])
-        blocks: list[Block] = [
+            return [Text("No data set is available.")]
+        return [
             Lead(self.answer(results)),
             Text(
                 f"""The paper moves landmarks by k-means and names two other rules as future work: weighted k-means, and
@@ -90,7 +89,6 @@ class Change(Experiment):
             *(Text(words) for words in self.findings(results)),
             *unavailable(self.source, DATA),
         ]
-        return Section(self.name, self.title, blocks)
 
     def answer(self, results: Results) -> str:
         words = []
@@ -119,7 +117,7 @@ class Change(Experiment):
                 for learner in LEARNERS
             }
             clear = [gain > CLEAR for gain in gains.values()]
-            answer = "yes" if all(clear) else "partly" if any(clear) else "no"
+            answer = answer_of(yes=all(clear), partly=any(clear))
             listed = ", ".join(f"{learner} {gain:+.2f}" for learner, gain in gains.items())
             question = f"Future work: is {rule} better than k-means where the stream changes?"
             lines.append(SummaryLine(question, answer, f"points, mean over the streams: {listed}"))

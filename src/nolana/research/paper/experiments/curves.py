@@ -10,11 +10,18 @@ from nolana.research.comparison import SIGNS
 from nolana.research.methods import TABLE
 from nolana.research.paper.experiments.stream_columns import STREAMS
 from nolana.research.paper.experiments.table1 import METHODS, TITLES, Table1
-from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine
+from nolana.research.paper.harness.experiment import (
+    Cell,
+    Experiment,
+    Lines,
+    Results,
+    Scale,
+    Source,
+    SummaryLine,
+    answer_of,
+)
 from nolana.research.paper.harness.passes import FACTORS, metric_of, pass_key
-from nolana.research.report import Figure, Lead, Section, Text
-
-__all__ = ["Curves"]
+from nolana.research.report import Block, Figure, Lead, Text
 
 UNTUNED = ("NOLANA", *STREAMS)
 EARLY = 10  # the early score is the one after a tenth of the rows
@@ -34,22 +41,18 @@ class Curves(Experiment):
     def plan(self) -> Sequence[Cell]:
         return self.table.plan()
 
-    def section(self, results: Results) -> Section:
+    def blocks(self, results: Results) -> Sequence[Block]:
         panels = [self._panel(results, data) for data in self.table.data]
-        return Section(
-            self.name,
-            self.title,
-            [
-                Lead(self.answer(results)),
-                Text(
-                    """The score over all rows so far, each predicted before it is learned, in the first shuffle of
-                    Table 1. The axes leave out values that are far worse than the others. The left part of a panel
-                    shows how few rows a method needs before it is useful."""
-                ),
-                Figure(plot.svg(panels, columns=2), "Score so far against rows learned (logarithmic), first shuffle."),
-                *(Text(words) for words in self.findings(results)),
-            ],
-        )
+        return [
+            Lead(self.answer(results)),
+            Text(
+                """The score over all rows so far, each predicted before it is learned, in the first shuffle of Table 1.
+                The axes leave out values that are far worse than the others. The left part of a panel shows how few
+                rows a method needs before it is useful."""
+            ),
+            Figure(plot.svg(panels, columns=2), "Score so far against rows learned (logarithmic), first shuffle."),
+            *(Text(words) for words in self.findings(results)),
+        ]
 
     def early_leaders(self, results: Results) -> dict[str, str]:
         """The best method after a tenth of the rows, by data set."""
@@ -70,7 +73,7 @@ class Curves(Experiment):
     def summary(self, results: Results) -> Sequence[SummaryLine]:
         early = self.early_leaders(results)
         untuned = sum(method in UNTUNED for method in early.values())
-        answer = "yes" if untuned == len(early) else "partly" if untuned else "no"
+        answer = answer_of(yes=untuned == len(early), partly=untuned > 0)
         claim = "Methods without tuning (NOLANA with Newton steps, the default learner) lead after a tenth of the rows."
         return [SummaryLine(claim, answer, f"on {untuned} of {len(early)} data sets")]
 

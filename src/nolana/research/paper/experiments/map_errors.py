@@ -26,8 +26,6 @@ from nolana.research.paper.maps.nystroem import (
     Uniform,
 )
 
-__all__ = ["ENSEMBLE", "METHODS", "OFFLINE", "ONLINE", "PUBLISHED", "as_published", "errors", "rank_of"]
-
 RANK = 0.8  # of m
 JUDGED = 4_000  # rows of G, for the example of the authors
 ENSEMBLE = f"ensemble of {EXPERTS}"

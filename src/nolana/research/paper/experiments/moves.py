@@ -14,18 +14,6 @@ from nolana.research.paper.harness.published import TABLE2
 from nolana.research.paper.harness.variants import Variant, choose, measured_pass
 from nolana.research.tuning import distance_of
 
-__all__ = [
-    "DATA",
-    "TUNED_AT",
-    "VARIANTS",
-    "chosen",
-    "closest",
-    "counted",
-    "expected",
-    "misfit",
-    "passed",
-]
-
 DATA = "usps_halves"
 TUNED_AT = 50
 # By title: solver, refit, most shuffles, whether it is tuned.

@@ -12,8 +12,6 @@ from nolana.research.comparison import BLOCK
 from nolana.research.paper.harness.data import shuffled
 from nolana.research.paper.harness.experiment import Result, Results, Source
 
-__all__ = ["LEARNERS", "POLICIES", "followed"]
-
 POLICIES: Mapping[str, Mapping[str, Any]] = {
     "kmeans": {"landmarks": "kmeans"},
     "kmeans, ε = 0": {"landmarks": "kmeans", "threshold": 0.0},

@@ -6,7 +6,7 @@ import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings, parameter_grid
 from nolana.research.paper.harness.variants import (
     OFTEN,
@@ -19,22 +19,20 @@ from nolana.research.paper.harness.variants import (
 )
 from nolana.research.report import Block, Figure, Grid, Lead, Text
 
-__all__ = ["REFITS", "Refit"]
-
 DATA = "usps"
 SOLVERS = ("exact", "randomized")
 REFITS = {"paper": "the paper's", "carry": "carry", "none": "none"}
 SHARES = {OFTEN: "moves often", SELDOM: "moves seldom"}
 
 
-class Refit(NeedsData):
+class Refit(Experiment):
     """Accuracy with and without stage two."""
 
     name = "refit"
     title = "Stage two: with and without"
     required = (DATA,)
 
-    def cells(self) -> Sequence[Cell]:
+    def plan(self) -> Sequence[Cell]:
         choices = [chosen_cell(DATA, refit, self.scale) for refit in REFITS]
         return choices + [
             one.cell(self.scale)
@@ -71,7 +69,7 @@ class Refit(NeedsData):
             (f"stage two: {title}", "accuracy", results[chosen_cell(DATA, refit, self.scale).key])
             for refit, title in REFITS.items()
         ]
-        (line,) = self.verdicts(results)
+        (line,) = self.summary(results)
         return [
             Lead(
                 f"The paper's stage two changes the accuracy by {line.figure} against leaving the weights as they are."
@@ -142,9 +140,9 @@ class Refit(NeedsData):
             those of close eigenvalues, so the model is disturbed faster than gradient steps can repair it.""",
         ]
 
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
         gains = [gain for share in SHARES for gain in self._gains(results, "paper", share)]
-        answer = "yes" if min(gains) > 0.3 else "partly" if max(gains) > 0.3 else "no"
+        answer = answer_of(yes=min(gains) > 0.3, partly=max(gains) > 0.3)
         figure = f"{min(gains):+.2f} to {max(gains):+.2f} points"
         return [SummaryLine("Stage two, the new weights after a move, improves the accuracy.", answer, figure)]
 
@@ -154,7 +152,7 @@ class Refit(NeedsData):
             for solver in SOLVERS
         ]
 
-    def records(self, results: Results) -> Lines:
+    def lines(self, results: Results) -> Lines:
         return [
             {"solver": solver, "stage_two": refit, "threshold_share": share, "shuffle": one.shuffle}
             | {field: results[one.key][field] for field in ("accuracy", "moves", "seconds", "rows")}

@@ -9,8 +9,6 @@ import numpy as np
 
 from nolana.research.paper.harness.experiment import Array
 
-__all__ = ["FITTED", "SCALINGS", "STARTS", "best_factor"]
-
 
 def standardised_features(X: Array) -> Array:
     """Every feature with mean 0 and standard deviation 1; a constant feature becomes 0."""

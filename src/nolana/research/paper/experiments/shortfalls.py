@@ -8,8 +8,6 @@ from nolana.research import datasets, rivals
 from nolana.research.paper.harness.experiment import Cell, Results, Scale
 from nolana.research.paper.harness.passes import FACTORS, limit_of, paper_settings, pass_key, passed, tuning_key
 
-__all__ = ["causes", "cells"]
-
 MERGED_INTO = "usps_halves"  # the data set on which the budget of DualSGD allows the fewest random projections
 LONG_STEPS = "cpusmall"
 WIDER = 2

@@ -5,8 +5,6 @@ from nolana.research import datasets
 from nolana.research.paper.harness.experiment import Cell, Scale
 from nolana.research.paper.harness.passes import limit_of, paper_settings, pass_key, passed
 
-__all__ = ["AT_BUDGET", "AT_DEFAULT", "DEFAULT_MEMORY", "STREAMS", "budget_bytes", "cells", "memory_bytes"]
-
 DEFAULT_MEMORY = 512 << 10
 RANK = 0.8  # of m, in the paper's budget
 AT_BUDGET, AT_DEFAULT = "stream, paper's bytes", "stream, 512 KB"

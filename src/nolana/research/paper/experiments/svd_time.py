@@ -6,7 +6,7 @@ import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, paper_settings
 from nolana.research.paper.harness.variants import (
     NEVER,
@@ -18,8 +18,6 @@ from nolana.research.paper.harness.variants import (
     rows_to_tune,
 )
 from nolana.research.report import Block, Figure, Grid, Lead, Text
-
-__all__ = ["SvdTime", "exponent", "timed"]
 
 DATA = "usps"
 PAPERS = ("exact", "rank2", "randomized")
@@ -39,14 +37,14 @@ def exponent(history: Sequence[Sequence[float]], rows_before: int) -> float:
     return float(np.polyfit(rows, seconds, 1)[0])
 
 
-class SvdTime(NeedsData):
+class SvdTime(Experiment):
     """Seconds so far against rows learned, for every solver."""
 
     name = "svd-time"
     title = "SVD time: the cost of a landmark move"
     required = (DATA,)
 
-    def cells(self) -> Sequence[Cell]:
+    def plan(self) -> Sequence[Cell]:
         passes = [timed(solver, share).cell(self.scale) for solver in SOLVERS for share in (OFTEN, NEVER)]
         return [chosen_cell(DATA, "carry", self.scale), *passes]
 
@@ -101,10 +99,10 @@ class SvdTime(NeedsData):
             a move takes {move["inverse in NumPy"]:,.0f} µs in the same language and {move["inverse"]:,.1f} µs in
             compiled code."""
 
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
         move = {solver: self.costs(results, solver)["microseconds_per_move"] for solver in SOLVERS}
         first = min(PAPERS, key=move.__getitem__) == "randomized"
-        answer = "yes" if first else "partly" if move["randomized"] < move["rank2"] else "no"
+        answer = answer_of(yes=first, partly=move["randomized"] < move["rank2"])
         listed = ", ".join(f"{solver} {move[solver]:,.0f}" for solver in (*PAPERS, "inverse in NumPy", "inverse"))
         claim = "The warm-started randomized SVD is the cheapest way to update the map."
         return [SummaryLine(claim, answer, f"µs per move: {listed}")]
@@ -161,7 +159,7 @@ class SvdTime(NeedsData):
             differ by {100 * np.ptp(accuracies):.2f} points.""",
         ]
 
-    def records(self, results: Results) -> Lines:
+    def lines(self, results: Results) -> Lines:
         return [
             {
                 "solver": solver,

@@ -9,7 +9,7 @@ from nolana.research.comparison import SIGNS
 from nolana.research.methods import TABLE
 from nolana.research.paper.experiments import shortfalls, stream_columns
 from nolana.research.paper.experiments.stream_columns import AT_BUDGET, AT_DEFAULT, STREAMS
-from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine
+from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import (
     FACTORS,
     HOLD_OUT,
@@ -24,9 +24,7 @@ from nolana.research.paper.harness.passes import (
     tuning_key,
 )
 from nolana.research.paper.harness.published import TABLE1
-from nolana.research.report import Block, Grid, Lead, Section, Text
-
-__all__ = ["DATA", "METHODS", "TITLES", "Table1"]
+from nolana.research.report import Block, Grid, Lead, Text
 
 DATA = ("cpusmall", "usps_halves", "usps", "ijcnn1", "webspam", "covtype")
 TITLES = {
@@ -67,9 +65,9 @@ class Table1(Experiment):
         ]
         return passes + shortfalls.cells(self.data, self.scale)
 
-    def section(self, results: Results) -> Section:
+    def blocks(self, results: Results) -> Sequence[Block]:
         rows, candidates = self.scale.tuning_rows, self.scale.candidates
-        blocks: list[Block] = [
+        return [
             Lead(self.answer(results)),
             Text(
                 f"""One pass over the rows, predict then learn, for every method. Every method has the memory of NOLANA
@@ -88,11 +86,11 @@ class Table1(Experiment):
                 {HOLD_OUT:.0%}, scored by the model that has learned the others. The paper has one number for usps; it
                 is shown with the two classes 0-4 / 5-9, where linear PA comes closest to it."""
             ),
+            *(self._grid(results, reading, meaning) for reading, meaning in READINGS.items()),
+            self._bytes(results),
+            self._parameters(results),
+            *(Text(words) for words in self.findings(results)),
         ]
-        blocks += [self._grid(results, reading, meaning) for reading, meaning in READINGS.items()]
-        blocks += [self._bytes(results), self._parameters(results)]
-        blocks += [Text(words) for words in self.findings(results)]
-        return Section(self.name, self.title, blocks)
 
     def leaders(self, results: Results, methods: Sequence[str], reading: str = "held_out") -> dict[str, str]:
         """The best of some methods on every data set."""
@@ -124,7 +122,7 @@ class Table1(Experiment):
         lines = []
         for claim, (methods, name) in questions.items():
             counts = [list(self.leaders(results, methods, reading).values()).count(name) for reading in READINGS]
-            answer = "yes" if min(counts) == total else "partly" if max(counts) else "no"
+            answer = answer_of(yes=min(counts) == total, partly=max(counts) > 0)
             figure = f"best on {counts[1]} of {total} data sets (held-out rows), {counts[0]} (progressive)"
             lines.append(SummaryLine(claim, answer, figure))
         return lines

@@ -9,25 +9,24 @@ from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS
 from nolana.research.paper.harness.experiment import (
     Array,
     Cell,
+    Experiment,
     Lines,
-    NeedsData,
     Result,
     Results,
     Scale,
     Source,
     SummaryLine,
+    answer_of,
 )
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings
 from nolana.research.paper.harness.published import TABLE2
 from nolana.research.paper.harness.variants import candidates_of, rows_to_tune, shuffles_of
 from nolana.research.report import Block, Grid, Lead, Text
 
-__all__ = ["Table2"]
-
 FITTED_START = "rows drawn at random"  # the start with which the factors are fitted
 
 
-class Table2(NeedsData):
+class Table2(Experiment):
     """Accuracy, seconds and moves by the threshold."""
 
     name = "table2"
@@ -41,7 +40,7 @@ class Table2(NeedsData):
             *((scaling, FITTED_START) for scaling in FITTED),
         ]
 
-    def cells(self) -> Sequence[Cell]:
+    def plan(self) -> Sequence[Cell]:
         limit, rows, candidates = limit_of(DATA, self.scale), rows_to_tune(self.scale), candidates_of(self.scale)
         cells = [
             Cell(
@@ -179,11 +178,11 @@ class Table2(NeedsData):
         papers, inverse = (self.means(results, title, "seconds")[0] for title in ("the paper's", "inverse"))
         return float(papers / max(inverse, 1e-9))
 
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
         gain = self.gain(results)
         published = [accuracy for accuracy, _, _ in TABLE2.values()]
         figure = f"{gain:+.2f} points at the best threshold (published {max(published) - published[-1]:+.2f})"
-        answer = "yes" if gain > 0.5 else "partly" if gain > 0.1 else "no"
+        answer = answer_of(yes=gain > 0.5, partly=gain > 0.1)
         return [SummaryLine("Moving landmarks improves the accuracy on usps.", answer, figure)]
 
     def findings(self, results: Results) -> list[str]:
@@ -221,7 +220,7 @@ class Table2(NeedsData):
             language; the section on SVD time separates the two effects.""",
         ]
 
-    def records(self, results: Results) -> Lines:
+    def lines(self, results: Results) -> Lines:
         lines: list[Mapping[str, object]] = []
         for result in self.counts(results):
             setting = {key: result[key] for key in ("scaling", "start", "factor", "misfit")}

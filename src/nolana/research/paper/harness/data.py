@@ -22,10 +22,6 @@ class Directory:
 
     directory: str | None = None
 
-    def has(self, name: str) -> bool:
-        """Whether the files exist."""
-        return not self.missing(name)
-
     def missing(self, name: str) -> str:
         """Which directories were searched and where to get the files; empty if they exist."""
         try:

@@ -11,22 +11,6 @@ from numpy.typing import NDArray
 from nolana.metrics.label_index import Labels
 from nolana.research.report import Block, Section, Text
 
-__all__ = [
-    "FULL",
-    "QUICK",
-    "Cell",
-    "Experiment",
-    "Labels",
-    "Lines",
-    "NeedsData",
-    "Result",
-    "Results",
-    "Scale",
-    "Source",
-    "SummaryLine",
-    "unavailable",
-]
-
 Array = NDArray[np.float64]
 Result = dict[str, Any]  # plain data: what JSON can hold
 Results = Mapping[str, Result]  # by the keys of the cells
@@ -52,10 +36,6 @@ class Source(Protocol):
     """Where the data sets come from. It is sent to other processes, so its copies must be equal to it."""
 
     def __hash__(self) -> int: ...  # by value
-
-    def has(self, name: str) -> bool:
-        """Whether the data set is available."""
-        ...
 
     def missing(self, name: str) -> str:
         """Why the data set is not available and where to get it; empty if it is available."""
@@ -83,8 +63,13 @@ class SummaryLine:
     """A line of the summary on top of the report."""
 
     claim: str  # of the paper, or a question
-    answer: str  # yes, partly, no, or not run
+    answer: str  # yes, partly or no
     figure: str  # the number that decides
+
+
+def answer_of(*, yes: bool, partly: bool) -> str:
+    """The first of the two that is true, otherwise "no"."""
+    return "yes" if yes else "partly" if partly else "no"
 
 
 class Experiment(ABC):
@@ -93,17 +78,24 @@ class Experiment(ABC):
     name: str  # as on the command line
     title: str
     uses: tuple[str, ...] = ()  # data sets; without some of them it runs on the others
+    required: tuple[str, ...] = ()  # data sets; without one of them it does not run
 
     def __init__(self, source: Source, scale: Scale) -> None:
         self.source, self.scale = source, scale
-        self.data = [name for name in self.uses if source.has(name)]
+        self.data = [name for name in self.uses if not source.missing(name)]
+
+    @classmethod
+    def on(cls, source: Source, scale: Scale) -> "Experiment":
+        """The experiment, or one that only says where to get the required data."""
+        missing = dict.fromkeys(source.missing(name) for name in cls.required if source.missing(name))
+        return NotRun(cls, " ".join(missing)) if missing else cls(source, scale)
 
     @abstractmethod
     def plan(self) -> Sequence[Cell]:
         """All cells; experiments may share cells."""
 
     @abstractmethod
-    def section(self, results: Results) -> Section:
+    def blocks(self, results: Results) -> Sequence[Block]:
         """The section of the report, from the results of all cells; its first block is the answer in one sentence."""
 
     @abstractmethod
@@ -114,47 +106,31 @@ class Experiment(ABC):
     def lines(self, results: Results) -> Lines:
         """The raw results, one dict for each line of the CSV file."""
 
+    def section(self, results: Results) -> Section:
+        """The section of the report."""
+        return Section(self.name, self.title, self.blocks(results))
+
+
+class NotRun(Experiment):
+    """An experiment whose data is not available."""
+
+    def __init__(self, kind: type[Experiment], why: str) -> None:
+        self.name, self.title, self.why = kind.name, kind.title, why
+
+    def plan(self) -> Sequence[Cell]:
+        return []
+
+    def blocks(self, results: Results) -> Sequence[Block]:
+        return [Text("Not run: " + self.why)]
+
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
+        return []
+
+    def lines(self, results: Results) -> Lines:
+        return []
+
 
 def unavailable(source: Source, names: Sequence[str]) -> list[Text]:
     """A paragraph for each data set that is not available."""
-    missing = {name: source.missing(name) for name in names if not source.has(name)}
-    return [Text(f"{name}: the data was not available. {reason}") for name, reason in missing.items()]
-
-
-class NeedsData(Experiment):
-    """Runs nothing unless all of `required` are available: then the report says where to get them."""
-
-    required: tuple[str, ...]
-
-    def __init__(self, source: Source, scale: Scale) -> None:
-        super().__init__(source, scale)
-        self.missing = " ".join(dict.fromkeys(source.missing(data) for data in self.required if not source.has(data)))
-
-    @abstractmethod
-    def cells(self) -> Sequence[Cell]:
-        """The cells if all data is available."""
-
-    @abstractmethod
-    def blocks(self, results: Results) -> Sequence[Block]:
-        """The blocks of the section if all data is available."""
-
-    @abstractmethod
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
-        """The lines of the summary if all data is available."""
-
-    @abstractmethod
-    def records(self, results: Results) -> Lines:
-        """The lines of the CSV file if all data is available."""
-
-    def plan(self) -> Sequence[Cell]:
-        return [] if self.missing else self.cells()
-
-    def section(self, results: Results) -> Section:
-        blocks = [Text("Not run: " + self.missing)] if self.missing else self.blocks(results)
-        return Section(self.name, self.title, blocks)
-
-    def summary(self, results: Results) -> Sequence[SummaryLine]:
-        return [] if self.missing else self.verdicts(results)
-
-    def lines(self, results: Results) -> Lines:
-        return [] if self.missing else self.records(results)
+    reasons = {name: source.missing(name) for name in names}
+    return [Text(f"{name}: the data was not available. {reason}") for name, reason in reasons.items() if reason]

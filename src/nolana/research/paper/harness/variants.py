@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nolana.engine.experts.landmarks.policies import KMeans
 from nolana.estimators.classifier import NolanaClassifier
@@ -17,9 +16,9 @@ from nolana.research.paper.harness.passes import limit_of, paper_settings
 from nolana.research.rivals.method import RATE, WIDTH
 from nolana.research.tuning import Axis, Choice, Facts, Tunable, Value, distance_of, tune
 
-# The paper's map has rank 0.8 m and no ridge; the inverse has full rank and needs a ridge.
-DECOMPOSED: dict[str, Any] = {"optimizer": "sgd", "rank": 0.8, "ridge": 0.0}
-SOLVERS: Mapping[str, Mapping[str, Any]] = {
+RANK, RIDGE = 0.8, 0.0  # of the paper's map, times m; the inverse has full rank and needs a ridge
+DECOMPOSED = {"optimizer": "sgd", "rank": RANK, "ridge": RIDGE}
+SOLVERS: Mapping[str, Mapping[str, object]] = {
     "exact": DECOMPOSED | {"solver": "exact"},
     "rank2": DECOMPOSED | {"solver": "rank2"},
     "randomized": DECOMPOSED | {"solver": "randomized"},
@@ -53,19 +52,20 @@ class Variant(Tunable[NolanaClassifier]):
 
     def build(self, parameters: Mapping[str, Value], seed: int) -> NolanaClassifier:
         """A learner with these parameters; those that the variant does not tune are ignored."""
-        tuned = {axis.name for axis in self.axes()}
-        fixed: dict[str, Any] = dict(SOLVERS[self.solver])
-        if fixed["optimizer"] == "sgd":
-            fixed |= {"refit": self.refit, "loss": self.loss}
-        return NolanaClassifier(
+        model = NolanaClassifier(
             n_landmarks=self.n_landmarks,
             threshold=self.threshold,
             initial_landmarks=self.initial,
             power_iterations=self.iterations,
             scale=False,
             random_state=seed,
-            **fixed | {name: value for name, value in parameters.items() if name in tuned},
         )
+        model.set_params(**SOLVERS[self.solver])
+        if model.optimizer == "sgd":
+            model.set_params(refit=self.refit, loss=self.loss)
+        tuned = {axis.name for axis in self.axes()}
+        model.set_params(**{name: value for name, value in parameters.items() if name in tuned})
+        return model
 
 
 def choose(variant: Variant, X: Array, y: Labels, candidates: int) -> Result:

@@ -14,15 +14,14 @@ from nolana.research.paper.harness.experiment import (
     Scale,
     Source,
     SummaryLine,
+    answer_of,
     unavailable,
 )
 from nolana.research.paper.harness.passes import limit_of
 from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
 from nolana.research.paper.regret.findings import NEAR_ROOT, findings, growth_text
 from nolana.research.paper.regret.numbers import Numbers, growth
-from nolana.research.report import Block, Figure, Grid, Lead, Section, Text
-
-__all__ = ["Regret"]
+from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = ("usps_halves", "ijcnn1")
 LONGEST = 4_000
@@ -65,11 +64,11 @@ class Regret(Experiment):
         """The means over the draws."""
         return Numbers(results, {data: self.sizes(data) for data in self.data}, self.draws)
 
-    def section(self, results: Results) -> Section:
+    def blocks(self, results: Results) -> Sequence[Block]:
         if not self.data:
-            return Section(self.name, self.title, [Text("No data set is available.")])
+            return [Text("No data set is available.")]
         numbers = self.numbers(results)
-        blocks: list[Block] = [
+        return [
             Lead(growth_text(numbers)),
             Text(
                 f"""Total cost of one pass minus that of the best fixed model in hindsight, for streams of T rows. A row
@@ -100,7 +99,6 @@ class Regret(Experiment):
             *(Text(words) for words in findings(numbers)),
             *unavailable(self.source, DATA),
         ]
-        return Section(self.name, self.title, blocks)
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
         if not self.data:
@@ -108,7 +106,7 @@ class Regret(Experiment):
         numbers = self.numbers(results)
         powers = [numbers.exponent(data, MAIN) for data in self.data]
         slow = [power <= NEAR_ROOT for power in powers]
-        answer = "yes" if all(slow) else "partly" if any(slow) else "no"
+        answer = answer_of(yes=all(slow), partly=any(slow))
         listed = ", ".join(f"T^{power:.2f} on {TITLES[data]}" for data, power in zip(self.data, powers, strict=True))
         return [SummaryLine("With √T moves the regret grows like √T.", answer, listed)]
 
