@@ -8,8 +8,7 @@ from nolana import plot
 from nolana.plot import Panel
 from nolana.research.comparison import SIGNS
 from nolana.research.methods import TABLE
-from nolana.research.paper.experiments.stream_columns import STREAMS
-from nolana.research.paper.experiments.table1 import METHODS, TITLES, Table1
+from nolana.research.paper.experiments.table1 import METHODS, STREAMS, TITLES, Table1
 from nolana.research.paper.harness.experiment import (
     Cell,
     Experiment,

@@ -1,7 +1,6 @@
 """The two kinds of cells that most experiments use: cross-validation of parameters, and one pass with them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -104,30 +103,46 @@ def pass_key(data: str, method: str, shuffle: int) -> str:
     return f"pass/{data}/{method}/shuffle {shuffle}"
 
 
-def cells_of(data: str, method: str, scale: Scale, *, tune: bool = True) -> list[Cell]:
-    """A cell that tunes the method, unless it runs with its defaults, and a pass for every shuffle."""
-    limit, paper = limit_of(data, scale), paper_settings(data)
+def cells_of(data: str, method: str, scale: Scale) -> list[Cell]:
+    """A cell that tunes the method, and a pass with its parameters for every shuffle."""
+    limit = limit_of(data, scale)
     rows = min(scale.tuning_rows, limit)
+    tuning = Cell(
+        tuning_key(data, method),
+        tuned,
+        {"data": data, "method": method, "limit": limit, "rows": rows, "candidates": scale.candidates},
+        cost=_seconds_per_row(data, method) * rows * (scale.candidates + 22),
+    )
+    return [tuning, *passes_of(data, method, scale, needs=(tuning.key,))]
+
+
+def passes_of(
+    data: str,
+    method: str,
+    scale: Scale,
+    *,
+    title: str | None = None,
+    needs: tuple[str, ...] = (),
+    beyond: Mapping[str, Value] | None = None,
+) -> list[Cell]:
+    """A pass for every shuffle; it has a title of its own if parameters are `beyond` those of the method."""
+    limit = limit_of(data, scale)
+    arguments = {"data": data, "method": method, "limit": limit, "rows": min(scale.tuning_rows, limit)}
+    if beyond is not None:
+        arguments["beyond"] = beyond
+    cost = _seconds_per_row(data, method) * limit
+    return [
+        Cell(pass_key(data, title or method, shuffle), passed, arguments | {"shuffle": shuffle}, needs, cost=cost)
+        for shuffle in range(scale.shuffles)
+    ]
+
+
+def _seconds_per_row(data: str, method: str) -> float:
     decomposes = method_on(data, method, 1).method.decomposes
-    per_row = 1e-5 + (2e-4 * (paper.n_landmarks / 100) ** 2 if decomposes else 0.0)
-    cells = []
-    if tune:
-        cells.append(
-            Cell(
-                tuning_key(data, method),
-                tuned,
-                {"data": data, "method": method, "limit": limit, "rows": rows, "candidates": scale.candidates},
-                cost=per_row * rows * (scale.candidates + 22),
-            )
-        )
-    needs = (tuning_key(data, method),) if tune else ()
-    for shuffle in range(scale.shuffles):
-        arguments = {"data": data, "method": method, "limit": limit, "shuffle": shuffle, "rows": rows}
-        cells.append(Cell(pass_key(data, method, shuffle), passed, arguments, needs, cost=per_row * limit))
-    return cells
+    return 1e-5 + (2e-4 * (paper_settings(data).n_landmarks / 100) ** 2 if decomposes else 0.0)
 
 
-def over_shuffles(results: Results, data: str, method: str, scale: Scale, field: str) -> list[Any]:
+def over_shuffles(results: Results, data: str, method: str, scale: Scale, field: str) -> list[float]:
     """A field of every pass."""
     return [results[pass_key(data, method, shuffle)][field] for shuffle in range(scale.shuffles)]
 
