@@ -15,9 +15,8 @@ from nolana.research.paper.maps import rbf
 from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
 from nolana.research.paper.regret.descent import RIDGE, Image, Setting, descend, images, spectral_error
 from nolana.research.paper.regret.experiment import Regret
-from nolana.research.paper.regret.findings import growth_text
+from nolana.research.paper.regret.findings import growth, growth_text
 from nolana.research.paper.regret.hindsight import best_model
-from nolana.research.paper.regret.numbers import growth
 
 GAMMA, DECAYED, ETA = 0.3, 0.01, 0.4
 

@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 from nolana.research.paper.claims.experiment import Claims
-from nolana.research.paper.experiments.moves import VARIANTS, expected, misfit
+from nolana.research.paper.experiments.moves import (
+    FITTED,
+    SCALINGS,
+    STARTS,
+    TABLE2,
+    VARIANTS,
+    best_factor,
+    expected,
+    misfit,
+)
 from nolana.research.paper.experiments.refit import REFITS, Refit, verdict
-from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.research.paper.experiments.svd_time import SvdTime, exponent, timed
 from nolana.research.paper.experiments.table2 import Table2
 from nolana.research.paper.harness.experiment import FULL, answer_of
-from nolana.research.paper.harness.published import TABLE2
 from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, Variant
 from paper_source import TINY, Balanced, MadeUp, in_order
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -50,15 +50,21 @@ LABELLED: Mapping[str, Callable[[Array, Labels, float], Maker]] = {"active set":
 OFFLINE = (*UNLABELLED, *LABELLED)
 METHODS = (*ONLINE, *OFFLINE)
 
-# The example of the authors' program for MEKA: the 49,990 training rows of ijcnn1 and the error it prints.
-PUBLISHED: dict[str, Any] = {
-    "data": "ijcnn1",
-    "rows": 49_990,
-    "rank": 500,
-    "clusters": 10,
-    "gamma": 1.0,
-    "error": 0.0401,
-}
+
+@dataclass(frozen=True)
+class Example:
+    """Settings of MEKA, and the error that they have."""
+
+    data: str
+    rows: int
+    rank: int
+    clusters: int
+    gamma: float
+    error: float
+
+
+# Of the authors' program for MEKA: the training rows of ijcnn1 and the error it prints.
+PUBLISHED = Example("ijcnn1", rows=49_990, rank=500, clusters=10, gamma=1.0, error=0.0401)
 
 
 def errors(
@@ -98,7 +104,7 @@ def rank_of(m: int) -> int:
 
 
 def as_published(source: Source, _: Results, *, data: str, rows: int, rank: int, clusters: int, gamma: float) -> Result:
-    """The error of MEKA with the settings of `PUBLISHED`, on a sample of its rows."""
+    """The error of MEKA with the settings of an example, on a sample of its rows."""
     X = source.load(data)[0][:rows]
     landmarks = min(int(rank / RANK), len(X) // clusters)
     phi = Meka(X, gamma).sized(landmarks, min(rank, landmarks), clusters, 0)

@@ -4,8 +4,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nolana.research.paper.experiments.moves import DATA, TUNED_AT, VARIANTS, chosen, closest, counted, expected, passed
-from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS
+from nolana.research.paper.experiments.moves import (
+    DATA,
+    FITTED,
+    SCALINGS,
+    STARTS,
+    TABLE2,
+    TUNED_AT,
+    VARIANTS,
+    chosen,
+    closest,
+    counted,
+    expected,
+    passed,
+)
 from nolana.research.paper.harness.experiment import (
     Array,
     Cell,
@@ -19,7 +31,6 @@ from nolana.research.paper.harness.experiment import (
     answer_of,
 )
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings
-from nolana.research.paper.harness.published import TABLE2
 from nolana.research.paper.harness.variants import candidates_of, rows_to_tune, shuffles_of
 from nolana.research.report import Block, Grid, Lead, Text
 

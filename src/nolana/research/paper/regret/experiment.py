@@ -19,8 +19,7 @@ from nolana.research.paper.harness.experiment import (
 )
 from nolana.research.paper.harness.passes import limit_of
 from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
-from nolana.research.paper.regret.findings import NEAR_ROOT, findings, growth_text
-from nolana.research.paper.regret.numbers import Numbers, growth
+from nolana.research.paper.regret.findings import NEAR_ROOT, Numbers, findings, growth, growth_text
 from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = ("usps_halves", "ijcnn1")
