@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from nolana.research.paper.catalogue import EXPERIMENTS
+from nolana.research.paper.experiments import EXPERIMENTS
 from nolana.research.paper.experiments.approximation import METHODS, Approximation, rank_of
-from nolana.research.paper.harness.experiment import Scale
+from nolana.research.paper.harness import Scale
 from nolana.research.paper.maps import Map, rbf, relative_error
 from nolana.research.paper.maps.fourier import Fastfood, FastfoodMap, Fourier, FourierMap, hadamard_transform
 from nolana.research.paper.maps.nystroem import (

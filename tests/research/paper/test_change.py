@@ -18,7 +18,7 @@ from nolana.research.paper.experiments.change import (
     LearnerKind,
     followed,
 )
-from nolana.research.paper.harness.experiment import FULL, SummaryLine
+from nolana.research.paper.harness import FULL, SummaryLine
 from paper_source import TINY, Balanced, MadeUp, in_order
 
 

@@ -14,10 +14,10 @@ import nolana.cli.paper as command
 from nolana import datasets
 from nolana.cli.app import app
 from nolana.plot import Panel, svg
-from nolana.research.paper.catalogue import EXPERIMENTS, experiments
+from nolana.research.paper.experiments import EXPERIMENTS, experiments
 from nolana.research.paper.experiments.curves import Curves
 from nolana.research.paper.experiments.table1 import METHODS, Table1
-from nolana.research.paper.harness.experiment import FULL, QUICK, Cell
+from nolana.research.paper.harness import FULL, QUICK, Cell
 from nolana.research.paper.harness.runner import CELLS, ResultStore, digest_of, run
 from nolana.research.report import Figure, Grid, Section, Text, page
 from paper_source import TINY, Balanced, MadeUp, chain, in_order

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nolana.research.paper.claims.experiment import Claims
+from nolana.research.paper.experiments.claims import Claims
 from nolana.research.paper.experiments.moves import (
     FITTED,
     SCALINGS,
@@ -19,7 +19,7 @@ from nolana.research.paper.experiments.moves import (
 from nolana.research.paper.experiments.refit import REFITS, Refit, verdict
 from nolana.research.paper.experiments.svd_time import SvdTime, exponent, timed
 from nolana.research.paper.experiments.table2 import Table2
-from nolana.research.paper.harness.experiment import FULL, answer_of
+from nolana.research.paper.harness import FULL, answer_of
 from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, Variant
 from paper_source import TINY, Balanced, MadeUp, in_order
 

@@ -19,7 +19,7 @@ from nolana.research.paper.experiments.map_errors import (
     rank_of,
 )
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness.experiment import (
+from nolana.research.paper.harness import (
     Cell,
     Experiment,
     Lines,

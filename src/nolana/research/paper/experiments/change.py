@@ -10,8 +10,7 @@ from nolana.estimators.classifier import NolanaClassifier
 from nolana.evaluate import progressive
 from nolana.research import datasets
 from nolana.research.comparison import BLOCK
-from nolana.research.paper.harness.data import shuffled
-from nolana.research.paper.harness.experiment import (
+from nolana.research.paper.harness import (
     Cell,
     Experiment,
     Lines,
@@ -22,6 +21,7 @@ from nolana.research.paper.harness.experiment import (
     answer_of,
     unavailable,
 )
+from nolana.research.paper.harness.data import shuffled
 from nolana.research.report import Block, Grid, Lead, Text
 
 DATA = ("usps", "ijcnn1", "covtype", "elec2", "insects", "interchanging_rbf")

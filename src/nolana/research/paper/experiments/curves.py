@@ -9,16 +9,7 @@ from nolana.plot import Panel
 from nolana.research.comparison import SIGNS
 from nolana.research.methods import TABLE
 from nolana.research.paper.experiments.table1 import METHODS, STREAMS, TITLES, Table1
-from nolana.research.paper.harness.experiment import (
-    Cell,
-    Experiment,
-    Lines,
-    Results,
-    Scale,
-    Source,
-    SummaryLine,
-    answer_of,
-)
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import FACTORS, metric_of, pass_key
 from nolana.research.report import Block, Figure, Lead, Text
 

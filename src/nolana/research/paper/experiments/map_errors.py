@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nolana.metrics.label_index import Labels
+from nolana.research.paper.harness import Array, Result, Results, Source
 from nolana.research.paper.harness.data import rows_of, shuffled, width_of
-from nolana.research.paper.harness.experiment import Array, Result, Results, Source
 from nolana.research.paper.maps import Maker, relative_error
 from nolana.research.paper.maps.active_set import ActiveSet
 from nolana.research.paper.maps.fastnys import FastNys

@@ -10,8 +10,8 @@ import numpy as np
 
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.metrics.label_index import Labels
+from nolana.research.paper.harness import Array, Result, Results, Source
 from nolana.research.paper.harness.data import TUNING_SEED, rows_of, shuffled
-from nolana.research.paper.harness.experiment import Array, Result, Results, Source
 from nolana.research.paper.harness.passes import paper_settings
 from nolana.research.paper.harness.variants import Variant, choose, measured_pass
 from nolana.research.tuning import distance_of

@@ -6,7 +6,7 @@ import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine, answer_of
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings, parameter_grid
 from nolana.research.paper.harness.variants import (
     OFTEN,

@@ -6,17 +6,9 @@ import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine, answer_of
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, paper_settings
-from nolana.research.paper.harness.variants import (
-    NEVER,
-    OFTEN,
-    SOLVERS,
-    Pass,
-    candidates_of,
-    chosen_cell,
-    rows_to_tune,
-)
+from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, candidates_of, chosen_cell, rows_to_tune
 from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = "usps"

@@ -8,7 +8,7 @@ from nolana.learner.memory import SMALLEST_MEMORY
 from nolana.research import datasets, rivals
 from nolana.research.comparison import SIGNS
 from nolana.research.methods import TABLE
-from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, SummaryLine, answer_of
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import (
     FACTORS,
     HOLD_OUT,

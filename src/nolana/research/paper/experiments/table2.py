@@ -18,7 +18,7 @@ from nolana.research.paper.experiments.moves import (
     expected,
     passed,
 )
-from nolana.research.paper.harness.experiment import (
+from nolana.research.paper.harness import (
     Array,
     Cell,
     Experiment,

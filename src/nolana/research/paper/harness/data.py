@@ -9,7 +9,7 @@ from nolana.engine.experts.landmarks.kernels import RBF
 from nolana.errors import DataError
 from nolana.metrics.label_index import Labels
 from nolana.research import datasets
-from nolana.research.paper.harness.experiment import Array, Source
+from nolana.research.paper.harness import Array, Source
 
 SUBSET_SEED = 12345
 TUNING_SEED = 100  # of the shuffle for cross-validation; no measured pass uses it

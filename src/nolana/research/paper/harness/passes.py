@@ -8,8 +8,8 @@ from nolana.metrics import MAIN_METRICS
 from nolana.research import datasets
 from nolana.research.comparison import PassResult, by_held_out, one_pass
 from nolana.research.methods import MethodAtBudget, Task, at_budget
+from nolana.research.paper.harness import Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.data import rows_of, shuffled, tuning_rows
-from nolana.research.paper.harness.experiment import Cell, Result, Results, Scale, Source
 from nolana.research.report import Grid
 from nolana.research.tuning import Facts, Point, Value, distance_of, tune
 

@@ -20,7 +20,7 @@ from threading import Thread
 import nolana
 from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import GrowthWarning
-from nolana.research.paper.harness.experiment import Cell, Result, Results, Source
+from nolana.research.paper.harness import Cell, Result, Results, Source
 
 __all__ = ["ResultStore", "run"]
 

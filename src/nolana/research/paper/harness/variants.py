@@ -10,8 +10,8 @@ from nolana.evaluate import Progress, progressive
 from nolana.metrics.label_index import Labels
 from nolana.research.comparison import by_held_out
 from nolana.research.methods import THETA
+from nolana.research.paper.harness import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.data import shuffled, tuning_rows
-from nolana.research.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.passes import limit_of, paper_settings
 from nolana.research.rivals.method import RATE, WIDTH
 from nolana.research.tuning import Axis, Choice, Facts, Tunable, Value, distance_of, tune

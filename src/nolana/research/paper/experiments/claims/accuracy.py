@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from nolana.estimators.transformer import OnlineNystroem
-from nolana.research.paper.claims import Claim, Finding
+from nolana.research.paper.experiments.claims.claim import Claim, Finding
+from nolana.research.paper.harness import Cell, Result, Results, Scale, Source, answer_of
 from nolana.research.paper.harness.data import shuffled, tuning_rows
-from nolana.research.paper.harness.experiment import Cell, Result, Results, Scale, Source, answer_of
 from nolana.research.paper.harness.passes import cells_of, limit_of, over_shuffles, paper_settings
 from nolana.research.paper.harness.variants import (
     OFTEN,

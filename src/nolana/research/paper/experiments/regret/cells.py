@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from nolana import OnlineNystroem
+from nolana.research.paper.experiments.regret.descent import Setting, descend, images, spectral_error
+from nolana.research.paper.experiments.regret.hindsight import best_model
+from nolana.research.paper.harness import Array, Result, Results, Source
 from nolana.research.paper.harness.data import shuffled, width_of
-from nolana.research.paper.harness.experiment import Array, Result, Results, Source
 from nolana.research.paper.maps import rbf
-from nolana.research.paper.regret.descent import Setting, descend, images, spectral_error
-from nolana.research.paper.regret.hindsight import best_model
 
 DECAY = 1e-3  # lambda
 RATE = 10.0  # eta = RATE / sqrt(T); about |f*|, which makes the first two terms of the bound equal

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from nolana import plot
 from nolana.plot import Panel
+from nolana.research.paper.experiments.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
+from nolana.research.paper.experiments.regret.findings import NEAR_ROOT, Numbers, findings, growth, growth_text
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness.experiment import (
+from nolana.research.paper.harness import (
     Cell,
     Experiment,
     Lines,
@@ -18,8 +20,6 @@ from nolana.research.paper.harness.experiment import (
     unavailable,
 )
 from nolana.research.paper.harness.passes import limit_of
-from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
-from nolana.research.paper.regret.findings import NEAR_ROOT, Numbers, findings, growth, growth_text
 from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = ("usps_halves", "ijcnn1")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.research import rivals
-from nolana.research.paper.claims import Claim, Finding
+from nolana.research.paper.experiments.claims.claim import Claim, Finding
 from nolana.research.paper.experiments.svd_time import DATA, exponent, timed
+from nolana.research.paper.harness import Cell, Result, Results, Source, answer_of
 from nolana.research.paper.harness.data import shuffled
-from nolana.research.paper.harness.experiment import Cell, Result, Results, Source, answer_of
 from nolana.research.paper.harness.passes import limit_of, paper_settings
 from nolana.research.paper.harness.variants import SOLVERS, chosen_cell
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import entr, expit
 
-from nolana.research.paper.harness.experiment import Array
+from nolana.research.paper.harness import Array
 
 STEPS = 100
 CLOSE = 1e-10  # gap over objective

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nolana.research.paper.experiments.regret.cells import MAIN, RATE, key_of
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness.experiment import Results
-from nolana.research.paper.regret.cells import MAIN, RATE, key_of
+from nolana.research.paper.harness import Results
 
 NEAR_ROOT = 0.6  # an exponent up to here counts as √T
 

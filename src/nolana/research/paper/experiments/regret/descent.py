@@ -31,9 +31,9 @@ from nolana.experts.spectral.refit import PaperLandmarkMap
 from nolana.learner.driver import learner_spec
 from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
 from nolana.modelfile.specs import Spec
-from nolana.research.paper.harness.experiment import Array
+from nolana.research.paper.experiments.regret.hindsight import Best
+from nolana.research.paper.harness import Array
 from nolana.research.paper.maps import rbf
-from nolana.research.paper.regret.hindsight import Best
 
 RIDGE = 1e-3
 THETA = 1e-3  # the penalty of the paper's stage two

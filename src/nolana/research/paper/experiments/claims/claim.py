@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nolana.research.paper.harness.experiment import Cell, Results, Scale
+from nolana.research.paper.harness import Cell, Results, Scale
 
 
 @dataclass(frozen=True)

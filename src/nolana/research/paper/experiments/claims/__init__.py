@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from nolana.research.paper.claims.accuracy import DoublySGD, Iterations, SolversAgree
-from nolana.research.paper.claims.cost import Budget, LinearTime, Prediction
-from nolana.research.paper.harness.experiment import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine
+from nolana.research.paper.experiments.claims.accuracy import DoublySGD, Iterations, SolversAgree
+from nolana.research.paper.experiments.claims.cost import Budget, LinearTime, Prediction
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine
 from nolana.research.report import Block, Grid, Lead, Text
 
 
