@@ -1,15 +1,12 @@
 """The future work of the paper: what landmarks should do when the stream changes."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nolana.estimators.classifier import NolanaClassifier
-from nolana.evaluate import progressive
 from nolana.research import datasets
-from nolana.research.comparison import BLOCK
 from nolana.research.paper.harness import (
     Cell,
     Experiment,
@@ -22,6 +19,7 @@ from nolana.research.paper.harness import (
     unavailable,
 )
 from nolana.research.paper.harness.data import shuffled
+from nolana.research.paper.harness.variants import measured_pass
 from nolana.research.report import Block, Grid, Lead, Text
 
 DATA = ("usps", "ijcnn1", "covtype", "elec2", "insects", "interchanging_rbf")
@@ -70,16 +68,8 @@ def followed(source: Source, _: Results, *, data: str, policy: str, learner: str
     else:
         X, y = shuffled(source, data, None, 0, rows)
     model = LEARNERS[learner].make(n_landmarks=landmarks, random_state=0, **POLICIES[policy])
-    blocks = [(X[i : i + BLOCK], y[i : i + BLOCK]) for i in range(0, len(y), BLOCK)]
-    begin = time.process_time()
-    result = progressive(model, blocks, metrics=["accuracy"])
-    return {
-        "rows": result.rows,
-        "accuracy": result.metrics["accuracy"],
-        "moves": model.n_moves_,
-        "seconds": time.process_time() - begin,
-        "bytes": model.memory_bytes_,
-    }
+    result = measured_pass(model, X, y)
+    return {field: result[field] for field in ("rows", "accuracy", "moves", "seconds", "bytes")}
 
 
 class Change(Experiment):

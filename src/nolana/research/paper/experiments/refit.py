@@ -6,17 +6,9 @@ import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness import Cell, Experiment, Lines, Results, SummaryLine, answer_of
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings, parameter_grid
-from nolana.research.paper.harness.variants import (
-    OFTEN,
-    SELDOM,
-    Pass,
-    candidates_of,
-    chosen_cell,
-    rows_to_tune,
-    shuffles_of,
-)
+from nolana.research.paper.harness.variants import OFTEN, SELDOM, Pass, chosen_cell
 from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = "usps"
@@ -32,6 +24,9 @@ class Refit(Experiment):
     title = "Stage two: with and without"
     required = (DATA,)
 
+    def __init__(self, source: Source, scale: Scale) -> None:
+        super().__init__(source, scale.smaller)
+
     def plan(self) -> Sequence[Cell]:
         choices = [chosen_cell(DATA, refit, self.scale) for refit in REFITS]
         return choices + [
@@ -44,7 +39,7 @@ class Refit(Experiment):
 
     def passes(self, solver: str, refit: str, share: float) -> list[Pass]:
         """One for each shuffle."""
-        return [Pass(DATA, solver, refit, share, shuffle) for shuffle in range(shuffles_of(self.scale))]
+        return [Pass(DATA, solver, refit, share, shuffle) for shuffle in range(self.scale.shuffles)]
 
     def values(self, results: Results, solver: str, refit: str, share: float, field: str) -> list[float]:
         return [float(results[one.key][field]) for one in self.passes(solver, refit, share)]
@@ -54,7 +49,7 @@ class Refit(Experiment):
         return 100 * float(np.mean(self.values(results, solver, refit, share, "accuracy")))
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        m, shuffles = paper_settings(DATA).n_landmarks, shuffles_of(self.scale)
+        m, shuffles = paper_settings(DATA).n_landmarks, self.scale.shuffles
         panels = [
             Panel(
                 f"{solver}, {words}",
@@ -81,7 +76,7 @@ class Refit(Experiment):
                 {limit_of(DATA, self.scale):,} rows, m = {m}, rank 0.8 m, hinge loss, mean of {shuffles} shuffles;
                 thresholds of {OFTEN:g} and {SELDOM:g} times the mean squared distance of two rows. Each stage two has
                 its own kernel width and rate (the paper's also its theta), tuned with the exact solver at the lower
-                threshold, on {rows_to_tune(self.scale):,} rows with {candidates_of(self.scale)} candidates and the
+                threshold, on {self.scale.tuning_rows:,} rows with {self.scale.candidates} candidates and the
                 defaults."""
             ),
             Figure(plot.svg(panels, columns=2), "Accuracy so far against rows learned, mean of the shuffles."),

@@ -6,9 +6,9 @@ import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness import Cell, Experiment, Lines, Results, SummaryLine, answer_of
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, paper_settings
-from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, candidates_of, chosen_cell, rows_to_tune
+from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, chosen_cell
 from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = "usps"
@@ -35,6 +35,9 @@ class SvdTime(Experiment):
     name = "svd-time"
     title = "SVD time: the cost of a landmark move"
     required = (DATA,)
+
+    def __init__(self, source: Source, scale: Scale) -> None:
+        super().__init__(source, scale.smaller)
 
     def plan(self) -> Sequence[Cell]:
         passes = [timed(solver, share).cell(self.scale) for solver in SOLVERS for share in (OFTEN, NEVER)]
@@ -70,7 +73,7 @@ class SvdTime(Experiment):
                 squared distance of two rows, {moves:,.0f} moves, the same ones for every solver. exact, rank2 and
                 randomized (two iterations) are the paper's solvers at rank 0.8 m; the inverse needs no decomposition,
                 and Newton has a covariance in addition. All solvers carry the function over at a move, with kernel
-                width and rate tuned on {rows_to_tune(self.scale):,} rows with {candidates_of(self.scale)} candidates
+                width and rate tuned on {self.scale.tuning_rows:,} rows with {self.scale.candidates} candidates
                 (exact solver). One pass each, processor time, BLAS on one thread. The time of a move is the time of
                 the pass minus the time of a pass without moves, divided by the number of moves."""
             ),

@@ -31,7 +31,6 @@ from nolana.research.paper.harness import (
     answer_of,
 )
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings
-from nolana.research.paper.harness.variants import candidates_of, rows_to_tune, shuffles_of
 from nolana.research.report import Block, Grid, Lead, Text
 
 FITTED_START = "rows drawn at random"  # the start with which the factors are fitted
@@ -45,14 +44,14 @@ class Table2(Experiment):
     required = (DATA,)
 
     def __init__(self, source: Source, scale: Scale) -> None:
-        super().__init__(source, scale)
+        super().__init__(source, scale.smaller)
         self.settings = [
             *((scaling, start) for scaling in SCALINGS for start in STARTS),
             *((scaling, FITTED_START) for scaling in FITTED),
         ]
 
     def plan(self) -> Sequence[Cell]:
-        limit, rows, candidates = limit_of(DATA, self.scale), rows_to_tune(self.scale), candidates_of(self.scale)
+        limit, rows, candidates = limit_of(DATA, self.scale), self.scale.tuning_rows, self.scale.candidates
         cells = [
             Cell(
                 self._moves_key(scaling, start),
@@ -86,7 +85,7 @@ class Table2(Experiment):
 
     def shuffles(self, title: str) -> int:
         """How many passes a variant makes at each threshold."""
-        return min(shuffles_of(self.scale), VARIANTS[title][2])
+        return min(self.scale.shuffles, VARIANTS[title][2])
 
     def _moves_key(self, scaling: str, start: str) -> str:
         return f"moves/{scaling}/{start}"
@@ -122,8 +121,8 @@ class Table2(Experiment):
                 the warm-started randomized SVD at rank 0.8 m with the paper's stage two; inverse means gradient steps
                 without a decomposition; Newton has the squared hinge loss and default parameters. For the first two,
                 kernel width and rate (and theta for the paper's) were tuned once, at threshold {TUNED_AT}, by 5-fold
-                cross-validation on {rows_to_tune(self.scale):,} rows of another shuffle with
-                {candidates_of(self.scale)} candidates and the defaults. Seconds are processor time
+                cross-validation on {self.scale.tuning_rows:,} rows of another shuffle with
+                {self.scale.candidates} candidates and the defaults. Seconds are processor time
                 of the pass. The paper's solver ran on one shuffle, the others on
                 {self.shuffles("inverse")}; the table shows the means."""
             ),

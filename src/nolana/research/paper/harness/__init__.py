@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,9 @@ Results = Mapping[str, Result]  # by the keys of the cells
 Lines = Sequence[Mapping[str, object]]  # of a CSV file, by the names of the columns
 
 
+MOST_ROWS = 1_000  # for cross-validation at a smaller scale
+
+
 @dataclass(frozen=True)
 class Scale:
     """How large a run is."""
@@ -26,6 +29,13 @@ class Scale:
     shuffles: int
     tuning_rows: int  # for cross-validation
     candidates: int  # for each method
+
+    @property
+    def smaller(self) -> "Scale":
+        """For learners whose rows take milliseconds: three of five shuffles, half of the effort to tune."""
+        rows = min(self.tuning_rows // 2, MOST_ROWS)
+        shuffles, candidates = max(1, 3 * self.shuffles // 5), max(2, self.candidates // 2)
+        return replace(self, shuffles=shuffles, tuning_rows=rows, candidates=candidates)
 
 
 FULL = Scale("full", None, 5, 5_000, 32)

@@ -28,7 +28,6 @@ SOLVERS: Mapping[str, Mapping[str, object]] = {
 }
 OFTEN, SELDOM, NEVER = 0.15, 0.4, None  # thresholds, in units of the mean squared distance of two rows
 
-MOST_ROWS = 1_000  # for cross-validation: a move takes milliseconds here
 POINTS = 20
 PER_MOVE = {"exact": 1.5e-3, "rank2": 3e-3, "randomized": 2e-3, "inverse in NumPy": 3e-4}  # estimated seconds
 
@@ -104,21 +103,6 @@ def measured_pass(learner: NolanaClassifier, X: Array, y: Labels) -> Result:
     }
 
 
-def rows_to_tune(scale: Scale) -> int:
-    """Rows for the cross-validation of a variant."""
-    return min(scale.tuning_rows // 2, MOST_ROWS)
-
-
-def candidates_of(scale: Scale) -> int:
-    """Candidates for the cross-validation of a variant."""
-    return max(2, scale.candidates // 2)
-
-
-def shuffles_of(scale: Scale) -> int:
-    """Shuffles for a variant: three of five."""
-    return max(1, 3 * scale.shuffles // 5)
-
-
 def variant_on(
     data: str, solver: str, refit: str, share: float | None, distance: float, iterations: int = 2
 ) -> Variant:
@@ -159,14 +143,10 @@ def solved(
 
 def chosen_cell(data: str, refit: str, scale: Scale) -> Cell:
     """The cell that tunes a refit, at the threshold that moves landmarks often."""
-    rows, candidates = rows_to_tune(scale), candidates_of(scale)
     arguments = {"data": data, "refit": refit, "share": OFTEN, "limit": limit_of(data, scale)}
-    return Cell(
-        f"choose/{data}/stage two {refit}",
-        chosen,
-        arguments | {"rows": rows, "candidates": candidates},
-        cost=1e-3 * rows * (candidates + 22),
-    )
+    arguments |= {"rows": scale.tuning_rows, "candidates": scale.candidates}
+    cost = 1e-3 * scale.tuning_rows * (scale.candidates + 22)
+    return Cell(f"choose/{data}/stage two {refit}", chosen, arguments, cost=cost)
 
 
 @dataclass(frozen=True)
@@ -207,7 +187,7 @@ class Pass:
                 "share": self.share,
                 "iterations": self.iterations,
                 "limit": limit,
-                "rows": rows_to_tune(scale),
+                "rows": scale.tuning_rows,
                 "shuffle": self.shuffle,
             },
             needs=(chosen_cell(self.data, self.refit, scale).key,),

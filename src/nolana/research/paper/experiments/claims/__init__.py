@@ -16,9 +16,9 @@ class Claims(Experiment):
     required = ("usps", "usps_halves")
 
     def __init__(self, source: Source, scale: Scale) -> None:
-        super().__init__(source, scale)
+        super().__init__(source, scale.smaller)
         kinds = (SolversAgree, Iterations, Prediction, LinearTime, DoublySGD, Budget)
-        self.claims = [kind(scale) for kind in kinds]
+        self.claims = [kind(self.scale) for kind in kinds]
 
     def plan(self) -> Sequence[Cell]:
         return list({cell.key: cell for claim in self.claims for cell in claim.plan()}.values())

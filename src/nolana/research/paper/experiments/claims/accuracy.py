@@ -1,7 +1,6 @@
 """Claims about accuracy: of the solvers, of the iterations of the randomized SVD, and of Doubly SGD."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -10,16 +9,7 @@ from nolana.research.paper.experiments.claims.claim import Claim, Finding
 from nolana.research.paper.harness import Cell, Result, Results, Scale, Source, answer_of
 from nolana.research.paper.harness.data import shuffled, tuning_rows
 from nolana.research.paper.harness.passes import cells_of, limit_of, over_shuffles, paper_settings
-from nolana.research.paper.harness.variants import (
-    OFTEN,
-    RANK,
-    RIDGE,
-    Pass,
-    candidates_of,
-    chosen_cell,
-    rows_to_tune,
-    shuffles_of,
-)
+from nolana.research.paper.harness.variants import OFTEN, RANK, RIDGE, Pass, chosen_cell
 from nolana.research.tuning import distance_of
 
 DATA = "usps"
@@ -43,7 +33,7 @@ class SolversAgree(Claim):
         return [chosen_cell(DATA, "carry", self.scale), *passes]
 
     def _passes(self, solver: str) -> list[Pass]:
-        return [Pass(DATA, solver, shuffle=shuffle) for shuffle in range(shuffles_of(self.scale))]
+        return [Pass(DATA, solver, shuffle=shuffle) for shuffle in range(self.scale.shuffles)]
 
     def finding(self, results: Results) -> Finding:
         """By the spread of the means."""
@@ -106,7 +96,7 @@ class Iterations(Claim):
         cells = [choice]
         for solver, count in self.solvers:
             cells.append(self._pass(solver, count).cell(self.scale))
-            arguments = {"limit": self.limit, "rows": rows_to_tune(self.scale), "solver": solver, "iterations": count}
+            arguments = {"limit": self.limit, "rows": self.scale.tuning_rows, "solver": solver, "iterations": count}
             cost = self.limit * 5e-4 * (1 + count)
             cells.append(Cell(self._map_key(solver, count), mapped, arguments, (choice.key,), cost=cost))
         return cells
@@ -152,7 +142,10 @@ class Iterations(Claim):
 
 
 class DoublySGD(Claim):
-    """Doubly SGD at the budget of NOLANA; its accuracy is why Table 1 leaves it out."""
+    """Doubly SGD at the budget of NOLANA; its accuracy is why Table 1 leaves it out.
+
+    It draws its features again for every row, which is slow.
+    """
 
     published = 75.0  # approximate accuracy, per cent
     method = "DoublySGD"
@@ -161,11 +154,6 @@ class DoublySGD(Claim):
     name = "Doubly SGD"
     says = f"Doubly SGD reaches about {published:.0f} % on usps."
     criterion = f"yes: within {close:.0f} points on one of the two tasks; partly: {near:.0f} points"
-
-    def __init__(self, scale: Scale) -> None:
-        # It draws its features again for every row, which is slow, so few rows are used for cross-validation.
-        rows, candidates = rows_to_tune(scale), candidates_of(scale)
-        super().__init__(replace(scale, shuffles=shuffles_of(scale), tuning_rows=rows, candidates=candidates))
 
     def plan(self) -> Sequence[Cell]:
         return [cell for data in TASKS for cell in cells_of(data, self.method, self.scale)]
