@@ -25,21 +25,14 @@ class Learner(evaluate.Learner, Protocol):
     """A learner whose memory is known."""
 
     @property
-    def memory_bytes_(self) -> int:
-        """Bytes of everything that is stored."""
-        ...
+    def memory_bytes_(self) -> int: ...
 
 
 class Predictor(Protocol):
     """An estimator that is trained, then predicts."""
 
-    def partial_fit(self, X: Array, y: Labels) -> object:
-        """Learn rows."""
-        ...
-
-    def predict(self, X: Array) -> Labels:
-        """The classes or targets of rows."""
-        ...
+    def partial_fit(self, X: Array, y: Labels) -> object: ...
+    def predict(self, X: Array) -> Labels: ...
 
 
 @dataclass(frozen=True)

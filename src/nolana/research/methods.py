@@ -122,13 +122,10 @@ class MethodAtBudget(Tunable[OnlineEstimator]):
     def build(self, parameters: Mapping[str, Value], seed: int) -> OnlineEstimator:
         task, budget = self.task, Budget(self.task.n_landmarks, self.task.n_features)
         estimator = self.method.at_budget(budget, task.kind, random_state=seed)
-        takes_loss = "loss" in estimator.get_params() and not self.method.own_loss
-        chosen: dict[str, Value | None] = {"loss": task.loss} if takes_loss else {}
-        if task.memory is not None and "memory" in estimator.get_params():
-            chosen["memory"] = task.memory
-        if task.lag is not None and "lag" in estimator.get_params():
-            chosen["lag"] = task.lag
-        estimator.set_params(**(chosen | dict(parameters)))
+        wanted = {"loss": None if self.method.own_loss else task.loss, "memory": task.memory, "lag": task.lag}
+        known = estimator.get_params()
+        estimator.set_params(**{name: value for name, value in wanted.items() if value is not None and name in known})
+        estimator.set_params(**parameters)
         return estimator
 
 

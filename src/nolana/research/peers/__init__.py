@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,14 +98,15 @@ def peer(name: str) -> Peer:
     'river'
     """
     short = name.strip().lower()
-    if short in RETRAINED:
-        boosting = importlib.import_module("nolana.research.peers.boosting")
-        return Peer(short, RETRAINED[short], boosting.maker(short))
     library, _, method = (part.strip() for part in name.partition(":"))
-    if library not in PACKAGES or not method:
+    if short in RETRAINED:
+        module, method, package = "boosting", short, RETRAINED[short]
+    elif library in PACKAGES and method:
+        module, short, package = library, f"{library}:{method}", PACKAGES[library]
+    else:
         raise ValueError(f"{name!r} is not a method of another library; choose from {NAMES}, or name a class after ':'")
-    kind = importlib.import_module(f"nolana.research.peers.{library}")
-    return Peer(f"{library}:{method}", PACKAGES[library], kind.maker(method))
+    make = importlib.import_module(f"nolana.research.peers.{module}").make
+    return Peer(short, package, partial(make, method))
 
 
 @dataclass(frozen=True)

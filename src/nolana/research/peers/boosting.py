@@ -6,7 +6,8 @@ predicts and learns nothing. All rows are stored: its memory grows with the stre
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from functools import partial
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +22,13 @@ SMALLEST = 1e-15  # probability: scores are finite
 
 
 class BatchModel(Protocol):
-    """A trained model; only a classifier has the last two."""
+    """A model of scikit-learn's kind; only a classifier has the last two."""
 
-    def predict(self, X: Array) -> Labels:
-        """The class or the target of rows."""
-        ...
-
-    def predict_proba(self, X: Array) -> Array:
-        """The probabilities of the classes."""
-        ...
-
-    classes_: NDArray[np.intp]
+    def fit(self, X: Array, y: Labels, **options: object) -> Self: ...
+    def predict(self, X: Array) -> Labels: ...
+    def predict_proba(self, X: Array) -> Array: ...
+    @property
+    def classes_(self) -> NDArray[np.intp]: ...
 
 
 class Retrained:
@@ -90,28 +87,25 @@ class Retrained:
             self._model = self._fit(np.concatenate(self._rows), targets)
 
 
-def lightgbm(task: Task, seed: int, X: Array, y: Labels) -> BatchModel:
-    """LightGBM at its defaults."""
+def make(method: str, task: Task, seed: int) -> Retrained:
+    """The learner of a name, ``lightgbm`` or ``histgb``."""
+    return Retrained(task, partial(MODELS[method], task, seed))
+
+
+def _lightgbm(task: Task, seed: int, X: Array, y: Labels) -> BatchModel:
     from lightgbm import LGBMClassifier, LGBMRegressor
 
-    model = (LGBMRegressor if task.classes is None else LGBMClassifier)(n_jobs=1, verbose=-1, random_state=seed)
-    trained: BatchModel = model.fit(X, y, categorical_feature=sorted(task.nominal) or "auto")
-    return trained
+    kind = LGBMRegressor if task.classes is None else LGBMClassifier
+    model: BatchModel = kind(n_jobs=1, verbose=-1, random_state=seed)
+    return model.fit(X, y, categorical_feature=sorted(task.nominal) or "auto")
 
 
-def histgb(task: Task, seed: int, X: Array, y: Labels) -> BatchModel:
-    """HistGradientBoosting at its defaults."""
+def _histgb(task: Task, seed: int, X: Array, y: Labels) -> BatchModel:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     kind = HistGradientBoostingRegressor if task.classes is None else HistGradientBoostingClassifier
-    trained: BatchModel = kind(random_state=seed, categorical_features=sorted(task.nominal) or None).fit(X, y)
-    return trained
+    model: BatchModel = kind(random_state=seed, categorical_features=sorted(task.nominal) or None)
+    return model.fit(X, y)
 
 
-MODELS = {"lightgbm": lightgbm, "histgb": histgb}
-
-
-def maker(method: str) -> Callable[[Task, int], Retrained]:
-    """What makes the learner of a name."""
-    model = MODELS[method]
-    return lambda task, seed: Retrained(task, lambda X, y: model(task, seed, X, y))
+MODELS = {"lightgbm": _lightgbm, "histgb": _histgb}

@@ -127,27 +127,16 @@ def start_java() -> None:
         importlib.import_module("capymoa")  # Java reads the agent as it starts, and keeps it open
 
 
-def maker(method: str) -> Callable[[Task, int], Moa]:
-    """What makes the learner of a short name, or of a class of CapyMOA as ``HoeffdingTree``, at its defaults."""
-
-    def make(task: Task, seed: int) -> Moa:
-        start_java()
-        kind = class_of(method, task)
-        parameters = inspect.signature(kind).parameters
-        own = {"ensemble_size": MODELS, "random_seed": seed}
-        return Moa(task, lambda schema: kind(schema=schema, **{k: v for k, v in own.items() if k in parameters}))
-
-    return make
-
-
-def class_of(method: str, task: Task) -> "type[MOAClassifier] | type[MOARegressor]":
-    """A class of CapyMOA for a task."""
+def make(method: str, task: Task, seed: int) -> Moa:
+    """The learner of a short name, or of a class of CapyMOA as ``HoeffdingTree``, at its defaults."""
+    start_java()
     regression = task.classes is None
-    short = SHORT.get(method.lower())
-    name = method if short is None else short[regression]
+    name = SHORT.get(method.lower(), (method, method))[regression]
     module = importlib.import_module("capymoa.regressor" if regression else "capymoa.classifier")
     if name is None or not hasattr(module, name):
         choices = ", ".join(f"moa:{each}" for each, names in SHORT.items() if names[regression])
         raise ValueError(f"{module.__name__} has no {method}; choose from {choices}, or name a class of this module")
-    kind: type[MOAClassifier] | type[MOARegressor] = getattr(module, name)
-    return kind
+    kind = getattr(module, name)
+    options = {"ensemble_size": MODELS, "random_seed": seed}
+    own = {option: value for option, value in options.items() if option in inspect.signature(kind).parameters}
+    return Moa(task, lambda schema: kind(schema=schema, **own))

@@ -6,7 +6,7 @@ import numpy as np
 
 from nolana.metrics import MAIN_METRICS
 from nolana.research import datasets
-from nolana.research.comparison import PassResult, by_held_out, one_pass
+from nolana.research.comparison import by_held_out, one_pass
 from nolana.research.methods import MethodAtBudget, Task, at_budget
 from nolana.research.paper.harness import Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.data import rows_of, shuffled, tuning_rows
@@ -77,13 +77,9 @@ def passed(
     point: Point = next((result["point"] for result in inputs.values()), {})
     facts = Facts(distance_of(tuning_rows(source, data, limit, rows)[0]), len(y))
     estimator = sized.estimator(point, facts, shuffle).set_params(**(beyond or {}))
-    result = one_pass(estimator, X, y, metric=metric_of(data), points=POINTS, hold_out=HOLD_OUT)
-    return plain(result, metric_of(data))
-
-
-def plain(result: PassResult, metric: str) -> Result:
-    """A result as plain data without its times, so that it is the same in every run."""
-    return {
+    metric = metric_of(data)
+    result = one_pass(estimator, X, y, metric=metric, points=POINTS, hold_out=HOLD_OUT)
+    return {  # without times, so that it is the same in every run
         "progressive": result.score,
         "held_out": result.held_out,
         "bytes": result.bytes,
