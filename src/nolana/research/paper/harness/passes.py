@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nolana.metrics import MAIN_METRICS
+from nolana.metrics.label_index import Labels
 from nolana.research import datasets
-from nolana.research.comparison import by_held_out, one_pass
+from nolana.research.comparison import Predictor, by_held_out, one_pass
 from nolana.research.methods import MethodAtBudget, Task, at_budget
-from nolana.research.paper.harness import Cell, Result, Results, Scale, Source
+from nolana.research.paper.harness import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.data import rows_of, shuffled, tuning_rows
 from nolana.research.report import Grid
-from nolana.research.tuning import Facts, Point, Value, distance_of, tune
+from nolana.research.tuning import Facts, Point, Tunable, Value, distance_of, tune
 
 HOLD_OUT = 0.2
 POINTS = 60
@@ -42,19 +43,23 @@ def method_on(name: str, method: str, n_features: int) -> MethodAtBudget:
     return at_budget(method, Task(record.task, n_features, paper.n_landmarks, paper.loss))
 
 
-def tuned(source: Source, _: Results, *, data: str, method: str, limit: int, rows: int, candidates: int) -> Result:
-    """The point that cross-validation chooses for a method."""
-    X, y = tuning_rows(source, data, limit, rows)
-    sized = method_on(data, method, X.shape[1])
-    best = tune(sized, X, y, judge=by_held_out(metric_of(data)), candidates=candidates)
-    all_rows = len(rows_of(source, data, limit)[1])
+def choose(method: Tunable[Predictor], X: Array, y: Labels, metric: str, candidates: int, pass_rows: int) -> Result:
+    """The point that cross-validation over the rows chooses for a method, and its parameters for a pass."""
+    best = tune(method, X, y, judge=by_held_out(metric), candidates=candidates)
     return {
         "point": dict(best.point),
         "cross_validation": abs(best.score),
-        "parameters": sized.parameters(best.point, Facts(distance_of(X), all_rows)),
+        "parameters": method.parameters(best.point, Facts(distance_of(X), pass_rows)),
         "rows": len(y),
         "candidates": best.candidates,
     }
+
+
+def tuned(source: Source, _: Results, *, data: str, method: str, limit: int, rows: int, candidates: int) -> Result:
+    """`choose` for a method at the paper's budget."""
+    X, y = tuning_rows(source, data, limit, rows)
+    all_rows = len(rows_of(source, data, limit)[1])
+    return choose(method_on(data, method, X.shape[1]), X, y, metric_of(data), candidates, all_rows)
 
 
 def passed(

@@ -8,13 +8,12 @@ from nolana.engine.experts.landmarks.policies import KMeans
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.evaluate import Progress, progressive
 from nolana.metrics.label_index import Labels
-from nolana.research.comparison import by_held_out
 from nolana.research.methods import THETA
 from nolana.research.paper.harness import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.data import shuffled, tuning_rows
-from nolana.research.paper.harness.passes import limit_of, paper_settings
+from nolana.research.paper.harness.passes import choose, limit_of, paper_settings
 from nolana.research.rivals.method import RATE, WIDTH
-from nolana.research.tuning import Axis, Choice, Facts, Tunable, Value, distance_of, tune
+from nolana.research.tuning import Axis, Choice, Tunable, Value, distance_of
 
 RANK, RIDGE = 0.8, 0.0  # of the paper's map, times m; the inverse has full rank and needs a ridge
 DECOMPOSED = {"optimizer": "sgd", "rank": RANK, "ridge": RIDGE}
@@ -67,17 +66,6 @@ class Variant(Tunable[NolanaClassifier]):
         return model
 
 
-def choose(variant: Variant, X: Array, y: Labels, candidates: int) -> Result:
-    """Width and rate (and theta) of a variant, by cross-validation over the rows."""
-    best = tune(variant, X, y, judge=by_held_out("accuracy"), candidates=candidates)
-    return {
-        "parameters": variant.parameters(best.point, Facts(distance_of(X), len(y))),
-        "cross_validation": best.score,
-        "rows": len(y),
-        "candidates": best.candidates,
-    }
-
-
 def measured_pass(learner: NolanaClassifier, X: Array, y: Labels) -> Result:
     """One pass, each row predicted before it is learned, with the seconds and moves at every point of its history.
 
@@ -117,7 +105,8 @@ def chosen(
 ) -> Result:
     """The parameters of a refit, chosen with the exact solver."""
     X, y = tuning_rows(source, data, limit, rows)
-    return choose(variant_on(data, "exact", refit, share, distance_of(X)), X, y, candidates)
+    variant = variant_on(data, "exact", refit, share, distance_of(X))
+    return choose(variant, X, y, "accuracy", candidates, len(y))
 
 
 def solved(
