@@ -61,6 +61,16 @@ def budget_bytes(data: str) -> int:
     return 8 * rivals.Budget(paper_settings(data).n_landmarks, datasets.catalogue()[data].features).numbers
 
 
+def best_of(data: str, scores: Mapping[str, float]) -> str:
+    """The method with the best score on a data set."""
+    return max(scores, key=lambda method: SIGNS[metric_of(data)] * scores[method])
+
+
+def on_data(leaders: Mapping[str, str]) -> str:
+    """Methods with the data sets that they lead on."""
+    return ", ".join(f"{method} on {TITLES[data]}" for data, method in leaders.items())
+
+
 class Table1(Experiment):
     """The accuracy of every method."""
 
@@ -112,7 +122,7 @@ class Table1(Experiment):
     def leaders(self, results: Results, methods: Sequence[str], reading: str = "held_out") -> dict[str, str]:
         """The best of some methods on every data set."""
         return {
-            data: max(methods, key=lambda one: SIGNS[metric_of(data)] * self.mean(results, data, one, reading))
+            data: best_of(data, {method: self.mean(results, data, method, reading) for method in methods})
             for data in self.data
         }
 
@@ -149,10 +159,8 @@ class Table1(Experiment):
         return float(np.mean(over_shuffles(results, data, method, self.scale, reading)))
 
     def _grid(self, results: Results, reading: str, meaning: str) -> Grid:
-        marked = set()
-        for data in self.data:
-            scores = [SIGNS[metric_of(data)] * self.mean(results, data, method, reading) for method in METHODS]
-            marked.add((int(np.argmax(scores)), 1 + DATA.index(data)))
+        leaders = self.leaders(results, METHODS, reading)
+        marked = {(METHODS.index(best), 1 + DATA.index(data)) for data, best in leaders.items()}
         rows = [[method, *(self._score(results, data, method, reading) for data in DATA)] for method in METHODS]
         caption = f"Score on {meaning}; the published score in brackets. The best of our scores is highlighted."
         return Grid(caption, ["method", *(TITLES[data] for data in DATA)], rows, frozenset(marked))
@@ -247,18 +255,11 @@ class Table1(Experiment):
 
     def _ranking(self, results: Results) -> str:
         """The best methods in the paper and here."""
-        published, here, ours = [], [], []
-        for data in self.data:
-            sign = SIGNS[metric_of(data)]
-            means = {method: sign * self.mean(results, data, method, "held_out") for method in METHODS}
-            here.append(f"{max(PUBLISHED, key=means.__getitem__)} on {TITLES[data]}")
-            if data in TABLE1:
-                signed = {method: sign * value for method, value in TABLE1[data].items()}
-                published.append(f"{max(signed, key=signed.__getitem__)} on {TITLES[data]}")
-            if max(means, key=means.__getitem__) not in PUBLISHED:
-                ours.append(TITLES[data])
-        return f"""Best methods in the paper: {", ".join(published)}. Best of the same six methods here, on held-out
-            rows: {", ".join(here)}. One of our four additions (NOLANA-SGD, NOLANA, and the default learner twice) is
+        here = self.leaders(results, PUBLISHED)
+        published = {data: best_of(data, TABLE1[data]) for data in self.data if data in TABLE1}
+        ours = [TITLES[data] for data, best in self.leaders(results, METHODS).items() if best not in PUBLISHED]
+        return f"""Best methods in the paper: {on_data(published)}. Best of the same six methods here, on held-out rows:
+            {on_data(here)}. One of our four additions (NOLANA-SGD, NOLANA, and the default learner twice) is
             the best of all on {", ".join(ours) or "no data set"}. {self._stream(results)}"""
 
     def _stream(self, results: Results) -> str:
