@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from nolana.research.paper.experiments.map_errors import (
     METHODS,
     OFFLINE,
     ONLINE,
-    PUBLISHED,
+    Published,
     as_published,
     errors,
     rank_of,
@@ -59,19 +58,15 @@ class Approximation(Experiment):
         super().__init__(source, scale)
         self.draws = min(DRAWS, scale.shuffles)
         self.limits = {name: min(ROWS, limit_of(name, scale)) for name in self.data}
-        self.example = scale.rows is None and not source.missing(PUBLISHED.data)
+        self.example = scale.rows is None and not source.missing(Published.data)
 
     def budgets(self, data: str) -> list[int]:
         """Landmarks, a third of the rows at most."""
         return [m for m in BUDGETS if 3 * m <= self.limits[data]]
 
     def plan(self) -> Sequence[Cell]:
-        arguments = {name: value for name, value in asdict(PUBLISHED).items() if name != "error"}
-        examples = [
-            Cell(key, as_published, arguments | {"rank": rank}, cost=0.1 * rank)
-            for rank, key in self.examples().items()
-        ]
-        return examples + [
+        examples = self.examples().items()
+        return [Cell(key, as_published, {"rank": rank}, cost=0.1 * rank) for rank, key in examples] + [
             Cell(
                 self.key(data, method),
                 errors,
@@ -91,7 +86,7 @@ class Approximation(Experiment):
 
     def examples(self) -> dict[int, str]:
         """The keys of the authors' example by the rank of a cluster: theirs may be that of a cluster or of all."""
-        rank, clusters = PUBLISHED.rank, PUBLISHED.clusters
+        rank, clusters = Published.rank, Published.clusters
         return {rank: EXAMPLE, rank // clusters: f"{EXAMPLE}, its rank for all clusters"} if self.example else {}
 
     @staticmethod
@@ -289,9 +284,9 @@ class Approximation(Experiment):
             )
             words.append(
                 f"""A published figure: the page of the authors' program for MEKA
-                (http://www.cs.utexas.edu/~ssi/meka/) shows an error of {PUBLISHED.error:.4f} for
-                {PUBLISHED.rows:,} rows of ijcnn1, gamma = {PUBLISHED.gamma:g}, {PUBLISHED.clusters} clusters
-                and rank {PUBLISHED.rank}. Ours has {ours}, measured on {results[EXAMPLE]["judged"]:,} of the rows.
+                (http://www.cs.utexas.edu/~ssi/meka/) shows an error of {Published.error:.4f} for
+                {Published.rows:,} rows of ijcnn1, gamma = {Published.gamma:g}, {Published.clusters} clusters
+                and rank {Published.rank}. Ours has {ours}, measured on {results[EXAMPLE]["judged"]:,} of the rows.
                 The page says neither whether the rank is that of a cluster nor how many rows each basis uses."""
             )
         return words

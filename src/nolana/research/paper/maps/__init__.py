@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
+from nolana.metrics.label_index import Labels
+
 Array = NDArray[np.float64]
 
 BLOCK = 250  # rows of G at a time
@@ -45,8 +47,8 @@ class Map(ABC):
 class Maker(ABC):
     """Makes maps for the rows of a stream, in their order."""
 
-    def __init__(self, X: Array, gamma: float) -> None:
-        self.rows, self.gamma = X, gamma
+    def __init__(self, X: Array, gamma: float, y: Labels | None = None) -> None:
+        self.rows, self.gamma, self.y = X, gamma, y
 
     @abstractmethod
     def map(self, m: int, rank: int, seed: int) -> Map:

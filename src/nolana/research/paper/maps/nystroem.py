@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from nolana import OnlineNystroem
 from nolana.experts.spectral.refit import inverse_roots
 from nolana.experts.spectral.spectrum import Spectrum
+from nolana.metrics.label_index import Labels
 from nolana.research.paper.maps import Array, Maker, Map, rbf
 
 EXPERTS = 4  # of an ensemble
@@ -96,8 +97,8 @@ class Leverage(Maker):
     Gittens, Mahoney, "Revisiting the Nyström Method for Improved Large-Scale Machine Learning", ICML 2013.
     """
 
-    def __init__(self, X: Array, gamma: float) -> None:
-        super().__init__(X, gamma)
+    def __init__(self, X: Array, gamma: float, y: Labels | None = None) -> None:
+        super().__init__(X, gamma, y)
         self._vectors = np.zeros((len(X), 0))
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:
