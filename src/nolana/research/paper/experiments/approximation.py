@@ -18,17 +18,7 @@ from nolana.research.paper.experiments.map_errors import (
     rank_of,
 )
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness import (
-    Cell,
-    Experiment,
-    Lines,
-    Results,
-    Scale,
-    Source,
-    SummaryLine,
-    answer_of,
-    unavailable,
-)
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of
 from nolana.research.paper.maps.meka import CLUSTERS
 from nolana.research.paper.maps.nystroem import EXPERTS
@@ -155,7 +145,7 @@ class Approximation(Experiment):
             ),
             self.times(results),
             *(Text(words) for words in self.findings(results)),
-            *unavailable(self.source, DATA),
+            *self.unavailable(),
         ]
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:

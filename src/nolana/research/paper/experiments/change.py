@@ -7,17 +7,7 @@ import numpy as np
 
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.research import datasets
-from nolana.research.paper.harness import (
-    Cell,
-    Experiment,
-    Lines,
-    Result,
-    Results,
-    Source,
-    SummaryLine,
-    answer_of,
-    unavailable,
-)
+from nolana.research.paper.harness import Cell, Experiment, Lines, Result, Results, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.data import shuffled
 from nolana.research.paper.harness.variants import measured_pass
 from nolana.research.report import Block, Grid, Lead, Text
@@ -135,7 +125,7 @@ class Change(Experiment):
             self.grid(results),
             self.gains(results),
             *(Text(words) for words in self.findings(results)),
-            *unavailable(self.source, DATA),
+            *self.unavailable(),
         ]
 
     def answer(self, results: Results) -> str:

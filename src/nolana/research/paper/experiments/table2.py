@@ -1,6 +1,7 @@
 """Table 2: the effect of the threshold on usps: accuracy, seconds and moves, beside the published numbers."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from nolana.research.paper.harness.passes import limit_of, mean_and_spread, pape
 from nolana.research.report import Block, Grid, Lead, Text
 
 FITTED_START = "rows drawn at random"  # the start with which the factors are fitted
+SETTINGS = (*product(SCALINGS, STARTS), *product(FITTED, [FITTED_START]))
 
 
 class Table2(Experiment):
@@ -45,10 +47,6 @@ class Table2(Experiment):
 
     def __init__(self, source: Source, scale: Scale) -> None:
         super().__init__(source, scale.smaller)
-        self.settings = [
-            *((scaling, start) for scaling in SCALINGS for start in STARTS),
-            *((scaling, FITTED_START) for scaling in FITTED),
-        ]
 
     def plan(self) -> Sequence[Cell]:
         limit, rows, candidates = limit_of(DATA, self.scale), self.scale.tuning_rows, self.scale.candidates
@@ -59,7 +57,7 @@ class Table2(Experiment):
                 {"limit": limit, "scaling": scaling, "start": start},
                 cost=limit * (1.5e-3 if scaling in FITTED else 1e-4),
             )
-            for scaling, start in self.settings
+            for scaling, start in SETTINGS
         ]
         settings = tuple(cell.key for cell in cells)
         for title, (solver, _, _, tuned) in VARIANTS.items():
@@ -95,7 +93,7 @@ class Table2(Experiment):
 
     def counts(self, results: Results) -> list[Result]:
         """The moves of every scaling and start."""
-        return [results[self._moves_key(*setting)] for setting in self.settings]
+        return [results[self._moves_key(*setting)] for setting in SETTINGS]
 
     def blocks(self, results: Results) -> Sequence[Block]:
         best = closest(self.counts(results))

@@ -120,6 +120,11 @@ class Experiment(ABC):
         """The section of the report."""
         return Section(self.name, self.title, self.blocks(results))
 
+    def unavailable(self) -> list[Text]:
+        """A paragraph for each data set that is not available."""
+        reasons = {name: self.source.missing(name) for name in self.uses}
+        return [Text(f"{name}: the data was not available. {reason}") for name, reason in reasons.items() if reason]
+
 
 class NotRun(Experiment):
     """An experiment whose data is not available."""
@@ -138,9 +143,3 @@ class NotRun(Experiment):
 
     def lines(self, results: Results) -> Lines:
         return []
-
-
-def unavailable(source: Source, names: Sequence[str]) -> list[Text]:
-    """A paragraph for each data set that is not available."""
-    reasons = {name: source.missing(name) for name in names}
-    return [Text(f"{name}: the data was not available. {reason}") for name, reason in reasons.items() if reason]
