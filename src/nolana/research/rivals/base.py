@@ -169,7 +169,7 @@ class RivalClassifier(OnlineClassifier, RivalParameters):
 
 
 class RivalRegressor(OnlineRegressor, RivalParameters):
-    """A rival that predicts a number, around the running mean of the targets unless ``center=False``."""
+    """A rival for regression, around the running mean of the targets unless ``center=False``."""
 
     center: bool
     _task = REGRESSION

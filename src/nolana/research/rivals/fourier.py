@@ -32,9 +32,7 @@ class FourierParameters(LossParameters):
 
 
 @parameters
-class FOGDParameters(FourierParameters, StepParameters):
-    """Parameters of both forms."""
-
+class _FOGDParameters(FourierParameters, StepParameters):
     schedule: str = "constant"
 
     _width = 2.0
@@ -49,7 +47,7 @@ class FOGDParameters(FourierParameters, StepParameters):
         return learner_spec(map, Spec(SGD, head))
 
 
-class FOGDClassifier(RivalClassifier, FOGDParameters):
+class FOGDClassifier(RivalClassifier, _FOGDParameters):
     """Fourier online gradient descent: gradient steps on random Fourier features (Lu et al. 2016).
 
     A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
@@ -69,8 +67,8 @@ class FOGDClassifier(RivalClassifier, FOGDParameters):
     """
 
 
-class FOGDRegressor(RivalRegressor, FOGDParameters):
-    """Fourier online gradient descent for a number; parameters as in `FOGDClassifier`.
+class FOGDRegressor(RivalRegressor, _FOGDParameters):
+    """Fourier online gradient descent for regression; parameters as in `FOGDClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """
@@ -90,9 +88,7 @@ FOGD = Method(
 
 
 @parameters
-class RRFParameters(FourierParameters, StepParameters):
-    """Parameters of both forms."""
-
+class _RRFParameters(FourierParameters, StepParameters):
     width_rate: float = 1e-4
 
     _width = 2.0
@@ -107,7 +103,7 @@ class RRFParameters(FourierParameters, StepParameters):
         return Spec(rrf.RRF, map | self._steps(self._default_rate / count) | rates | start)
 
 
-class RRFClassifier(RivalClassifier, RRFParameters):
+class RRFClassifier(RivalClassifier, _RRFParameters):
     """Reparameterised random features: the widths of the kernel are learned too (Nguyen et al. 2017).
 
     A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
@@ -123,8 +119,8 @@ class RRFClassifier(RivalClassifier, RRFParameters):
     """
 
 
-class RRFRegressor(RivalRegressor, RRFParameters):
-    """Reparameterised random features for a number; parameters as in `RRFClassifier`.
+class RRFRegressor(RivalRegressor, _RRFParameters):
+    """Reparameterised random features for regression; parameters as in `RRFClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """
@@ -145,9 +141,7 @@ RRF = Method(
 
 
 @parameters
-class DoublySGDParameters(FourierParameters, StepParameters):
-    """Parameters of both forms."""
-
+class _DoublySGDParameters(FourierParameters, StepParameters):
     learning_rate: float = 20.0
     regularization: float = 0.05
 
@@ -158,7 +152,7 @@ class DoublySGDParameters(FourierParameters, StepParameters):
         return Spec(doubly_sgd.DoublySGD, {"features": n_features, "budget": self._components()} | steps)
 
 
-class DoublySGDClassifier(RivalClassifier, DoublySGDParameters):
+class DoublySGDClassifier(RivalClassifier, _DoublySGDParameters):
     """Doubly stochastic gradients: every row adds its own random feature (Dai et al. 2014).
 
     A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
@@ -174,8 +168,8 @@ class DoublySGDClassifier(RivalClassifier, DoublySGDParameters):
     """
 
 
-class DoublySGDRegressor(RivalRegressor, DoublySGDParameters):
-    """Doubly stochastic gradients for a number; parameters as in `DoublySGDClassifier`.
+class DoublySGDRegressor(RivalRegressor, _DoublySGDParameters):
+    """Doubly stochastic gradients for regression; parameters as in `DoublySGDClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """
@@ -195,9 +189,7 @@ DOUBLY_SGD = Method(
 
 
 @parameters
-class DualSGDParameters(FourierParameters):
-    """Parameters of both forms."""
-
+class _DualSGDParameters(FourierParameters):
     budget: int = 100
     merged: int = 20
     regularization: float | None = None
@@ -226,7 +218,7 @@ class DualSGDParameters(FourierParameters):
         )
 
 
-class DualSGDClassifier(RivalClassifier, DualSGDParameters):
+class DualSGDClassifier(RivalClassifier, _DualSGDParameters):
     """Dual space gradient descent: a support set whose least vectors move into Fourier features (Le et al. 2016).
 
     A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
@@ -241,8 +233,8 @@ class DualSGDClassifier(RivalClassifier, DualSGDParameters):
     """
 
 
-class DualSGDRegressor(RivalRegressor, DualSGDParameters):
-    """Dual space gradient descent for a number; parameters as in `DualSGDClassifier`.
+class DualSGDRegressor(RivalRegressor, _DualSGDParameters):
+    """Dual space gradient descent for regression; parameters as in `DualSGDClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """

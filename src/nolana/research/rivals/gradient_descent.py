@@ -22,9 +22,7 @@ MAINTENANCE = {"merge": bsgd.BSGDMerge, "project": bsgd.BSGDProject, "remove": b
 
 
 @parameters
-class KernelOGDParameters(KernelParameters, StepParameters):
-    """Parameters of both forms."""
-
+class _KernelOGDParameters(KernelParameters, StepParameters):
     learning_rate: float = 0.2
     schedule: str = "constant"
 
@@ -34,7 +32,7 @@ class KernelOGDParameters(KernelParameters, StepParameters):
         return Spec(kernel_ogd.KernelOGD, support | self._steps() | {"power": power, "decay": self._decay()})
 
 
-class KernelOGDClassifier(RivalClassifier, KernelOGDParameters):
+class KernelOGDClassifier(RivalClassifier, _KernelOGDParameters):
     """Kernel online gradient descent without a budget; with ``regularization`` NORMA (Kivinen et al. 2004).
 
     It grows with the stream: the reference that the budgeted methods approximate. A sample weight multiplies the
@@ -44,8 +42,8 @@ class KernelOGDClassifier(RivalClassifier, KernelOGDParameters):
     """
 
 
-class KernelOGDRegressor(RivalRegressor, KernelOGDParameters):
-    """Kernel online gradient descent for a number; parameters as in `KernelOGDClassifier`.
+class KernelOGDRegressor(RivalRegressor, _KernelOGDParameters):
+    """Kernel online gradient descent for regression; parameters as in `KernelOGDClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """
@@ -61,9 +59,7 @@ KERNEL_OGD = Method(
 
 
 @parameters
-class BOGDParameters(SupportParameters, StepParameters):
-    """Parameters of both forms."""
-
+class _BOGDParameters(SupportParameters, StepParameters):
     regularization: float = 0.01
 
     _default_rate = 1.0
@@ -74,7 +70,7 @@ class BOGDParameters(SupportParameters, StepParameters):
         return Spec(bogd.BOGD, self._support(n_features) | steps)
 
 
-class BOGDClassifier(RivalClassifier, BOGDParameters):
+class BOGDClassifier(RivalClassifier, _BOGDParameters):
     """Bounded online gradient descent: a random vector is removed, the rest is scaled up (Zhao et al. 2012).
 
     A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
@@ -89,8 +85,8 @@ class BOGDClassifier(RivalClassifier, BOGDParameters):
     """
 
 
-class BOGDRegressor(RivalRegressor, BOGDParameters):
-    """Bounded online gradient descent for a number; parameters as in `BOGDClassifier`.
+class BOGDRegressor(RivalRegressor, _BOGDParameters):
+    """Bounded online gradient descent for regression; parameters as in `BOGDClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """

@@ -20,9 +20,7 @@ RIDGE = 1e-6  # until the landmarks are full; the map of rank r has none
 
 
 @parameters
-class NOGDParameters(StepParameters):
-    """Parameters of both forms."""
-
+class _NOGDParameters(StepParameters):
     n_landmarks: int = 100
     rank: float = 0.8
     kernel: str | Callable[[Array, Array], Array] = "rbf"
@@ -58,7 +56,7 @@ class NOGDParameters(StepParameters):
         return float(kernel_of(self.kernel, self.degree, self.coef0).build(numpy_engine).largest_value)
 
 
-class NOGDClassifier(RivalClassifier, NOGDParameters):
+class NOGDClassifier(RivalClassifier, _NOGDParameters):
     """Nyström online gradient descent: the first m rows stay the landmarks (Lu et al. 2016).
 
     A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
@@ -76,8 +74,8 @@ class NOGDClassifier(RivalClassifier, NOGDParameters):
     """
 
 
-class NOGDRegressor(RivalRegressor, NOGDParameters):
-    """Nyström online gradient descent for a number; parameters as in `NOGDClassifier`.
+class NOGDRegressor(RivalRegressor, _NOGDParameters):
+    """Nyström online gradient descent for regression; parameters as in `NOGDClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """

@@ -27,9 +27,7 @@ PROJECTIONS = {"simple": bpa.BPASimple, "nearest": bpa.BPANearest}
 
 
 @parameters
-class PassiveAggressiveParameters(KernelParameters):
-    """Parameters of both forms."""
-
+class _PassiveAggressiveParameters(KernelParameters):
     variant: str = "PA-I"
     C: float = 1.0
     kernel: str = "linear"
@@ -57,7 +55,7 @@ class PassiveAggressiveParameters(KernelParameters):
         return 1.0 if self._linear else gamma  # x.z has no width to estimate
 
 
-class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, PassiveAggressiveParameters):  # type: ignore[misc]
+class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, _PassiveAggressiveParameters):  # type: ignore[misc]
     """Passive-Aggressive classification: PA, PA-I, PA-II, linear or with a kernel (Crammer et al. 2006).
 
     A row whose margin l = 1 - y f is positive moves the model by tau y x, tau = l/|x|^2 (PA), min(C, l/|x|^2) (PA-I)
@@ -88,7 +86,7 @@ class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, PassiveAggres
     """
 
 
-class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, PassiveAggressiveParameters):  # type: ignore[misc]
+class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, _PassiveAggressiveParameters):  # type: ignore[misc]
     """Passive-Aggressive regression, linear or with a kernel (Crammer et al. 2006).
 
     A row with l = |y - f| - epsilon > 0 moves the model by sign(y - f) tau x.
@@ -105,7 +103,7 @@ class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, PassiveAggressi
     True
     """
 
-    _several_targets = False  # a step is for the residual of one number
+    _several_targets = False  # a step is for the residual of one target
 
     def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()

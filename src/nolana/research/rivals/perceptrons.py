@@ -65,16 +65,14 @@ FORGETRON = Method(
 
 
 @parameters
-class ProjectronParameters(SupportParameters):
-    """Parameters of both Projectrons."""
-
+class _ProjectronParameters(SupportParameters):
     eta: float = 0.1
 
     def _projectron(self, n_features: int) -> dict[str, object]:
         return self._support(n_features) | {"eta": number("eta", self.eta, 0.0)}
 
 
-class ProjectronClassifier(WithoutWeights, RivalClassifier, ProjectronParameters):  # type: ignore[misc]
+class ProjectronClassifier(WithoutWeights, RivalClassifier, _ProjectronParameters):  # type: ignore[misc]
     """Projectron: a row near the span of the support set is projected on it (Orabona et al. 2008).
 
     Parameters
@@ -87,7 +85,7 @@ class ProjectronClassifier(WithoutWeights, RivalClassifier, ProjectronParameters
         return Spec(projectron.Projectron, self._projectron(n_features))
 
 
-class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, ProjectronParameters):  # type: ignore[misc]
+class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, _ProjectronParameters):  # type: ignore[misc]
     """Projectron++, in its form of 2008: it learns from margin errors too.
 
     Parameters are those of `ProjectronClassifier`.
