@@ -88,8 +88,6 @@ class Approximation(Experiment):
         return float(np.mean(results[self.key(data, method)][field][str(m)]))
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        if not self.data:
-            return [Text("No data set is available.")]
         first = {data: results[self.key(data, "NOGD")] for data in self.data}
         widths = "; ".join(
             f"{data}: {one['rows']:,} rows, G of {one['judged']:,}, gamma {one['gamma']:.3g}"
@@ -149,8 +147,6 @@ class Approximation(Experiment):
         ]
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        if not self.data:
-            return []
         ratios = [list(self.ratios(results, "OANA", rival).values()) for rival in ("NOGD", "FOGD")]
         won = sum(max(pair) < 1 for pair in zip(*ratios, strict=True))
         total = len(self.settings())

@@ -103,8 +103,6 @@ class Change(Experiment):
         return 100 * float(results[self.key(data, policy, learner)]["accuracy"])
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        if not self.data:
-            return [Text("No data set is available.")]
         return [
             Lead(self.answer(results)),
             Text(

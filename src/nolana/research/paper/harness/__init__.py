@@ -16,7 +16,6 @@ Result = dict[str, Any]  # plain data: what JSON can hold
 Results = Mapping[str, Result]  # by the keys of the cells
 Lines = Sequence[Mapping[str, object]]  # of a CSV file, by the names of the columns
 
-
 MOST_ROWS = 1_000  # for cross-validation at a smaller scale
 
 
@@ -87,7 +86,7 @@ class Experiment(ABC):
 
     name: str  # as on the command line
     title: str
-    uses: tuple[str, ...] = ()  # data sets; without some of them it runs on the others
+    uses: tuple[str, ...] = ()  # data sets; without some of them it runs on the others, without all it does not run
     required: tuple[str, ...] = ()  # data sets; without one of them it does not run
 
     def __init__(self, source: Source, scale: Scale) -> None:
@@ -96,9 +95,13 @@ class Experiment(ABC):
 
     @classmethod
     def on(cls, source: Source, scale: Scale) -> "Experiment":
-        """The experiment, or one that only says where to get the required data."""
+        """The experiment, or one that only says why it cannot run."""
         missing = dict.fromkeys(source.missing(name) for name in cls.required if source.missing(name))
-        return NotRun(cls, " ".join(missing)) if missing else cls(source, scale)
+        if missing:
+            return NotRun(cls, "Not run: " + " ".join(missing))
+        if cls.uses and all(source.missing(name) for name in cls.uses):
+            return NotRun(cls, "No data set is available.")
+        return cls(source, scale)
 
     @abstractmethod
     def plan(self) -> Sequence[Cell]:
@@ -110,7 +113,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        """What the section says about the claims of the paper; empty without data."""
+        """What the section says about the claims of the paper."""
 
     @abstractmethod
     def lines(self, results: Results) -> Lines:
@@ -136,7 +139,7 @@ class NotRun(Experiment):
         return []
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        return [Text("Not run: " + self.why)]
+        return [Text(self.why)]
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
         return []

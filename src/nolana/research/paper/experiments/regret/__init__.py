@@ -57,8 +57,6 @@ class Regret(Experiment):
         return Numbers(results, {data: self.sizes(data) for data in self.data}, self.draws)
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        if not self.data:
-            return [Text("No data set is available.")]
         numbers = self.numbers(results)
         return [
             Lead(growth_text(numbers)),
@@ -93,8 +91,6 @@ class Regret(Experiment):
         ]
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        if not self.data:
-            return []
         numbers = self.numbers(results)
         powers = [numbers.exponent(data, MAIN) for data in self.data]
         slow = [power <= NEAR_ROOT for power in powers]
