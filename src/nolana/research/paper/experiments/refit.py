@@ -14,6 +14,7 @@ from nolana.research.report import Block, Figure, Grid, Lead, Text
 DATA = "usps"
 SOLVERS = ("exact", "randomized")
 REFITS = {"paper": "the paper's", "carry": "carry", "none": "none"}
+CLEAR = 0.3  # points: smaller differences are not counted
 SHARES = {OFTEN: "moves often", SELDOM: "moves seldom"}
 
 
@@ -120,7 +121,7 @@ class Refit(Experiment):
         best = max(gain for share in SHARES for gain in self._gains(results, "paper", share))
         agreement = (
             "This confirms the paper: refitting the weights improves the accuracy."
-            if best > 0.3
+            if best > CLEAR
             else "The gain that the paper reports for refitting the weights is not confirmed here."
         )
         return [
@@ -137,7 +138,7 @@ class Refit(Experiment):
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
         gains = [gain for share in SHARES for gain in self._gains(results, "paper", share)]
-        answer = answer_of(yes=min(gains) > 0.3, partly=max(gains) > 0.3)
+        answer = answer_of(yes=min(gains) > CLEAR, partly=max(gains) > CLEAR)
         figure = f"{min(gains):+.2f} to {max(gains):+.2f} points"
         return [SummaryLine("Stage two, the new weights after a move, improves the accuracy.", answer, figure)]
 
@@ -160,10 +161,10 @@ class Refit(Experiment):
 
 def verdict(gains: Sequence[float]) -> str:
     """Gains in points, one for each solver, as a verb."""
-    if min(gains) > 0.3:
+    if min(gains) > CLEAR:
         return "helps"
-    if max(gains) < -0.3:
+    if max(gains) < -CLEAR:
         return "harms"
     return (
-        "makes no clear difference" if max(map(abs, gains)) <= 0.3 else "helps with one solver and harms with another"
+        "makes no clear difference" if max(map(abs, gains)) <= CLEAR else "helps with one solver and harms with another"
     )

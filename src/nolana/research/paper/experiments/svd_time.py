@@ -103,30 +103,20 @@ class SvdTime(Experiment):
         return [SummaryLine(claim, answer, f"µs per move: {listed}")]
 
     def _grid(self, costs: Mapping[str, Mapping[str, float]]) -> Grid:
-        rows = [
-            [
-                solver,
-                f"{cost['seconds']:.3g}",
-                f"{cost['microseconds_per_row']:,.1f}",
-                f"{cost['microseconds_per_still_row']:,.1f}",
-                f"{cost['microseconds_per_move']:,.1f}",
-                f"{cost['seconds'] / costs['inverse']['seconds']:,.1f}",
-                f"{cost['seconds'] / costs['inverse in NumPy']['seconds']:,.2f}",
-                f"{100 * cost['accuracy']:.2f}",
-            ]
+        lines = [
+            {
+                "solver": solver,
+                "seconds": f"{cost['seconds']:.3g}",
+                "µs per row": f"{cost['microseconds_per_row']:,.1f}",
+                "µs per row, no moves": f"{cost['microseconds_per_still_row']:,.1f}",
+                "µs per move": f"{cost['microseconds_per_move']:,.1f}",
+                "x inverse": f"{cost['seconds'] / costs['inverse']['seconds']:,.1f}",
+                "x inverse in NumPy": f"{cost['seconds'] / costs['inverse in NumPy']['seconds']:,.2f}",
+                "accuracy %": f"{100 * cost['accuracy']:.2f}",
+            }
             for solver, cost in costs.items()
         ]
-        head = [
-            "solver",
-            "seconds",
-            "µs per row",
-            "µs per row, no moves",
-            "µs per move",
-            "x inverse",
-            "x inverse in NumPy",
-            "accuracy %",
-        ]
-        return Grid("Time of one pass.", head, rows)
+        return Grid("Time of one pass.", list(lines[0]), [list(line.values()) for line in lines])
 
     def findings(self, costs: Mapping[str, Mapping[str, float]]) -> list[str]:
         """What agrees with the paper, and what does not."""
