@@ -199,6 +199,12 @@ def test_cells_that_experiments_share_are_the_same():
             assert cells.setdefault(cell.key, cell) == cell
 
 
+def test_experiments_without_data_run_nothing_and_say_so():
+    for one in experiments(list(EXPERIMENTS), MadeUp(without=tuple(datasets.catalogue())), TINY):
+        assert one.plan() == one.lines({}) == one.summary({}) == []
+        assert "<p>No" in one.section({}).html()
+
+
 def test_an_experiment_that_is_not_there_is_refused_with_those_that_are():
     done = CliRunner().invoke(app, ["paper", "table7"], terminal_width=200)
     assert done.exit_code == 2
