@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -55,24 +56,14 @@ class Approximation(Experiment):
         return [m for m in BUDGETS if 3 * m <= self.limits[data]]
 
     def plan(self) -> Sequence[Cell]:
-        examples = self.examples().items()
-        return [Cell(key, as_published, {"rank": rank}, cost=0.1 * rank) for rank, key in examples] + [
-            Cell(
-                self.key(data, method),
-                errors,
-                {
-                    "data": data,
-                    "method": method,
-                    "limit": self.limits[data],
-                    "sample": min(SAMPLE, self.limits[data]),
-                    "budgets": self.budgets(data),
-                    "draws": self.draws,
-                },
-                cost=SECONDS.get(method, 10.0) * (self.limits[data] / ROWS) ** 2,
-            )
-            for data in self.data
-            for method in METHODS
-        ]
+        cells = [Cell(key, as_published, {"rank": rank}, cost=0.1 * rank) for rank, key in self.examples().items()]
+        for data, method in product(self.data, METHODS):
+            limit = self.limits[data]
+            arguments = {"data": data, "method": method, "limit": limit, "sample": min(SAMPLE, limit)}
+            arguments |= {"budgets": self.budgets(data), "draws": self.draws}
+            cost = SECONDS.get(method, 10.0) * (limit / ROWS) ** 2
+            cells.append(Cell(self.key(data, method), errors, arguments, cost=cost))
+        return cells
 
     def examples(self) -> dict[int, str]:
         """The keys of the authors' example by the rank of a cluster: theirs may be that of a cluster or of all."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -76,23 +77,13 @@ class Change(Experiment):
         return min(most, MOST_ROWS) if LEARNERS[learner].short else most
 
     def plan(self) -> Sequence[Cell]:
-        return [
-            Cell(
-                self.key(data, policy, learner),
-                followed,
-                {
-                    "data": data,
-                    "policy": policy,
-                    "learner": learner,
-                    "rows": self.rows(data, learner),
-                    "landmarks": LANDMARKS,
-                },
-                cost=self.rows(data, learner) * LEARNERS[learner].seconds_per_row,
-            )
-            for data in self.data
-            for policy in POLICIES
-            for learner in LEARNERS
-        ]
+        cells = []
+        for data, policy, learner in product(self.data, POLICIES, LEARNERS):
+            rows = self.rows(data, learner)
+            arguments = {"data": data, "policy": policy, "learner": learner, "rows": rows, "landmarks": LANDMARKS}
+            cost = rows * LEARNERS[learner].seconds_per_row
+            cells.append(Cell(self.key(data, policy, learner), followed, arguments, cost=cost))
+        return cells
 
     @staticmethod
     def key(data: str, policy: str, learner: str) -> str:
@@ -252,7 +243,5 @@ class Change(Experiment):
     def lines(self, results: Results) -> Lines:
         return [
             {"data": data, "landmarks": policy, "learner": learner} | results[self.key(data, policy, learner)]
-            for data in self.data
-            for policy in POLICIES
-            for learner in LEARNERS
+            for data, policy, learner in product(self.data, POLICIES, LEARNERS)
         ]

@@ -1,6 +1,7 @@
 """Stage two: the effect on the accuracy of refitting the weights after a landmark has moved."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
@@ -30,13 +31,8 @@ class Refit(Experiment):
 
     def plan(self) -> Sequence[Cell]:
         choices = [chosen_cell(DATA, refit, self.scale) for refit in REFITS]
-        return choices + [
-            one.cell(self.scale)
-            for solver in SOLVERS
-            for refit in REFITS
-            for share in SHARES
-            for one in self.passes(solver, refit, share)
-        ]
+        settings = product(SOLVERS, REFITS, SHARES)
+        return choices + [one.cell(self.scale) for setting in settings for one in self.passes(*setting)]
 
     def passes(self, solver: str, refit: str, share: float) -> list[Pass]:
         """One for each shuffle."""
@@ -150,12 +146,10 @@ class Refit(Experiment):
 
     def lines(self, results: Results) -> Lines:
         return [
-            {"solver": solver, "stage_two": refit, "threshold_share": share, "shuffle": one.shuffle}
+            {"solver": one.solver, "stage_two": one.refit, "threshold_share": one.share, "shuffle": one.shuffle}
             | {field: results[one.key][field] for field in ("accuracy", "moves", "seconds", "rows")}
-            for solver in SOLVERS
-            for refit in REFITS
-            for share in SHARES
-            for one in self.passes(solver, refit, share)
+            for setting in product(SOLVERS, REFITS, SHARES)
+            for one in self.passes(*setting)
         ]
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from nolana.engine.experts.landmarks.policies import KMeans
 from nolana.estimators.classifier import NolanaClassifier
@@ -91,53 +91,6 @@ def measured_pass(learner: NolanaClassifier, X: Array, y: Labels) -> Result:
     }
 
 
-def variant_on(
-    data: str, solver: str, refit: str, share: float | None, distance: float, iterations: int = 2
-) -> Variant:
-    """A variant at the paper's m and loss; its threshold is `share` times a distance, or infinite for None."""
-    paper = paper_settings(data)
-    threshold = float("inf") if share is None else share * distance
-    return Variant(solver, refit, paper.n_landmarks, paper.loss, threshold, iterations=iterations)
-
-
-def chosen(
-    source: Source, _: Results, *, data: str, refit: str, share: float, limit: int, rows: int, candidates: int
-) -> Result:
-    """The parameters of a refit, chosen with the exact solver."""
-    X, y = tuning_rows(source, data, limit, rows)
-    variant = variant_on(data, "exact", refit, share, distance_of(X))
-    return choose(variant, X, y, "accuracy", candidates, len(y))
-
-
-def solved(
-    source: Source,
-    inputs: Results,
-    *,
-    data: str,
-    solver: str,
-    refit: str,
-    share: float | None,
-    iterations: int,
-    limit: int,
-    rows: int,
-    shuffle: int,
-) -> Result:
-    """One pass over a shuffle with the chosen parameters."""
-    X, y = shuffled(source, data, limit, shuffle)
-    distance = distance_of(tuning_rows(source, data, limit, rows)[0])
-    variant = variant_on(data, solver, refit, share, distance, iterations)
-    (choice,) = inputs.values()
-    return measured_pass(variant.build(choice["parameters"], shuffle), X, y)
-
-
-def chosen_cell(data: str, refit: str, scale: Scale) -> Cell:
-    """The cell that tunes a refit, at the threshold that moves landmarks often."""
-    arguments = {"data": data, "refit": refit, "share": OFTEN, "limit": limit_of(data, scale)}
-    arguments |= {"rows": scale.tuning_rows, "candidates": scale.candidates}
-    cost = 1e-3 * scale.tuning_rows * (scale.candidates + 22)
-    return Cell(f"choose/{data}/stage two {refit}", chosen, arguments, cost=cost)
-
-
 @dataclass(frozen=True)
 class Pass:
     """One pass of a variant, which defines a cell."""
@@ -159,6 +112,12 @@ class Pass:
         kind = "time" if self.timed else "solve"
         return f"{kind}/{self.data}/{solver}/stage two {self.refit}/moves {moves}{rows}/shuffle {self.shuffle}"
 
+    def variant(self, distance: float) -> Variant:
+        """At the paper's m and loss; the threshold is `share` times a distance, or infinite for None."""
+        paper = paper_settings(self.data)
+        threshold = float("inf") if self.share is None else self.share * distance
+        return Variant(self.solver, self.refit, paper.n_landmarks, paper.loss, threshold, iterations=self.iterations)
+
     def cell(self, scale: Scale) -> Cell:
         """The cell at a scale; it runs alone if its time is measured."""
         if self.most_rows is not None:
@@ -169,17 +128,32 @@ class Pass:
         return Cell(
             self.key,
             solved,
-            {
-                "data": self.data,
-                "solver": self.solver,
-                "refit": self.refit,
-                "share": self.share,
-                "iterations": self.iterations,
-                "limit": limit,
-                "rows": scale.tuning_rows,
-                "shuffle": self.shuffle,
-            },
+            {"one": asdict(self), "limit": limit, "rows": scale.tuning_rows},
             needs=(chosen_cell(self.data, self.refit, scale).key,),
             alone=self.timed,
             cost=limit * (1e-4 if in_numpy else 2e-5) + moves * PER_MOVE.get(self.solver, 2e-5),
         )
+
+
+def solved(source: Source, inputs: Results, *, one: Result, limit: int, rows: int) -> Result:
+    """A `Pass` with the chosen parameters."""
+    made = Pass(**one)
+    X, y = shuffled(source, made.data, limit, made.shuffle)
+    distance = distance_of(tuning_rows(source, made.data, limit, rows)[0])
+    (choice,) = inputs.values()
+    return measured_pass(made.variant(distance).build(choice["parameters"], made.shuffle), X, y)
+
+
+def chosen_cell(data: str, refit: str, scale: Scale) -> Cell:
+    """The cell that tunes a refit, at the threshold that moves landmarks often."""
+    arguments = {"data": data, "refit": refit, "limit": limit_of(data, scale)}
+    arguments |= {"rows": scale.tuning_rows, "candidates": scale.candidates}
+    cost = 1e-3 * scale.tuning_rows * (scale.candidates + 22)
+    return Cell(f"choose/{data}/stage two {refit}", chosen, arguments, cost=cost)
+
+
+def chosen(source: Source, _: Results, *, data: str, refit: str, limit: int, rows: int, candidates: int) -> Result:
+    """The parameters of a refit, chosen with the exact solver."""
+    X, y = tuning_rows(source, data, limit, rows)
+    variant = Pass(data, "exact", refit).variant(distance_of(X))
+    return choose(variant, X, y, "accuracy", candidates, len(y))
