@@ -50,15 +50,11 @@ class Table2(Experiment):
 
     def plan(self) -> Sequence[Cell]:
         limit, rows, candidates = limit_of(DATA, self.scale), self.scale.tuning_rows, self.scale.candidates
-        cells = [
-            Cell(
-                self._moves_key(scaling, start),
-                counted,
-                {"limit": limit, "scaling": scaling, "start": start},
-                cost=limit * (1.5e-3 if scaling in FITTED else 1e-4),
-            )
-            for scaling, start in SETTINGS
-        ]
+        cells = []
+        for scaling, start in SETTINGS:
+            arguments: dict[str, object] = {"limit": limit, "scaling": scaling, "start": start}
+            cost = limit * (1.5e-3 if scaling in FITTED else 1e-4)
+            cells.append(Cell(self._moves_key(scaling, start), counted, arguments, cost=cost))
         settings = tuple(cell.key for cell in cells)
         for title, (solver, _, _, tuned) in VARIANTS.items():
             choice: tuple[str, ...] = ()
@@ -67,18 +63,11 @@ class Table2(Experiment):
                 choice = (f"table2/choose/{title}",)
                 arguments = {"title": title, "limit": limit, "rows": rows, "candidates": candidates}
                 cells.append(Cell(choice[0], chosen, arguments, settings, cost=per_move * rows * (candidates + 22)))
-            cells += [
-                Cell(
-                    self._pass_key(title, threshold, shuffle),
-                    passed,
-                    {"title": title, "limit": limit, "threshold": threshold, "shuffle": shuffle},
-                    settings + choice,
-                    alone=True,
-                    cost=limit * (2e-5 + per_move * moves / paper_settings(DATA).rows),
-                )
-                for threshold, (_, _, moves) in TABLE2.items()
-                for shuffle in range(self.shuffles(title))
-            ]
+            for threshold, shuffle in product(TABLE2, range(self.shuffles(title))):
+                arguments = {"title": title, "limit": limit, "threshold": threshold, "shuffle": shuffle}
+                cost = limit * (2e-5 + per_move * TABLE2[threshold][2] / paper_settings(DATA).rows)
+                key = self._pass_key(title, threshold, shuffle)
+                cells.append(Cell(key, passed, arguments, settings + choice, alone=True, cost=cost))
         return cells
 
     def shuffles(self, title: str) -> int:
