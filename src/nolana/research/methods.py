@@ -27,11 +27,11 @@ def _landmarks(budget: Budget) -> dict[str, float]:
 
 def _unscaled(kind: type[OnlineEstimator], **parameters: object) -> OnlineEstimator:
     """All methods of a comparison get the same rows: standardised before, or as they are."""
-    return kind(scale=False, **parameters)
+    return kind(**{"scale": False} | parameters)
 
 
 def _paper(kind: type[OnlineEstimator], **parameters: object) -> OnlineEstimator:
-    estimator: OnlineEstimator = kind.paper(threshold="median", **parameters)
+    estimator: OnlineEstimator = kind.paper(**{"threshold": "median"} | parameters)
     return estimator
 
 
