@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from nolana import datasets
-from nolana.research.paper.harness.experiment import Cell, Scale
+from nolana.research.paper.harness import Cell, Scale
 
 TINY = Scale("tiny", 150, 1, 60, 2)
 

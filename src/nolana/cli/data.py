@@ -15,7 +15,7 @@ from nolana.cli.summary import progress_bar
 from nolana.errors import DataError
 from nolana.research import datasets
 from nolana.research.datasets import DataSet
-from nolana.research.datasets.transfer import Progress as Report
+from nolana.research.datasets.download import Progress as Report
 
 __all__ = ["fetch", "show_all", "show_place"]
 

@@ -14,9 +14,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from nolana.cli.options import blame_option
 from nolana.cli.summary import progress_bar
-from nolana.research.paper.catalogue import EXPERIMENTS, experiments
+from nolana.research.paper.experiments import EXPERIMENTS, experiments
+from nolana.research.paper.harness import FULL, QUICK, Experiment, Results, Source
 from nolana.research.paper.harness.data import Directory
-from nolana.research.paper.harness.experiment import FULL, QUICK, Experiment, Results, Source
 from nolana.research.paper.harness.machine import facts
 from nolana.research.paper.harness.runner import ResultStore, run
 from nolana.research.report import Grid, Lead, Section, page

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,26 @@ from nolana.metrics import NAMES, SMALLER_IS_BETTER
 from nolana.metrics.label_index import Labels
 from nolana.research.tuning import Judge
 
-__all__ = [
-    "SIGNS",
-    "PassResult",
-    "by_held_out",
-    "by_progress",
-    "one_pass",
-    "score",
-    "standardised",
-]
+__all__ = ["SIGNS", "Learner", "PassResult", "by_held_out", "by_progress", "one_pass", "score", "standardised"]
 
 Array = NDArray[np.float64]
 
 BLOCK = 1000
 SIGNS = {name: -1.0 if name in SMALLER_IS_BETTER else 1.0 for name in NAMES}  # times the metric: larger is better
+
+
+class Learner(evaluate.Learner, Protocol):
+    """A learner whose memory is known."""
+
+    @property
+    def memory_bytes_(self) -> int: ...
+
+
+class Predictor(Protocol):
+    """An estimator that is trained, then predicts."""
+
+    def partial_fit(self, X: Array, y: Labels) -> object: ...
+    def predict(self, X: Array) -> Labels: ...
 
 
 @dataclass(frozen=True)
@@ -52,29 +58,29 @@ def standardised(X: Array) -> Array:
     return np.asarray(np.divide(shifted - mean, np.sqrt(variance), out=np.zeros_like(X), where=varies))
 
 
-def score(metric: str, learner: Any, X: Array, y: Labels) -> float:
+def score(metric: str, learner: Predictor, X: Array, y: Labels) -> float:
     """Accuracy or RMSE of a learner on rows, without learning them."""
     predicted = learner.predict(X)
     if metric == "accuracy":
         return float(np.mean(predicted == y))
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.sqrt(np.mean((predicted - y) ** 2)))
+        return float(np.sqrt(np.mean((np.asarray(predicted, dtype=np.float64) - np.asarray(y, dtype=np.float64)) ** 2)))
 
 
-def by_held_out(metric: str) -> Judge:
+def by_held_out(metric: str) -> Judge[Predictor]:
     """A judge that scores rows which were not learned."""
 
-    def judge(learner: Any, X: Array, y: Labels, X_fold: Array, y_fold: Labels) -> float:
+    def judge(learner: Predictor, X: Array, y: Labels, X_fold: Array, y_fold: Labels) -> float:
         learner.partial_fit(X, y)
         return SIGNS[metric] * score(metric, learner, X_fold, y_fold)
 
     return judge
 
 
-def by_progress(metric: str) -> Judge:
+def by_progress(metric: str) -> Judge[Learner]:
     """A judge that scores all rows, the fold last, each predicted before it is learned."""
 
-    def judge(learner: Any, X: Array, y: Labels, X_fold: Array, y_fold: Labels) -> float:
+    def judge(learner: Learner, X: Array, y: Labels, X_fold: Array, y_fold: Labels) -> float:
         result = one_pass(learner, np.concatenate([X, X_fold]), np.concatenate([y, y_fold]), metric=metric)
         return SIGNS[metric] * result.score
 
@@ -138,7 +144,7 @@ def _blocks(X: Array, y: Labels, cut: int) -> Iterator[tuple[Array, Labels]]:
             yield X[rows], y[rows]
 
 
-def _vectors(learner: Any) -> int | None:
+def _vectors(learner: object) -> int | None:
     if hasattr(learner, "landmarks_"):
         return len(learner.landmarks_)
     return getattr(learner, "n_supports_", 0) or None

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from nolana.estimators import methods
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.estimators.regressor import NolanaRegressor
 from nolana.estimators.stream import StreamClassifier, StreamRegressor
@@ -13,7 +13,7 @@ from nolana.learner.memory import LARGEST_MEMORY, SMALLEST_MEMORY
 from nolana.research import rivals
 from nolana.research.rivals import Budget, Method
 from nolana.research.rivals.method import RATE, WIDTH
-from nolana.research.tuning import Axis, Choice, Facts, Point, Value
+from nolana.research.tuning import Axis, Choice, Facts, Point, Tunable, Value
 
 __all__ = ["NOLANA", "STREAM", "TABLE", "THETA", "MethodAtBudget", "Task", "at_budget", "names"]
 
@@ -25,6 +25,16 @@ def _landmarks(budget: Budget) -> dict[str, float]:
     return {"n_landmarks": budget.n_landmarks}
 
 
+def _unscaled(kind: type[OnlineEstimator], **parameters: object) -> OnlineEstimator:
+    """All methods of a comparison get the same rows: standardised before, or as they are."""
+    return kind(**{"scale": False} | parameters)
+
+
+def _paper(kind: type[OnlineEstimator], **parameters: object) -> OnlineEstimator:
+    estimator: OnlineEstimator = kind.paper(**{"threshold": "median"} | parameters)
+    return estimator
+
+
 _NOLANA = Method(
     "NOLANA",
     methods.NOLANA.citation,
@@ -33,8 +43,7 @@ _NOLANA = Method(
     _landmarks,
     (WIDTH, MOVE, Axis("regularization", 1e-3, 10.0)),
     own_loss=True,
-    # All methods of a comparison get the same rows: standardised before, or as they are.
-    constructor=lambda estimator: partial(estimator, scale=False),
+    make=_unscaled,
 )
 NOLANA = (
     _NOLANA,
@@ -43,7 +52,7 @@ NOLANA = (
         name="NOLANA-SGD",
         axes=(WIDTH, RATE, MOVE),
         own_loss=False,
-        constructor=lambda estimator: partial(estimator, optimizer="sgd", scale=False),
+        make=partial(_unscaled, optimizer="sgd"),
     ),
     replace(
         _NOLANA,
@@ -51,7 +60,7 @@ NOLANA = (
         axes=(WIDTH, RATE, MOVE, THETA),
         own_loss=False,
         decomposes=True,
-        constructor=lambda estimator: partial(estimator.paper, threshold="median"),
+        make=_paper,
     ),
 )
 
@@ -93,7 +102,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class MethodAtBudget:
+class MethodAtBudget(Tunable[OnlineEstimator]):
     """A method at the budget of a task."""
 
     method: Method
@@ -106,28 +115,18 @@ class MethodAtBudget:
     def axes(self) -> Sequence[Axis | Choice]:
         return self.method.axes_for(self.task.kind)
 
-    def estimator(self, point: Point, facts: Facts, seed: int) -> Any:
-        """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
-        return self.build(self.parameters(point, facts), seed)
-
     def parameters(self, point: Point, facts: Facts) -> dict[str, Value]:
-        """The parameter values at a point."""
-        if not point:
-            return {}
-        facts = replace(facts, n_components=int(self.build({}, 0).get_params().get("n_components", 1)))
-        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()}
+        components = self.build({}, 0).get_params().get("n_components", 1)
+        return super().parameters(point, replace(facts, n_components=components))
 
-    def build(self, parameters: Mapping[str, Value], seed: int) -> Any:
-        """An estimator at the budget with these parameters."""
+    def build(self, parameters: Mapping[str, Value], seed: int) -> OnlineEstimator:
         task, budget = self.task, Budget(self.task.n_landmarks, self.task.n_features)
         estimator = self.method.at_budget(budget, task.kind, random_state=seed)
-        takes_loss = "loss" in estimator.get_params() and not self.method.own_loss
-        chosen: dict[str, Value | None] = {"loss": task.loss} if takes_loss else {}
-        if task.memory is not None and "memory" in estimator.get_params():
-            chosen["memory"] = task.memory
-        if task.lag is not None and "lag" in estimator.get_params():
-            chosen["lag"] = task.lag
-        return estimator.set_params(**(chosen | dict(parameters)))
+        wanted = {"loss": None if self.method.own_loss else task.loss, "memory": task.memory, "lag": task.lag}
+        known = estimator.get_params()
+        estimator.set_params(**{name: value for name, value in wanted.items() if value is not None and name in known})
+        estimator.set_params(**parameters)
+        return estimator
 
 
 def names(kind: str) -> tuple[str, ...]:

@@ -45,9 +45,7 @@ LONG_CELL = 40  # characters; a column with a longer cell is left-aligned and ma
 class Block(Protocol):
     """A part of a section."""
 
-    def html(self) -> str:
-        """As HTML."""
-        ...
+    def html(self) -> str: ...
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,25 @@ more, the best three on all five, so every method makes the same number of passe
 """
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.metrics.label_index import Labels
 
-__all__ = ["Axis", "Choice", "Facts", "Judge", "Point", "Tuned", "Value", "distance_of", "tune"]
+__all__ = ["Axis", "Choice", "Facts", "Judge", "Point", "Tunable", "Tuned", "Value", "distance_of", "tune"]
 
 Array = NDArray[np.float64]
 Value = float | str  # of a parameter
 Point = Mapping[str, float]  # a coordinate between 0 and 1 on every axis
+L = TypeVar("L")  # the estimators of a method
+L_co = TypeVar("L_co", covariant=True)
 # Estimator, rows to learn, rows of the fold -> score; larger is better.
-Judge = Callable[[Any, Array, Labels, Array, Labels], float]
+Judge = Callable[[L, Array, Labels, Array, Labels], float]
 
 CANDIDATES = 32
 FOLDS = 5
@@ -72,16 +75,24 @@ class Choice:
         return self.options[min(int(coordinate * len(self.options)), len(self.options) - 1)]
 
 
-class Tunable(Protocol):
-    """The protocol of a method that can be tuned."""
+class Tunable(ABC, Generic[L_co]):
+    """A method that can be tuned."""
 
+    @abstractmethod
     def axes(self) -> Sequence[Axis | Choice]:
         """The parameters to tune; an empty sequence: none."""
-        ...
 
-    def estimator(self, point: Point, facts: Facts, seed: int) -> Any:
-        """An estimator with the parameters of a point (an empty one: the defaults) and a random seed."""
-        ...
+    @abstractmethod
+    def build(self, parameters: Mapping[str, Value], seed: int) -> L_co:
+        """An estimator with these parameters."""
+
+    def parameters(self, point: Point, facts: Facts) -> dict[str, Value]:
+        """The parameter values at a point; an empty one: the defaults."""
+        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()} if point else {}
+
+    def estimator(self, point: Point, facts: Facts, seed: int) -> L_co:
+        """An estimator with the parameters of a point and a random seed."""
+        return self.build(self.parameters(point, facts), seed)
 
 
 @dataclass(frozen=True)
@@ -94,11 +105,11 @@ class Tuned:
 
 
 def tune(
-    method: Tunable,
+    method: Tunable[L],
     X: Array,
     y: Labels,
     *,
-    judge: Judge,
+    judge: Judge[L],
     candidates: int = CANDIDATES,
     seed: int = 0,
 ) -> Tuned:

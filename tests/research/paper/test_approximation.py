@@ -7,24 +7,22 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from nolana.research.paper.catalogue import EXPERIMENTS
+from nolana.research.paper.experiments import EXPERIMENTS
 from nolana.research.paper.experiments.approximation import METHODS, Approximation, rank_of
-from nolana.research.paper.harness.experiment import Scale
-from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.maps.fastfood import Fastfood, FastfoodMap, hadamard_transform
-from nolana.research.paper.maps.fourier import Fourier, FourierMap
-from nolana.research.paper.maps.leverage import Leverage
+from nolana.research.paper.harness import Scale
+from nolana.research.paper.maps import Map, rbf, relative_error
+from nolana.research.paper.maps.fourier import Fastfood, FastfoodMap, Fourier, FourierMap, hadamard_transform
 from nolana.research.paper.maps.nystroem import (
     EXPERTS,
     Centroids,
     Default,
     Ensemble,
     FirstRows,
+    Leverage,
     Median,
     Moving,
     Uniform,
 )
-from nolana.research.paper.maps.protocol import FeatureMap, relative_error
 
 GAMMA = 0.2
 LANDMARK_MAPS = (Uniform, Centroids, Leverage, Ensemble, FirstRows, Moving, Median, Default)
@@ -55,7 +53,7 @@ def test_error_is_that_of_the_whole_matrix():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(613, 3))
 
-    class Anything(FeatureMap):
+    class Anything(Map):
         def parts(self, X):
             yield np.sin(X @ np.ones((3, 4)) * np.arange(1, 5)) / 3
             yield X / 4

@@ -8,9 +8,17 @@ import pytest
 
 from nolana import NolanaClassifier, datasets
 from nolana.cli.paper import _summary
-from nolana.research.paper.experiments.change import DATA, LANDMARKS, MOST_ROWS, Change
-from nolana.research.paper.experiments.policy_passes import LEARNERS, POLICIES, LearnerKind, followed
-from nolana.research.paper.harness.experiment import FULL, SummaryLine
+from nolana.research.paper.experiments.change import (
+    DATA,
+    LANDMARKS,
+    LEARNERS,
+    MOST_ROWS,
+    POLICIES,
+    Change,
+    LearnerKind,
+    followed,
+)
+from nolana.research.paper.harness import FULL, SummaryLine
 from paper_source import TINY, Balanced, MadeUp, in_order
 
 

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import nolana.research.paper.maps.fastnys as fastnys
-from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.maps import meka
+from nolana.research.paper.maps import meka, rbf, relative_error
 from nolana.research.paper.maps.active_set import INSENSITIVE, LAMBDA, ActiveSet
 from nolana.research.paper.maps.fastnys import FastNys, FastNysMap
 from nolana.research.paper.maps.meka import CLUSTERS, Meka
 from nolana.research.paper.maps.nystroem import Nystroem, Uniform
-from nolana.research.paper.maps.protocol import relative_error
 
 GAMMA = 0.3
 
@@ -164,7 +162,7 @@ def test_sizes_are_the_largest_that_fit():
 
 def test_active_rows_are_those_inside_the_margin_of_pegasos(rows, labels):
     """Pegasos by its definition: W_t = -1/(lambda t) times the sum of the subgradients so far."""
-    maker = ActiveSet(rows, labels, GAMMA)
+    maker = ActiveSet(rows, GAMMA, labels)
     drawn = rows[np.random.default_rng(0).permutation(300)[:20]]
     phi = Nystroem(drawn, 16, GAMMA).features(rows)
     classes = np.unique(labels)
@@ -182,7 +180,7 @@ def test_active_rows_are_those_inside_the_margin_of_pegasos(rows, labels):
 
 
 def test_landmarks_are_active_rows_while_there_are_enough(rows, labels):
-    maker = ActiveSet(rows, labels, GAMMA)
+    maker = ActiveSet(rows, GAMMA, labels)
     active = {tuple(row) for row in rows[maker.active(20, 16, 5)]}
     assert {tuple(u) for u in maker.map(20, 16, 5).landmarks} <= active
     more = len(active) + 10
@@ -193,7 +191,7 @@ def test_landmarks_are_active_rows_while_there_are_enough(rows, labels):
 def test_numbers_are_active_outside_the_tube(rows):
     """A target that the map can learn: fewer rows are outside the tube later than at first."""
     y = np.sin(rows[:, 0]) + rows[:, 1]
-    maker = ActiveSet(rows, y, GAMMA)
+    maker = ActiveSet(rows, GAMMA, y)
     assert maker.targets.std() == pytest.approx(1)
     active = maker.active(40, 32, 0)
     assert active[0] == (abs(maker.targets[0]) > INSENSITIVE)
@@ -202,13 +200,13 @@ def test_numbers_are_active_outside_the_tube(rows):
 
 def test_active_set_of_every_row_is_exact(rows, labels):
     few = rows[:100]
-    phi = ActiveSet(few, labels[:100], GAMMA).map(100, 100, 0)
+    phi = ActiveSet(few, GAMMA, labels[:100]).map(100, 100, 0)
     assert relative_error(phi, few, GAMMA) < 1e-7
 
 
 def test_cited_maps_get_nearer_with_memory(rows, labels):
     """All three fall with m, and end near a uniform map."""
-    makers = [Meka(rows, GAMMA), FastNys(rows, GAMMA), ActiveSet(rows, labels, GAMMA)]
+    makers = [Meka(rows, GAMMA), FastNys(rows, GAMMA), ActiveSet(rows, GAMMA, labels)]
     near = relative_error(Uniform(rows, GAMMA).map(20, 16, 0), rows, GAMMA)
     for maker in makers:
         small, large = (

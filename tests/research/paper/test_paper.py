@@ -14,10 +14,10 @@ import nolana.cli.paper as command
 from nolana import datasets
 from nolana.cli.app import app
 from nolana.plot import Panel, svg
-from nolana.research.paper.catalogue import EXPERIMENTS, experiments
+from nolana.research.paper.experiments import EXPERIMENTS, experiments
 from nolana.research.paper.experiments.curves import Curves
 from nolana.research.paper.experiments.table1 import METHODS, Table1
-from nolana.research.paper.harness.experiment import FULL, QUICK, Cell
+from nolana.research.paper.harness import FULL, QUICK, Cell
 from nolana.research.paper.harness.runner import CELLS, ResultStore, digest_of, run
 from nolana.research.report import Figure, Grid, Section, Text, page
 from paper_source import TINY, Balanced, MadeUp, chain, in_order
@@ -197,6 +197,12 @@ def test_cells_that_experiments_share_are_the_same():
     for one in experiments(list(EXPERIMENTS), MadeUp(), FULL):
         for cell in one.plan():
             assert cells.setdefault(cell.key, cell) == cell
+
+
+def test_experiments_without_data_run_nothing_and_say_so():
+    for one in experiments(list(EXPERIMENTS), MadeUp(without=tuple(datasets.catalogue())), TINY):
+        assert one.plan() == one.lines({}) == one.summary({}) == []
+        assert "<p>No" in one.section({}).html()
 
 
 def test_an_experiment_that_is_not_there_is_refused_with_those_that_are():

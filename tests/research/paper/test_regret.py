@@ -9,15 +9,14 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from nolana import NolanaClassifier, OnlineNystroem
-from nolana.research.paper.catalogue import EXPERIMENTS
-from nolana.research.paper.harness.experiment import Scale
-from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
-from nolana.research.paper.regret.descent import RIDGE, Image, Setting, descend, images, spectral_error
-from nolana.research.paper.regret.experiment import Regret
-from nolana.research.paper.regret.findings import growth_text
-from nolana.research.paper.regret.hindsight import best_model
-from nolana.research.paper.regret.numbers import growth
+from nolana.research.paper.experiments import EXPERIMENTS
+from nolana.research.paper.experiments.regret import Regret
+from nolana.research.paper.experiments.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, threshold_for
+from nolana.research.paper.experiments.regret.descent import RIDGE, Image, Setting, descend, images, spectral_error
+from nolana.research.paper.experiments.regret.findings import growth, growth_text
+from nolana.research.paper.experiments.regret.hindsight import best_model
+from nolana.research.paper.harness import Scale
+from nolana.research.paper.maps import rbf
 
 GAMMA, DECAYED, ETA = 0.3, 0.01, 0.4
 

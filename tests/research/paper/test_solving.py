@@ -5,15 +5,21 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nolana.research.paper.claims.claim import answer_of
-from nolana.research.paper.claims.experiment import Claims
-from nolana.research.paper.experiments.moves import VARIANTS, expected, misfit
+from nolana.research.paper.experiments.claims import Claims
+from nolana.research.paper.experiments.moves import (
+    FITTED,
+    SCALINGS,
+    STARTS,
+    TABLE2,
+    VARIANTS,
+    best_factor,
+    expected,
+    misfit,
+)
 from nolana.research.paper.experiments.refit import REFITS, Refit, verdict
-from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS, best_factor
 from nolana.research.paper.experiments.svd_time import SvdTime, exponent, timed
 from nolana.research.paper.experiments.table2 import Table2
-from nolana.research.paper.harness.experiment import FULL
-from nolana.research.paper.harness.published import TABLE2
+from nolana.research.paper.harness import FULL, answer_of
 from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, Variant
 from paper_source import TINY, Balanced, MadeUp, in_order
 
@@ -181,7 +187,7 @@ def test_answers():
 @pytest.mark.parametrize("kind", [Table2, SvdTime, Refit, Claims])
 def test_without_usps_nothing_is_run_and_the_section_says_why(kind):
     source = MadeUp(150, ("usps", "usps_halves", "webspam"))
-    experiment = kind(source, FULL)
+    experiment = kind.on(source, FULL)
     assert experiment.plan() == []
     assert experiment.lines({}) == []
     assert "usps" in " ".join(Balanced(experiment.section({}).html()).words)

@@ -8,10 +8,9 @@ import pytest
 
 from nolana import datasets
 from nolana.research.datasets.collection import COLLECTION
-from nolana.research.paper.experiments.stream_columns import AT_BUDGET, STREAMS, budget_bytes
-from nolana.research.paper.experiments.table1 import METHODS, Table1
+from nolana.research.paper.experiments.table1 import AT_BUDGET, METHODS, STREAMS, Table1, budget_bytes
+from nolana.research.paper.harness import QUICK
 from nolana.research.paper.harness.data import Directory
-from nolana.research.paper.harness.experiment import QUICK
 from nolana.research.paper.harness.passes import limit_of, pass_key
 from paper_source import TINY, Balanced, in_order
 

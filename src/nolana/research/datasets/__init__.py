@@ -5,10 +5,9 @@
 They are not part of the package. ``find`` searches for the files, ``get`` downloads them, ``load`` reads them.
 """
 
-from nolana.research.datasets.collection import COLLECTION
+from nolana.research.datasets.collection import COLLECTION, DataSet, File, Paper
 from nolana.research.datasets.download import get
 from nolana.research.datasets.places import find, places
-from nolana.research.datasets.records import DataSet, File, Paper
 from nolana.research.datasets.rows import load
 
 __all__ = ["DataSet", "File", "Paper", "catalogue", "find", "get", "load", "places"]

@@ -1,23 +1,108 @@
 """The data sets by name: those of the paper, as the LIBSVM collection distributes them, and three with drift.
 
+A record describes a data set and needs none of its files.
+
 C.-C. Chang, C.-J. Lin: LIBSVM: a library for support vector machines. ACM TIST 2, 2011, with the data sets at
 https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/.
 """
 
 import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import DataError
-from nolana.research.datasets.records import DataSet, File, Floats, Paper
-
-__all__ = ["BASE_URL", "COLLECTION", "base_url", "record_of"]
 
 BASE_URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
-USPS = (File("usps.bz2", 7_291, "multiclass"), File("usps.t.bz2", 2_007, "multiclass"))
-HULL = "J. J. Hull: A database for handwritten text recognition research. IEEE TPAMI 16, 1994"
+Floats = NDArray[np.float64]
+Targets = NDArray[np.float64] | NDArray[np.int64]
+
+PACKED = re.compile(r"\.(bz2|gz|xz)$")
+PACKINGS = (".bz2", ".xz", ".gz", "")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a data set.
+
+    Parameters
+    ----------
+    name : as it is distributed.
+    rows : number of rows.
+    folder : its folder in the LIBSVM collection; None if it is not part of it.
+    also : other names of files with the same rows.
+    """
+
+    name: str
+    rows: int
+    folder: str | None = None
+    also: tuple[str, ...] = ()
+
+    def names(self) -> list[str]:
+        """Every accepted name, the preferred first; an unpacked or repacked file is accepted too."""
+        names = [self.name, *self.also]
+        return list(dict.fromkeys(names + [PACKED.sub("", name) + packing for name in names for packing in PACKINGS]))
+
+    def url(self, base: str) -> str | None:
+        """The address in a collection at `base`; None if the collection does not have it."""
+        return None if self.folder is None else f"{base.rstrip('/')}/{self.folder}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How the paper runs a data set: m, the loss and the number of rows."""
+
+    n_landmarks: int
+    loss: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of the catalogue.
+
+    Parameters
+    ----------
+    name : its name for ``load`` and ``nolana data``.
+    title : a short description.
+    files : the files whose rows, one file after the other, are the data set.
+    features : d.
+    task : "classification" or "regression".
+    source : the page that has or describes it.
+    citation : its authors.
+    target : converts the labels of the files; raises ValueError for invalid ones.
+    labels : the classes after `target`; None for regression.
+    scale : scales the features in place; None: they stay unchanged.
+    format : "libsvm" or "csv".
+    paper : how the paper runs it; None if it is not in the paper.
+    drifts : whether the order of the rows matters, so that they must not be shuffled.
+    """
+
+    name: str
+    title: str
+    files: tuple[File, ...]
+    features: int
+    task: Literal["classification", "regression"]
+    source: str
+    citation: str
+    target: Callable[[Floats], Targets]
+    labels: tuple[int, ...] | None = None
+    scale: Callable[[Floats], None] | None = None
+    format: Literal["libsvm", "csv"] = "libsvm"
+    paper: Paper | None = None
+    drifts: bool = False
+
+    @property
+    def rows(self) -> int:
+        """N."""
+        return sum(file.rows for file in self.files)
+
+
 LODGEPOLE_PINES = 283_301  # rows of cover type 2, a count that no other class of covtype has
 
 
@@ -63,6 +148,18 @@ def unit_range(X: Floats) -> None:
         X /= np.where(high > low, high - low, 1.0)
 
 
+USPS = DataSet(
+    name="usps",
+    title="Handwritten digits of 16 x 16 pixels; a label is digit + 1",
+    files=(File("usps.bz2", 7_291, "multiclass"), File("usps.t.bz2", 2_007, "multiclass")),
+    features=256,
+    task="classification",
+    source=f"{BASE_URL}/multiclass.html#usps",
+    citation="J. J. Hull: A database for handwritten text recognition research. IEEE TPAMI 16, 1994",
+    target=whole,
+    labels=tuple(range(1, 11)),
+    paper=Paper(100, "hinge", 9_298),
+)
 COLLECTION: dict[str, DataSet] = {
     record.name: record
     for record in (
@@ -77,29 +174,13 @@ COLLECTION: dict[str, DataSet] = {
             target=measured,
             paper=Paper(20, "squared", 8_192),
         ),
-        DataSet(
-            name="usps",
-            title="Handwritten digits of 16 x 16 pixels; a label is digit + 1",
-            files=USPS,
-            features=256,
-            task="classification",
-            source=f"{BASE_URL}/multiclass.html#usps",
-            citation=HULL,
-            target=whole,
-            labels=tuple(range(1, 11)),
-            paper=Paper(100, "hinge", 9_298),
-        ),
-        DataSet(
+        USPS,
+        replace(
+            USPS,
             name="usps_halves",
             title="The same digits in two classes: 0 to 4 are -1, 5 to 9 are +1",
-            files=USPS,
-            features=256,
-            task="classification",
-            source=f"{BASE_URL}/multiclass.html#usps",
-            citation=HULL,
             target=halves,
             labels=(-1, 1),
-            paper=Paper(100, "hinge", 9_298),
         ),
         DataSet(
             name="ijcnn1",

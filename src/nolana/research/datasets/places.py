@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nolana.errors import DataError
-from nolana.research.datasets.collection import base_url, record_of
-from nolana.research.datasets.records import DataSet, File
-
-__all__ = ["Directory", "Look", "cache_directory", "explain_missing", "find", "places", "user_directory"]
+from nolana.research.datasets.collection import DataSet, File, base_url, record_of
 
 Directory = str | os.PathLike[str]
 

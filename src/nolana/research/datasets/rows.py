@@ -1,20 +1,32 @@
-"""The rows of a data set from its files, checked against the catalogue."""
+"""The rows of a data set from its files, checked against the catalogue, and a cache of them.
 
+The cache is a file that can be memory-mapped: X (n, d) as float64, y (n,), then a seal. The seal is the SHA-256 of the
+description of the source files, and the CRC-32 of X and of y. Shapes and types come from the record of the data set, so
+nothing in the file is trusted before it is checked; an invalid file is ignored.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import struct
+import sys
+import tempfile
+import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from nolana import sources as streams
 from nolana.errors import DataError
-from nolana.research.datasets import cache
-from nolana.research.datasets.collection import record_of
+from nolana.research.datasets.collection import DataSet, File, Floats, Targets, record_of
 from nolana.research.datasets.places import Directory, cache_directory, find
-from nolana.research.datasets.records import DataSet, File, Floats, Targets
 from nolana.sources.blocks import dense_rows
 
-__all__ = ["check", "load"]
-
 BLOCK_ROWS = 10_000
+VERSION = 1  # of the format of the cache, and of the conversion of files to rows
+SEAL = struct.Struct("<32sII")
 
 
 def load(which: str | DataSet, directory: Directory | None = None) -> tuple[Floats, Targets]:
@@ -47,7 +59,10 @@ def load(which: str | DataSet, directory: Directory | None = None) -> tuple[Floa
     """
     record = record_of(which)
     paths = find(record, directory)
-    cached = cache.RowCache.of(record, paths, cache_directory())
+    place = cache_directory()
+    if place is None:
+        return _read(record, paths)
+    cached = _RowCache.of(record, paths, place)
     rows = cached.read()
     if rows is None:
         rows = _read(record, paths)
@@ -112,3 +127,67 @@ def _fill(record: DataSet, file: File, path: Path, X: Floats, y: Floats) -> None
 def _expect(record: DataSet, path: Path, got: int, expected: int, what: str) -> None:
     if got != expected:
         raise DataError(f"{path}: expected {expected:,} {what} for the data set {record.name}, it has {got:,}")
+
+
+@dataclass(frozen=True)
+class _RowCache:
+    """The cached rows of a data set."""
+
+    path: Path
+    origin: bytes
+    shape: tuple[int, int]
+    kind: str  # of y: "f8" or "i8"
+
+    @classmethod
+    def of(cls, record: DataSet, paths: list[Path], directory: Path) -> "_RowCache":
+        """The cache file of a data set: one for each set of paths, so that changed files replace their old rows."""
+        named = [str(path.resolve()) for path in paths]
+        states = [path.stat() for path in paths]
+        origin = {
+            "version": VERSION,
+            "order": sys.byteorder,
+            "name": record.name,
+            "shape": [record.rows, record.features],
+            "files": [[name, state.st_size, state.st_mtime_ns] for name, state in zip(named, states, strict=True)],
+        }
+        digest = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
+        return cls(
+            directory / "datasets" / f"{record.name}-{digest}.rows",
+            hashlib.sha256(json.dumps(origin).encode()).digest(),
+            (record.rows, record.features),
+            "f8" if record.task == "regression" else "i8",
+        )
+
+    def read(self) -> tuple[Floats, Targets] | None:
+        """The rows; None if they are not cached, damaged, or from other files."""
+        n, d = self.shape
+        try:
+            with open(self.path, "rb") as file:
+                if os.fstat(file.fileno()).st_size != 8 * n * (d + 1) + SEAL.size:
+                    return None
+                # Private pages: processes share them until one writes, which then gets its own copy.
+                X = np.memmap(file, dtype=np.float64, mode="c", shape=self.shape)
+                file.seek(8 * n * d)
+                y: Targets = np.fromfile(file, dtype=self.kind, count=n)
+                seal = file.read()
+        except (OSError, ValueError):
+            return None
+        return (np.asarray(X), y) if seal == self._seal(X, y) else None
+
+    def write(self, X: Floats, y: Targets) -> None:
+        """Store the rows if the directory is writable and has space; otherwise the next load is slow again."""
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.stem)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(X.data)
+                    file.write(y.astype(self.kind, copy=False).data)
+                    file.write(self._seal(X, y))
+                os.replace(name, self.path)
+            except BaseException:
+                os.unlink(name)
+                raise
+
+    def _seal(self, X: Floats, y: Targets) -> bytes:
+        return SEAL.pack(self.origin, zlib.crc32(X.data), zlib.crc32(y.data))

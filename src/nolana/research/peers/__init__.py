@@ -9,16 +9,19 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolana.errors import MissingExtraError
 from nolana.metrics.label_index import Labels
-from nolana.research.tuning import Value
+from nolana.research.comparison import Learner
+from nolana.research.tuning import Tunable, Value
 
 __all__ = ["NAMES", "Peer", "PeerMethod", "Task", "is_peer", "peer"]
+
+Array = NDArray[np.float64]
 
 NAMES = (
     "river:linear, river:ARF, river:AMF, river:SRP, river:HAT, moa:ARF, moa:SRP, moa:SAMkNN, moa:LB, moa:SGBT, "
@@ -42,7 +45,7 @@ class Task:
     nominal: Mapping[int, int] = field(default_factory=dict)  # columns of codes 0, 1, ...: the number of values
 
     @classmethod
-    def of(cls, X: Any, y: Labels, regression: bool, nominal: Mapping[int, int] | None = None) -> "Task":
+    def of(cls, X: Array, y: Labels, regression: bool, nominal: Mapping[int, int] | None = None) -> "Task":
         """The task of learning these rows."""
         return cls(X.shape[1], None if regression else np.unique(y), nominal or {})
 
@@ -50,7 +53,7 @@ class Task:
         """Numbers of the classes, or the targets of a regression."""
         return y if self.classes is None else np.searchsorted(self.classes, y)
 
-    def scores(self, predicted: ArrayLike) -> NDArray[np.float64]:
+    def scores(self, predicted: ArrayLike) -> Array:
         """Scores (n, classes) whose largest one is at the predicted class, or (n,) for a regression; -1: no class."""
         if self.classes is None:
             return np.asarray(predicted, dtype=np.float64)
@@ -66,7 +69,7 @@ class Peer:
 
     name: str
     package: str
-    make: Callable[[Task, int], Any]  # arguments: task, seed
+    make: Callable[[Task, int], Learner]  # arguments: task, seed
 
     @property
     def missing(self) -> str | None:
@@ -95,18 +98,19 @@ def peer(name: str) -> Peer:
     'river'
     """
     short = name.strip().lower()
-    if short in RETRAINED:
-        boosting = importlib.import_module("nolana.research.peers.boosting")
-        return Peer(short, RETRAINED[short], boosting.maker(short))
     library, _, method = (part.strip() for part in name.partition(":"))
-    if library not in PACKAGES or not method:
+    if short in RETRAINED:
+        module, method, package = "boosting", short, RETRAINED[short]
+    elif library in PACKAGES and method:
+        module, short, package = library, f"{library}:{method}", PACKAGES[library]
+    else:
         raise ValueError(f"{name!r} is not a method of another library; choose from {NAMES}, or name a class after ':'")
-    kind = importlib.import_module(f"nolana.research.peers.{library}")
-    return Peer(f"{library}:{method}", PACKAGES[library], kind.maker(method))
+    make = importlib.import_module(f"nolana.research.peers.{module}").make
+    return Peer(short, package, partial(make, method))
 
 
 @dataclass(frozen=True)
-class PeerMethod:
+class PeerMethod(Tunable[Learner]):
     """A method of another library beside those of `nolana.research.methods`: it is not tuned."""
 
     peer: Peer
@@ -119,10 +123,5 @@ class PeerMethod:
     def axes(self) -> tuple[()]:
         return ()
 
-    def estimator(self, point: object, facts: object, seed: int) -> Any:
-        """A learner with the defaults of its library."""
+    def build(self, parameters: Mapping[str, Value], seed: int) -> Learner:
         return self.peer.make(self.task, seed)
-
-    def parameters(self, point: object, facts: object) -> dict[str, Value]:
-        """The parameter values at a point: the defaults."""
-        return {}

@@ -9,13 +9,18 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.metrics.label_index import Labels
 from nolana.research.peers import Task
+
+if TYPE_CHECKING:
+    from capymoa.base import MOAClassifier, MOARegressor
+    from capymoa.stream import Schema
+    from com.yahoo.labs.samoa.instances import Instances
 
 Array = NDArray[np.float64]
 
@@ -43,7 +48,7 @@ class Moa:
     `create` gets a schema and returns a learner of CapyMOA.
     """
 
-    def __init__(self, task: Task, create: Callable[[Any], Any]) -> None:
+    def __init__(self, task: Task, create: "Callable[[Schema], MOAClassifier | MOARegressor]") -> None:
         from capymoa.stream import Schema
 
         names = [f"x{j}" for j in range(task.n_features)]
@@ -56,7 +61,7 @@ class Moa:
         if task.classes is not None:
             self.classes_ = task.classes
 
-    def convert(self, X: Array, y: Labels) -> Any:
+    def convert(self, X: Array, y: Labels) -> "Instances":
         """Rows as MOA's instances."""
         from com.yahoo.labs.samoa.instances import DenseInstance, Instances
         from jpype import JArray, JDouble
@@ -69,7 +74,7 @@ class Moa:
             rows.add(instance)
         return rows
 
-    def learn(self, rows: Any, y: Labels) -> Array:
+    def learn(self, rows: "Instances", y: Labels) -> Array:
         """The predictions of rows of `convert` before they are learned, as scores."""
         if self._task.classes is None:
             return self._task.scores(self._regress(rows))
@@ -80,7 +85,7 @@ class Moa:
         done = EfficientEvaluationLoops.PrequentialEvaluation(stream, self._learner, None, None, -1, 1, False, True)
         return self._task.scores([int(label) for label in done.predictions])
 
-    def _regress(self, rows: Any) -> list[float]:
+    def _regress(self, rows: "Instances") -> list[float]:
         """Row by row from Python: the loop in Java returns classes only."""
         from moa.core import InstanceExample
 
@@ -122,26 +127,16 @@ def start_java() -> None:
         importlib.import_module("capymoa")  # Java reads the agent as it starts, and keeps it open
 
 
-def maker(method: str) -> Callable[[Task, int], Moa]:
-    """What makes the learner of a short name, or of a class of CapyMOA as ``HoeffdingTree``, at its defaults."""
-
-    def make(task: Task, seed: int) -> Moa:
-        start_java()
-        kind = class_of(method, task)
-        parameters = inspect.signature(kind).parameters
-        own = {"ensemble_size": MODELS, "random_seed": seed}
-        return Moa(task, lambda schema: kind(schema=schema, **{k: v for k, v in own.items() if k in parameters}))
-
-    return make
-
-
-def class_of(method: str, task: Task) -> Any:
-    """A class of CapyMOA for a task."""
+def make(method: str, task: Task, seed: int) -> Moa:
+    """The learner of a short name, or of a class of CapyMOA as ``HoeffdingTree``, at its defaults."""
+    start_java()
     regression = task.classes is None
-    short = SHORT.get(method.lower())
-    name = method if short is None else short[regression]
+    name = SHORT.get(method.lower(), (method, method))[regression]
     module = importlib.import_module("capymoa.regressor" if regression else "capymoa.classifier")
     if name is None or not hasattr(module, name):
         choices = ", ".join(f"moa:{each}" for each, names in SHORT.items() if names[regression])
         raise ValueError(f"{module.__name__} has no {method}; choose from {choices}, or name a class of this module")
-    return getattr(module, name)
+    kind = getattr(module, name)
+    options = {"ensemble_size": MODELS, "random_seed": seed}
+    own = {option: value for option, value in options.items() if option in inspect.signature(kind).parameters}
+    return Moa(task, lambda schema: kind(schema=schema, **own))

@@ -3,12 +3,9 @@
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 from nolana.evaluate.one_by_one import OneByOneClassifier, OneByOneRegressor, RowModel
 from nolana.research.peers import Task
-
-Learner = OneByOneClassifier | OneByOneRegressor
 
 # Short names: the classes for classification and regression, and how many models an ensemble has.
 SHORT: dict[str, tuple[str, str, dict[str, int]]] = {
@@ -23,50 +20,47 @@ SHORT: dict[str, tuple[str, str, dict[str, int]]] = {
 }
 
 
-def learner(task: Task, model: RowModel) -> Learner:
-    """A model as a learner; it sees the numbers of the classes, as some models take no strings."""
+def make(method: str, task: Task, seed: int) -> OneByOneClassifier | OneByOneRegressor:
+    """The learner of a short name, or of a class as ``tree.HoeffdingTreeClassifier``, at its defaults.
+
+    It sees the numbers of the classes, as some models take no strings.
+    """
+    model = _linear(task) if method.lower() == "linear" else _model(method, task, seed)
     if hasattr(getattr(model, "_last_step", model), "predict_proba_one") != (task.classes is not None):
         kind = "regression" if task.classes is None else "classification"
         raise ValueError(f"{type(model).__name__} of River is not a model for {kind}")
     return OneByOneRegressor(model) if task.classes is None else OneByOneClassifier(model, task.classes)
 
 
-def linear(task: Task, seed: int) -> Learner:  # noqa: ARG001
+def _linear(task: Task) -> RowModel:
     """StandardScaler | LogisticRegression, one against the rest for more than two classes, or LinearRegression."""
     from river import linear_model, multiclass, preprocessing
 
     if task.classes is None:
-        return learner(task, preprocessing.StandardScaler() | linear_model.LinearRegression())
-    model: Any = linear_model.LogisticRegression()
-    if len(task.classes) > 2:
-        model = multiclass.OneVsRestClassifier(model)
-    return learner(task, preprocessing.StandardScaler() | model)
+        return preprocessing.StandardScaler() | linear_model.LinearRegression()
+    model = linear_model.LogisticRegression()
+    last = model if len(task.classes) <= 2 else multiclass.OneVsRestClassifier(model)
+    return preprocessing.StandardScaler() | last
 
 
-def maker(method: str) -> Callable[[Task, int], Learner]:
-    """What makes the learner of a short name, or of a class as ``tree.HoeffdingTreeClassifier``, at its defaults."""
-    if method.lower() == "linear":
-        return linear
-
-    def make(task: Task, seed: int) -> Learner:
-        classifier, regressor, sizes = SHORT.get(method.lower(), (method, method, {}))
-        kind = class_of(regressor if task.classes is None else classifier)
-        own = {"seed": seed} if "seed" in inspect.signature(kind).parameters else {}
-        try:
-            return learner(task, kind(**sizes, **own))
-        except TypeError as error:
-            raise ValueError(f"river:{method} cannot be made without arguments: {error}") from error
-
-    return make
+def _model(method: str, task: Task, seed: int) -> RowModel:
+    classifier, regressor, sizes = SHORT.get(method.lower(), (method, method, {}))
+    kind = _class_of(regressor if task.classes is None else classifier)
+    own = {"seed": seed} if "seed" in inspect.signature(kind).parameters else {}
+    try:
+        return kind(**sizes, **own)
+    except TypeError as error:
+        raise ValueError(f"river:{method} cannot be made without arguments: {error}") from error
 
 
-def class_of(method: str) -> Any:
+def _class_of(method: str) -> Callable[..., RowModel]:
     """A class of River by its place, without ``river.``."""
     module, _, name = method.rpartition(".")
     try:
-        return getattr(importlib.import_module(f"river.{module}"), name)
+        kind: Callable[..., RowModel] = getattr(importlib.import_module(f"river.{module}"), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(
             f"river:{method} is unknown: {error}. Choose from river:linear, river:{', river:'.join(SHORT)}, or name a "
             "class, as river:tree.HoeffdingTreeClassifier"
         ) from error
+    return kind

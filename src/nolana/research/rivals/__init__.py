@@ -9,12 +9,30 @@
 
 from typing import Any
 
-from nolana.research.rivals.bogd import BOGD, BOGDClassifier, BOGDRegressor
-from nolana.research.rivals.bsgd import BSGD, BSGDClassifier
-from nolana.research.rivals.doubly_sgd import DOUBLY_SGD, DoublySGDClassifier, DoublySGDRegressor
-from nolana.research.rivals.dual_sgd import DUAL_SGD, DualSGDClassifier, DualSGDRegressor
-from nolana.research.rivals.fogd import FOGD, FOGDClassifier, FOGDRegressor
-from nolana.research.rivals.kernel_ogd import KERNEL_OGD, KernelOGDClassifier, KernelOGDRegressor
+from nolana.research.rivals.fourier import (
+    DOUBLY_SGD,
+    DUAL_SGD,
+    FOGD,
+    RRF,
+    DoublySGDClassifier,
+    DoublySGDRegressor,
+    DualSGDClassifier,
+    DualSGDRegressor,
+    FOGDClassifier,
+    FOGDRegressor,
+    RRFClassifier,
+    RRFRegressor,
+)
+from nolana.research.rivals.gradient_descent import (
+    BOGD,
+    BSGD,
+    KERNEL_OGD,
+    BOGDClassifier,
+    BOGDRegressor,
+    BSGDClassifier,
+    KernelOGDClassifier,
+    KernelOGDRegressor,
+)
 from nolana.research.rivals.method import Budget, Method
 from nolana.research.rivals.nogd import NOGD, NOGDClassifier, NOGDRegressor
 from nolana.research.rivals.passive_aggressive import (
@@ -34,7 +52,6 @@ from nolana.research.rivals.perceptrons import (
     ProjectronPlusPlusClassifier,
     RBPClassifier,
 )
-from nolana.research.rivals.rrf import RRF, RRFClassifier, RRFRegressor
 
 __all__ = [
     "BOGDClassifier",
@@ -96,7 +113,7 @@ def at_equal_budget(
     n_features: int,
     task: str = "classification",
     rank: float = 0.8,
-    **parameters: Any,
+    **parameters: object,
 ) -> Any:
     """An estimator that has the memory of NOLANA in the paper: m d + m r numbers, rounded down.
 

@@ -1,22 +1,26 @@
 """What the estimators of all rivals share; their verbs are those of `NolanaClassifier` and `NolanaRegressor`."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana import engine as numpy_engine
 from nolana.engine.experts.landmarks.kernels import Kernel
 from nolana.engine.learner.losses import CLASSIFICATION, REGRESSION
 from nolana.estimators._sklearn import check_random_state
-from nolana.estimators.base import OnlineEstimator, parameters
+from nolana.estimators.base import OnlineEstimator, RandomState, parameters
 from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.parameters import choice, flag, integer, kernel_of, loss_of, number
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.learner.driver import Driver
+from nolana.learner.rows import MatrixLike
 from nolana.learner.scaled import ScaledLearner
 from nolana.learner.warmup import WarmupLearner, WarmupOptions
 from nolana.modelfile.specs import Spec, labels
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 Array = NDArray[np.float64]
 
@@ -35,10 +39,10 @@ class RivalParameters(OnlineEstimator):
     scale: bool = False
     max_iter: int = 1
     shuffle: bool = False
-    random_state: Any = None
+    random_state: RandomState = None
 
     _learner_class: ClassVar[type] = WarmupLearner
-    _regression = False
+    _task: ClassVar[str] = CLASSIFICATION
     _width = 1.0  # gamma="variance" is this over the mean squared distance of two rows
     _poor_score = False  # whether one pass over a few hundred rows is too short for a good score
 
@@ -98,26 +102,32 @@ class RivalParameters(OnlineEstimator):
 
 @parameters
 class LossParameters(RivalParameters):
-    """Parameters of a method that takes gradient steps on a loss."""
+    """Parameters of a method with a choice of losses."""
 
     loss: str | None = None
     epsilon: float = 0.1
     center: bool = True
 
-    def _loss(self, default: str = "hinge", for_regression: str = "squared") -> Spec:
-        """The loss of the user, or the default of the method."""
-        name = self.loss or (for_regression if self._regression else default)
-        return loss_of(name, REGRESSION if self._regression else CLASSIFICATION, self.epsilon)
+    _default_loss = "hinge"
+
+    def _loss(self) -> Spec:
+        return loss_of(self.loss or self._default_loss, self._task, self.epsilon)
 
 
 @parameters
-class FourierParameters(LossParameters):
-    """Parameters of a method on random Fourier features."""
+class StepParameters(LossParameters):
+    """Parameters of gradient steps: w <- w - eta (slope of the loss + lambda w)."""
 
-    n_components: int = 200
+    learning_rate: float | None = None
+    regularization: float = 0.0
 
-    def _components(self) -> int:
-        return integer("n_components", self.n_components, 1)
+    def _steps(self, default_rate: float | None = None) -> dict[str, object]:
+        """Loss and eta; the default rate is for ``learning_rate=None``."""
+        rate = default_rate if self.learning_rate is None else self.learning_rate
+        return {"loss": self._loss(), "rate": number("learning_rate", rate, 0.0, open_low=True)}
+
+    def _decay(self) -> float:
+        return number("regularization", self.regularization, 0.0)
 
 
 @parameters
@@ -144,7 +154,7 @@ class SupportParameters(KernelParameters):
 
     budget: int = 100
 
-    def _support(self, n_features: int) -> dict[str, Any]:
+    def _support(self, n_features: int) -> dict[str, object]:
         """The arguments that all of these learners take."""
         return {"features": n_features, "budget": integer("budget", self.budget, 1), "kernel": self._kernel()}
 
@@ -152,22 +162,23 @@ class SupportParameters(KernelParameters):
 class RivalClassifier(OnlineClassifier, RivalParameters):
     """A rival that classifies."""
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self._poor_score
         return tags
 
 
 class RivalRegressor(OnlineRegressor, RivalParameters):
-    """A rival that predicts a number, around the running mean of the targets unless ``center=False``."""
+    """A rival for regression, around the running mean of the targets unless ``center=False``."""
 
     center: bool
-    _regression = True
+    _task = REGRESSION
+    _default_loss = "squared"
 
     def _make_centre(self) -> Centre:
         return (Centre if self.center else Uncentred)(linear=False)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self._poor_score
         return tags
@@ -176,25 +187,31 @@ class RivalRegressor(OnlineRegressor, RivalParameters):
 class WithoutWeights:
     """For methods that define no sample weights: they are rejected, and not arguments of ``fit``."""
 
-    def learn(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Array:
+    def learn(
+        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Score each row, then learn it; returns what each row scored before it was learned."""
         self._refuse_weights(sample_weight)
         return np.asarray(super().learn(X, y, classes=classes))  # type: ignore[misc]
 
-    def learn_proba(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
+    def learn_proba(
+        self, X: MatrixLike, y: ArrayLike, *, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
         """`learn` that also returns the probabilities of each row before it was learned."""
         self._refuse_weights(sample_weight)
         scores, probabilities = super().learn_proba(X, y, classes=classes)  # type: ignore[misc]
         return scores, probabilities
 
-    def _refuse_weights(self, sample_weight: Any) -> None:
+    def _refuse_weights(self, sample_weight: ArrayLike | None) -> None:
         if sample_weight is not None:
             raise ValueError(f"sample_weight: {type(self).__name__} defines no weights for rows; leave it None")
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Forget everything, then learn the rows `max_iter` times."""
-        return super().fit(X, y)  # type: ignore[misc]
+        super().fit(X, y)  # type: ignore[misc]
+        return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn rows; `classes` announces labels that may follow."""
-        return super().partial_fit(X, y, classes=classes)  # type: ignore[misc]
+        super().partial_fit(X, y, classes=classes)  # type: ignore[misc]
+        return self

@@ -3,12 +3,10 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from nolana.estimators import methods
+from nolana.estimators.base import OnlineEstimator
 from nolana.research.tuning import Axis, Choice
-
-__all__ = ["DECAY", "PENALTY", "RATE", "WIDTH", "Budget", "Method", "projections", "supports", "unbounded"]
 
 # Axes that several methods share.
 WIDTH = Axis("gamma", 0.2, 40.0, lambda facts: 1 / facts.distance)
@@ -38,11 +36,6 @@ class Budget:
         return self.n_landmarks * self.n_features + self.n_landmarks * r
 
 
-def unbounded(_: Budget) -> dict[str, float]:
-    """No size to set: the memory is constant, or grows with the stream."""
-    return {}
-
-
 def projections(budget: Budget) -> dict[str, float]:
     """Random features: a projection is d numbers."""
     return {"n_components": max(1, budget.numbers // budget.n_features)}
@@ -53,8 +46,13 @@ def supports(budget: Budget) -> dict[str, float]:
     return {"budget": max(1, budget.numbers // (budget.n_features + 1))}
 
 
-def _class_itself(estimator_class: Any) -> Any:
-    return estimator_class
+def _unbounded(_: Budget) -> dict[str, float]:
+    """No size to set: the memory is constant, or grows with the stream."""
+    return {}
+
+
+def _instance(kind: type[OnlineEstimator], **parameters: object) -> OnlineEstimator:
+    return kind(**parameters)
 
 
 @dataclass(frozen=True)
@@ -68,22 +66,22 @@ class Method(methods.Method):
     in_paper : whether the method is a column of the paper's Table 1.
     own_loss : whether the method learns with its own loss, even if a task names another.
     decomposes : whether each landmark move computes a decomposition in NumPy, which makes a pass slow.
-    constructor : from an estimator class to the callable that builds the estimator: the class, or a preset of it.
+    make : builds an estimator from its class and its parameters.
     """
 
-    sizes: Callable[[Budget], Mapping[str, float]] = unbounded
+    sizes: Callable[[Budget], Mapping[str, float]] = _unbounded
     axes: tuple[Axis | Choice, ...] = ()
     regression_axes: tuple[Axis | Choice, ...] = ()
     in_paper: bool = False
     own_loss: bool = False
     decomposes: bool = False
-    constructor: Callable[[Any], Callable[..., Any]] = _class_itself
+    make: Callable[..., OnlineEstimator] = _instance
 
     def axes_for(self, task: str) -> tuple[Axis | Choice, ...]:
         """The parameters to tune for a task."""
         return self.axes + (self.regression_axes if task == "regression" else ())
 
-    def at_budget(self, budget: Budget, task: str = "classification", /, **parameters: Any) -> Any:
+    def at_budget(self, budget: Budget, task: str = "classification", /, **parameters: object) -> OnlineEstimator:
         """An estimator that fits a budget; `parameters` take precedence over the sizes."""
         estimator_class = self.class_for(task)
         if estimator_class is None:
@@ -91,4 +89,4 @@ class Method(methods.Method):
                 f"{self.name} has no regression form; choose a method of nolana.rivals.catalogue() whose regressor is "
                 "not None"
             )
-        return self.constructor(estimator_class)(**(dict(self.sizes(budget)) | parameters))
+        return self.make(estimator_class, **(dict(self.sizes(budget)) | parameters))

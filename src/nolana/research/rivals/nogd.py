@@ -1,6 +1,6 @@
 """NOGD: gradient descent on a Nyström map whose landmarks never move."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,28 +9,25 @@ from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.policies import Fixed
 from nolana.engine.experts.sgd import SGD
 from nolana.estimators.base import parameters
-from nolana.estimators.parameters import flag, gamma_of, integer, kernel_of, number, rank_of
+from nolana.estimators.parameters import flag, gamma_of, integer, kernel_of, rank_of
 from nolana.learner.driver import learner_spec
 from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
 from nolana.modelfile.specs import Spec
-from nolana.research.rivals.base import LossParameters, RivalClassifier, RivalRegressor
+from nolana.research.rivals.base import Array, RivalClassifier, RivalRegressor, StepParameters
 from nolana.research.rivals.method import RATE, WIDTH, Budget, Method
 
 RIDGE = 1e-6  # until the landmarks are full; the map of rank r has none
 
 
 @parameters
-class NOGDParameters(LossParameters):
-    """Parameters of both forms."""
-
+class _NOGDParameters(StepParameters):
     n_landmarks: int = 100
     rank: float = 0.8
-    kernel: Any = "rbf"
+    kernel: str | Callable[[Array, Array], Array] = "rbf"
     gamma: float | str = "median"
     degree: int = 3
     coef0: float = 1.0
     learning_rate: float = 0.2
-    regularization: float = 0.0
 
     _learner_class = LandmarkLearner
 
@@ -41,13 +38,7 @@ class NOGDParameters(LossParameters):
             "kernel": kernel_of(self.kernel, self.degree, self.coef0),
             "policy": Spec(Fixed, {"novelty": 0.0}),
         }
-        head = {
-            "loss": self._loss(),
-            "rate": number("learning_rate", self.learning_rate, 0.0, open_low=True),
-            "power": 0.0,
-            "decay": number("regularization", self.regularization, 0.0),
-        }
-        return learner_spec(Spec(LandmarkMap, map), Spec(SGD, head))
+        return learner_spec(Spec(LandmarkMap, map), Spec(SGD, self._steps() | {"power": 0.0, "decay": self._decay()}))
 
     def _options(self) -> LandmarkOptions:
         rank = rank_of(self.rank, integer("n_landmarks", self.n_landmarks, 1))
@@ -65,7 +56,7 @@ class NOGDParameters(LossParameters):
         return float(kernel_of(self.kernel, self.degree, self.coef0).build(numpy_engine).largest_value)
 
 
-class NOGDClassifier(RivalClassifier, NOGDParameters):
+class NOGDClassifier(RivalClassifier, _NOGDParameters):
     """Nyström online gradient descent: the first m rows stay the landmarks (Lu et al. 2016).
 
     A sample weight multiplies the row's loss; a row of weight 0 is scored and not learned.
@@ -83,14 +74,14 @@ class NOGDClassifier(RivalClassifier, NOGDParameters):
     """
 
 
-class NOGDRegressor(RivalRegressor, NOGDParameters):
-    """Nyström online gradient descent for a number; parameters as in `NOGDClassifier`.
+class NOGDRegressor(RivalRegressor, _NOGDParameters):
+    """Nyström online gradient descent for regression; parameters as in `NOGDClassifier`.
 
     A sample weight multiplies the row's loss, and the row's part in the running mean.
     """
 
 
-def sizes(budget: Budget) -> dict[str, float]:
+def _sizes(budget: Budget) -> dict[str, float]:
     """The budget itself: m landmarks and a map of rank r."""
     return {"n_landmarks": budget.n_landmarks, "rank": budget.rank}
 
@@ -100,7 +91,7 @@ NOGD = Method(
     "Lu, Hoi, Wang, Zhao, Liu: Large Scale Online Kernel Learning. JMLR 2016",
     NOGDClassifier,
     NOGDRegressor,
-    sizes,
+    _sizes,
     (WIDTH, RATE),
     in_paper=True,
 )

@@ -1,7 +1,8 @@
 """Passive-Aggressive: linear, with a kernel, or on a budget (BPA)."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from nolana.engine.learner.losses import REGRESSION
 from nolana.engine.rivals import bpa
 from nolana.engine.rivals import passive_aggressive as pa
 from nolana.estimators.base import parameters
@@ -18,14 +19,15 @@ from nolana.research.rivals.base import (
 from nolana.research.rivals.method import WIDTH, Method, supports
 from nolana.research.tuning import Axis, Choice
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
 VARIANTS = ("PA", "PA-I", "PA-II")
 PROJECTIONS = {"simple": bpa.BPASimple, "nearest": bpa.BPANearest}
 
 
 @parameters
-class PassiveAggressiveParameters(KernelParameters):
-    """Parameters of both forms."""
-
+class _PassiveAggressiveParameters(KernelParameters):
     variant: str = "PA-I"
     C: float = 1.0
     kernel: str = "linear"
@@ -41,12 +43,9 @@ class PassiveAggressiveParameters(KernelParameters):
         c = number("C", self.C, 0.0, open_low=True)
         how = {"PA": Spec(pa.Unbounded), "PA-I": Spec(pa.Capped, {"c": c}), "PA-II": Spec(pa.Softened, {"c": c})}
         band = Spec(pa.Band, {"epsilon": number("epsilon", self.epsilon, 0.0)})
+        demand = band if self._task == REGRESSION else Spec(pa.Margin)
         kernel = self._kernel()
-        rule = {
-            "features": n_features,
-            "demand": band if self._regression else Spec(pa.Margin),
-            "how": how[self.variant],
-        }
+        rule = {"features": n_features, "demand": demand, "how": how[self.variant]}
         if self._linear:
             return Spec(pa.PassiveAggressive, rule)
         return Spec(pa.KernelPassiveAggressive, rule | {"budget": FIRST_CAPACITY, "kernel": kernel})
@@ -56,7 +55,7 @@ class PassiveAggressiveParameters(KernelParameters):
         return 1.0 if self._linear else gamma  # x.z has no width to estimate
 
 
-class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, PassiveAggressiveParameters):  # type: ignore[misc]
+class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, _PassiveAggressiveParameters):  # type: ignore[misc]
     """Passive-Aggressive classification: PA, PA-I, PA-II, linear or with a kernel (Crammer et al. 2006).
 
     A row whose margin l = 1 - y f is positive moves the model by tau y x, tau = l/|x|^2 (PA), min(C, l/|x|^2) (PA-I)
@@ -87,7 +86,7 @@ class PassiveAggressiveClassifier(WithoutWeights, RivalClassifier, PassiveAggres
     """
 
 
-class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, PassiveAggressiveParameters):  # type: ignore[misc]
+class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, _PassiveAggressiveParameters):  # type: ignore[misc]
     """Passive-Aggressive regression, linear or with a kernel (Crammer et al. 2006).
 
     A row with l = |y - f| - epsilon > 0 moves the model by sign(y - f) tau x.
@@ -104,9 +103,9 @@ class PassiveAggressiveRegressor(WithoutWeights, RivalRegressor, PassiveAggressi
     True
     """
 
-    _several_targets = False  # a step is for the residual of one number
+    _several_targets = False  # a step is for the residual of one target
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         # scikit-learn's checks set C = 0.01 on a class of this name: enough for rows of length 3, not for k(x, x) = 1.
         tags.regressor_tags.poor_score = not self._linear

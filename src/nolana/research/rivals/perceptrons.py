@@ -5,7 +5,6 @@ one. A Projectron projects a row near the span of its support set on it instead 
 """
 
 import math
-from typing import Any
 
 from nolana.engine.rivals import forgetron, projectron, rbp
 from nolana.estimators.base import parameters
@@ -29,7 +28,6 @@ class RBPClassifier(WithoutWeights, RivalClassifier, SupportParameters):  # type
     """
 
     _poor_score = True  # a perceptron after one pass
-
     _seeded = True
 
     def _spec(self, n_features: int) -> Spec:
@@ -67,16 +65,14 @@ FORGETRON = Method(
 
 
 @parameters
-class ProjectronParameters(SupportParameters):
-    """Parameters of both Projectrons."""
-
+class _ProjectronParameters(SupportParameters):
     eta: float = 0.1
 
-    def _projectron(self, n_features: int) -> dict[str, Any]:
+    def _projectron(self, n_features: int) -> dict[str, object]:
         return self._support(n_features) | {"eta": number("eta", self.eta, 0.0)}
 
 
-class ProjectronClassifier(WithoutWeights, RivalClassifier, ProjectronParameters):  # type: ignore[misc]
+class ProjectronClassifier(WithoutWeights, RivalClassifier, _ProjectronParameters):  # type: ignore[misc]
     """Projectron: a row near the span of the support set is projected on it (Orabona et al. 2008).
 
     Parameters
@@ -89,7 +85,7 @@ class ProjectronClassifier(WithoutWeights, RivalClassifier, ProjectronParameters
         return Spec(projectron.Projectron, self._projectron(n_features))
 
 
-class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, ProjectronParameters):  # type: ignore[misc]
+class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, _ProjectronParameters):  # type: ignore[misc]
     """Projectron++, in its form of 2008: it learns from margin errors too.
 
     Parameters are those of `ProjectronClassifier`.
@@ -99,7 +95,7 @@ class ProjectronPlusPlusClassifier(WithoutWeights, RivalClassifier, ProjectronPa
         return Spec(projectron.ProjectronPlusPlus, self._projectron(n_features))
 
 
-def sizes(budget: Budget) -> dict[str, float]:
+def _sizes(budget: Budget) -> dict[str, float]:
     """B vectors of d + 1 numbers and an inverse of B x B: B^2 + (d + 1) B <= m d + m r."""
     width = budget.n_features + 1
     return {"budget": max(1, math.floor((math.sqrt(width * width + 4 * budget.numbers) - width) / 2))}
@@ -108,5 +104,5 @@ def sizes(budget: Budget) -> dict[str, float]:
 CITATION = "Orabona, Keshet, Caputo: The Projectron: a Bounded Kernel-Based Perceptron. ICML 2008"
 AXES = (WIDTH, Axis("eta", 0.01, 0.7))
 
-PROJECTRON = Method("Projectron", CITATION, ProjectronClassifier, sizes=sizes, axes=AXES)
-PROJECTRON_PLUS_PLUS = Method("ProjectronPlusPlus", CITATION, ProjectronPlusPlusClassifier, sizes=sizes, axes=AXES)
+PROJECTRON = Method("Projectron", CITATION, ProjectronClassifier, sizes=_sizes, axes=AXES)
+PROJECTRON_PLUS_PLUS = Method("ProjectronPlusPlus", CITATION, ProjectronPlusPlusClassifier, sizes=_sizes, axes=AXES)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -12,28 +13,17 @@ from nolana.research.paper.experiments.map_errors import (
     METHODS,
     OFFLINE,
     ONLINE,
-    PUBLISHED,
+    Published,
     as_published,
     errors,
     rank_of,
 )
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness.experiment import (
-    Cell,
-    Experiment,
-    Lines,
-    Results,
-    Scale,
-    Source,
-    SummaryLine,
-    unavailable,
-)
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of
 from nolana.research.paper.maps.meka import CLUSTERS
 from nolana.research.paper.maps.nystroem import EXPERTS
-from nolana.research.report import Block, Figure, Grid, Lead, Section, Text
-
-__all__ = ["Approximation"]
+from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = ("cpusmall", "usps", "covtype")
 ROWS = 10_000  # at most, of a data set
@@ -59,39 +49,25 @@ class Approximation(Experiment):
         super().__init__(source, scale)
         self.draws = min(DRAWS, scale.shuffles)
         self.limits = {name: min(ROWS, limit_of(name, scale)) for name in self.data}
-        self.example = scale.rows is None and source.has(PUBLISHED["data"])
+        self.example = scale.rows is None and not source.missing(Published.data)
 
     def budgets(self, data: str) -> list[int]:
         """Landmarks, a third of the rows at most."""
         return [m for m in BUDGETS if 3 * m <= self.limits[data]]
 
     def plan(self) -> Sequence[Cell]:
-        arguments = {name: value for name, value in PUBLISHED.items() if name != "error"}
-        examples = [
-            Cell(key, as_published, arguments | {"rank": rank}, cost=0.1 * rank)
-            for rank, key in self.examples().items()
-        ]
-        return examples + [
-            Cell(
-                self.key(data, method),
-                errors,
-                {
-                    "data": data,
-                    "method": method,
-                    "limit": self.limits[data],
-                    "sample": min(SAMPLE, self.limits[data]),
-                    "budgets": self.budgets(data),
-                    "draws": self.draws,
-                },
-                cost=SECONDS.get(method, 10.0) * (self.limits[data] / ROWS) ** 2,
-            )
-            for data in self.data
-            for method in METHODS
-        ]
+        cells = [Cell(key, as_published, {"rank": rank}, cost=0.1 * rank) for rank, key in self.examples().items()]
+        for data, method in product(self.data, METHODS):
+            limit = self.limits[data]
+            arguments = {"data": data, "method": method, "limit": limit, "sample": min(SAMPLE, limit)}
+            arguments |= {"budgets": self.budgets(data), "draws": self.draws}
+            cost = SECONDS.get(method, 10.0) * (limit / ROWS) ** 2
+            cells.append(Cell(self.key(data, method), errors, arguments, cost=cost))
+        return cells
 
     def examples(self) -> dict[int, str]:
         """The keys of the authors' example by the rank of a cluster: theirs may be that of a cluster or of all."""
-        rank, clusters = PUBLISHED["rank"], PUBLISHED["clusters"]
+        rank, clusters = Published.rank, Published.clusters
         return {rank: EXAMPLE, rank // clusters: f"{EXAMPLE}, its rank for all clusters"} if self.example else {}
 
     @staticmethod
@@ -102,9 +78,7 @@ class Approximation(Experiment):
         """The mean over the draws of the error, or of another field."""
         return float(np.mean(results[self.key(data, method)][field][str(m)]))
 
-    def section(self, results: Results) -> Section:
-        if not self.data:
-            return Section(self.name, self.title, [Text("No data set is available.")])
+    def blocks(self, results: Results) -> Sequence[Block]:
         first = {data: results[self.key(data, "NOGD")] for data in self.data}
         widths = "; ".join(
             f"{data}: {one['rows']:,} rows, G of {one['judged']:,}, gamma {one['gamma']:.3g}"
@@ -112,7 +86,7 @@ class Approximation(Experiment):
         )
         (line,) = self.summary(results)
         horizon = np.median(list(self.ratios(results, "OANA", "k-means").values()))
-        blocks: list[Block] = [
+        return [
             Lead(
                 f"""With equal memory the map whose landmarks follow the stream is nearer to the kernel than those of
                 NOGD and FOGD in {line.figure}; it has {horizon:.1f} times the error of k-means over all rows."""
@@ -160,17 +134,14 @@ class Approximation(Experiment):
             ),
             self.times(results),
             *(Text(words) for words in self.findings(results)),
-            *unavailable(self.source, DATA),
+            *self.unavailable(),
         ]
-        return Section(self.name, self.title, blocks)
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        if not self.data:
-            return []
         ratios = [list(self.ratios(results, "OANA", rival).values()) for rival in ("NOGD", "FOGD")]
         won = sum(max(pair) < 1 for pair in zip(*ratios, strict=True))
         total = len(self.settings())
-        answer = "yes" if won == total else "partly" if 2 * won >= total else "no"
+        answer = answer_of(yes=won == total, partly=2 * won >= total)
         claim = "The adaptive map is nearer to the kernel than NOGD and FOGD with equal memory."
         return [SummaryLine(claim, answer, f"{won} of {total} settings")]
 
@@ -290,9 +261,9 @@ class Approximation(Experiment):
             )
             words.append(
                 f"""A published figure: the page of the authors' program for MEKA
-                (http://www.cs.utexas.edu/~ssi/meka/) shows an error of {PUBLISHED["error"]:.4f} for
-                {PUBLISHED["rows"]:,} rows of ijcnn1, gamma = {PUBLISHED["gamma"]:g}, {PUBLISHED["clusters"]} clusters
-                and rank {PUBLISHED["rank"]}. Ours has {ours}, measured on {results[EXAMPLE]["judged"]:,} of the rows.
+                (http://www.cs.utexas.edu/~ssi/meka/) shows an error of {Published.error:.4f} for
+                {Published.rows:,} rows of ijcnn1, gamma = {Published.gamma:g}, {Published.clusters} clusters
+                and rank {Published.rank}. Ours has {ours}, measured on {results[EXAMPLE]["judged"]:,} of the rows.
                 The page says neither whether the rank is that of a cluster nor how many rows each basis uses."""
             )
         return words

@@ -1,28 +1,66 @@
 """The future work of the paper: what landmarks should do when the stream changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
+from nolana.estimators.classifier import NolanaClassifier
 from nolana.research import datasets
-from nolana.research.paper.experiments.policy_passes import LEARNERS, POLICIES, followed
-from nolana.research.paper.harness.experiment import (
-    Cell,
-    Experiment,
-    Lines,
-    Results,
-    SummaryLine,
-    unavailable,
-)
-from nolana.research.report import Block, Grid, Lead, Section, Text
-
-__all__ = ["Change"]
+from nolana.research.paper.harness import Cell, Experiment, Lines, Result, Results, Source, SummaryLine, answer_of
+from nolana.research.paper.harness.data import shuffled
+from nolana.research.paper.harness.variants import measured_pass
+from nolana.research.report import Block, Grid, Lead, Text
 
 DATA = ("usps", "ijcnn1", "covtype", "elec2", "insects", "interchanging_rbf")
 TITLES = {"interchanging_rbf": "interchanging RBF", "the paper's": "the paper's learner"}
 LANDMARKS = 100
 MOST_ROWS = 20_000  # of a stream, if the paper's learner takes part: a move takes it milliseconds
 CLEAR = 0.3  # points: smaller differences are not counted
+
+
+POLICIES: Mapping[str, Mapping[str, object]] = {
+    "kmeans": {"landmarks": "kmeans"},
+    "kmeans, ε = 0": {"landmarks": "kmeans", "threshold": 0.0},
+    "weighted": {"landmarks": "weighted"},
+    "expiring": {"landmarks": "expiring"},
+    "window": {"landmarks": "window"},
+    "fixed": {"landmarks": "fixed"},
+}
+
+
+@dataclass(frozen=True)
+class LearnerKind:
+    """How to make a learner; short: it gets the rows that the paper's learner can take."""
+
+    make: Callable[..., NolanaClassifier]
+    short: bool
+    seconds_per_row: float  # estimated
+
+
+def _paper(n_landmarks: int, threshold: float | str = "median", **parameters: object) -> NolanaClassifier:
+    """The paper's learner with scaled features."""
+    return NolanaClassifier.paper(n_landmarks, threshold, **parameters | {"scale": True})
+
+
+LEARNERS: Mapping[str, LearnerKind] = {
+    "the paper's": LearnerKind(_paper, True, 6e-4),
+    "Newton": LearnerKind(NolanaClassifier, True, 2e-5),
+    "Newton, all rows": LearnerKind(NolanaClassifier, False, 2e-5),
+}
+
+
+def followed(source: Source, _: Results, *, data: str, policy: str, learner: str, rows: int, landmarks: int) -> Result:
+    """One pass over the first rows of a stream that changes, or of the first shuffle of one that does not."""
+    if datasets.catalogue()[data].drifts:
+        X, y = source.load(data)
+        X, y = X[:rows], y[:rows]
+    else:
+        X, y = shuffled(source, data, None, 0, rows)
+    model = LEARNERS[learner].make(n_landmarks=landmarks, random_state=0, **POLICIES[policy])
+    result = measured_pass(model, X, y)
+    return {field: result[field] for field in ("rows", "accuracy", "moves", "seconds", "bytes")}
 
 
 class Change(Experiment):
@@ -39,23 +77,13 @@ class Change(Experiment):
         return min(most, MOST_ROWS) if LEARNERS[learner].short else most
 
     def plan(self) -> Sequence[Cell]:
-        return [
-            Cell(
-                self.key(data, policy, learner),
-                followed,
-                {
-                    "data": data,
-                    "policy": policy,
-                    "learner": learner,
-                    "rows": self.rows(data, learner),
-                    "landmarks": LANDMARKS,
-                },
-                cost=self.rows(data, learner) * LEARNERS[learner].seconds_per_row,
-            )
-            for data in self.data
-            for policy in POLICIES
-            for learner in LEARNERS
-        ]
+        cells = []
+        for data, policy, learner in product(self.data, POLICIES, LEARNERS):
+            rows = self.rows(data, learner)
+            arguments = {"data": data, "policy": policy, "learner": learner, "rows": rows, "landmarks": LANDMARKS}
+            cost = rows * LEARNERS[learner].seconds_per_row
+            cells.append(Cell(self.key(data, policy, learner), followed, arguments, cost=cost))
+        return cells
 
     @staticmethod
     def key(data: str, policy: str, learner: str) -> str:
@@ -65,10 +93,8 @@ class Change(Experiment):
         """In per cent."""
         return 100 * float(results[self.key(data, policy, learner)]["accuracy"])
 
-    def section(self, results: Results) -> Section:
-        if not self.data:
-            return Section(self.name, self.title, [Text("No data set is available.")])
-        blocks: list[Block] = [
+    def blocks(self, results: Results) -> Sequence[Block]:
+        return [
             Lead(self.answer(results)),
             Text(
                 f"""The paper moves landmarks by k-means and names two other rules as future work: weighted k-means, and
@@ -88,9 +114,8 @@ class Change(Experiment):
             self.grid(results),
             self.gains(results),
             *(Text(words) for words in self.findings(results)),
-            *unavailable(self.source, DATA),
+            *self.unavailable(),
         ]
-        return Section(self.name, self.title, blocks)
 
     def answer(self, results: Results) -> str:
         words = []
@@ -119,7 +144,7 @@ class Change(Experiment):
                 for learner in LEARNERS
             }
             clear = [gain > CLEAR for gain in gains.values()]
-            answer = "yes" if all(clear) else "partly" if any(clear) else "no"
+            answer = answer_of(yes=all(clear), partly=any(clear))
             listed = ", ".join(f"{learner} {gain:+.2f}" for learner, gain in gains.items())
             question = f"Future work: is {rule} better than k-means where the stream changes?"
             lines.append(SummaryLine(question, answer, f"points, mean over the streams: {listed}"))
@@ -218,7 +243,5 @@ class Change(Experiment):
     def lines(self, results: Results) -> Lines:
         return [
             {"data": data, "landmarks": policy, "learner": learner} | results[self.key(data, policy, learner)]
-            for data in self.data
-            for policy in POLICIES
-            for learner in LEARNERS
+            for data, policy, learner in product(self.data, POLICIES, LEARNERS)
         ]

@@ -1,20 +1,16 @@
 """The cells of the approximation section: error and time of each map at each budget."""
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
-from nolana.metrics.label_index import Labels
-from nolana.research.paper.harness.data import rows_of, shuffled
-from nolana.research.paper.harness.experiment import Array, Result, Results, Source
-from nolana.research.paper.harness.gram import width_of
+from nolana.research.paper.harness import Array, Result, Results, Source
+from nolana.research.paper.harness.data import rows_of, shuffled, width_of
+from nolana.research.paper.maps import Maker, relative_error
 from nolana.research.paper.maps.active_set import ActiveSet
-from nolana.research.paper.maps.fastfood import Fastfood
 from nolana.research.paper.maps.fastnys import FastNys
-from nolana.research.paper.maps.fourier import Fourier
-from nolana.research.paper.maps.leverage import Leverage
+from nolana.research.paper.maps.fourier import Fastfood, Fourier
 from nolana.research.paper.maps.meka import Meka
 from nolana.research.paper.maps.nystroem import (
     EXPERTS,
@@ -22,26 +18,24 @@ from nolana.research.paper.maps.nystroem import (
     Default,
     Ensemble,
     FirstRows,
+    Leverage,
     Median,
     Moving,
     Uniform,
 )
-from nolana.research.paper.maps.protocol import Maker, relative_error
-
-__all__ = ["ENSEMBLE", "METHODS", "OFFLINE", "ONLINE", "PUBLISHED", "as_published", "errors", "rank_of"]
 
 RANK = 0.8  # of m
 JUDGED = 4_000  # rows of G, for the example of the authors
 ENSEMBLE = f"ensemble of {EXPERTS}"
 
-ONLINE: Mapping[str, Callable[[Array, float], Maker]] = {
+ONLINE: Mapping[str, type[Maker]] = {
     "OANA": Moving,
     "OANA, median ε": Median,
     "OANA, defaults": Default,
     "NOGD": FirstRows,
     "FOGD": Fourier,
 }
-UNLABELLED: Mapping[str, Callable[[Array, float], Maker]] = {
+OFFLINE: Mapping[str, type[Maker]] = {
     "uniform": Uniform,
     "k-means": Centroids,
     "leverage": Leverage,
@@ -49,20 +43,16 @@ UNLABELLED: Mapping[str, Callable[[Array, float], Maker]] = {
     "Fastfood": Fastfood,
     "MEKA": Meka,
     "FastNys": FastNys,
+    "active set": ActiveSet,
 }
-LABELLED: Mapping[str, Callable[[Array, Labels, float], Maker]] = {"active set": ActiveSet}
-OFFLINE = (*UNLABELLED, *LABELLED)
 METHODS = (*ONLINE, *OFFLINE)
 
-# The example of the authors' program for MEKA: the 49,990 training rows of ijcnn1 and the error it prints.
-PUBLISHED: dict[str, Any] = {
-    "data": "ijcnn1",
-    "rows": 49_990,
-    "rank": 500,
-    "clusters": 10,
-    "gamma": 1.0,
-    "error": 0.0401,
-}
+
+class Published:
+    """The example of the authors' program for MEKA: the training rows of ijcnn1, and the error that it prints."""
+
+    data, rows, rank, clusters, gamma = "ijcnn1", 49_990, 500, 10, 1.0
+    error = 0.0401
 
 
 def errors(
@@ -74,10 +64,10 @@ def errors(
     if method in ONLINE:  # a draw is a shuffle of the stream
         makers = [ONLINE[method](shuffled(source, data, limit, draw)[0], gamma) for draw in range(draws)]
     else:
-        makers = [LABELLED[method](X, y, gamma) if method in LABELLED else UNLABELLED[method](X, gamma)] * draws
+        makers = [OFFLINE[method](X, gamma, y)] * draws
     judged = X[np.random.default_rng(draws).permutation(len(X))[:sample]]
     found = {
-        str(m): [measured(makers[draw], m, draw, judged, gamma) for draw in range(draws)]
+        str(m): [_measured(makers[draw], m, draw, judged, gamma) for draw in range(draws)]
         for m in sorted(budgets, reverse=True)
     }
     names = ("errors", "seconds", "microseconds")
@@ -85,7 +75,7 @@ def errors(
     return {"gamma": gamma, "rows": len(X), "judged": len(judged)} | by_name
 
 
-def measured(maker: Maker, m: int, draw: int, judged: Array, gamma: float) -> tuple[float, float, float]:
+def _measured(maker: Maker, m: int, draw: int, judged: Array, gamma: float) -> tuple[float, float, float]:
     """The error of a map, seconds of processor time to make it, and microseconds to map a row."""
     begin = time.process_time()
     phi = maker.map(m, rank_of(m), draw)
@@ -101,9 +91,9 @@ def rank_of(m: int) -> int:
     return int(RANK * m + 1e-9)
 
 
-def as_published(source: Source, _: Results, *, data: str, rows: int, rank: int, clusters: int, gamma: float) -> Result:
-    """The error of MEKA with the settings of `PUBLISHED`, on a sample of its rows."""
-    X = source.load(data)[0][:rows]
+def as_published(source: Source, _: Results, *, rank: int) -> Result:
+    """The error of MEKA in the example of its authors, by the rank of a cluster, on a sample of its rows."""
+    X, clusters, gamma = source.load(Published.data)[0][: Published.rows], Published.clusters, Published.gamma
     landmarks = min(int(rank / RANK), len(X) // clusters)
     phi = Meka(X, gamma).sized(landmarks, min(rank, landmarks), clusters, 0)
     judged = X[np.random.default_rng(0).permutation(len(X))[:JUDGED]]

@@ -1,52 +1,42 @@
 """Stage two: the effect on the accuracy of refitting the weights after a landmark has moved."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, SummaryLine
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings, parameter_grid
-from nolana.research.paper.harness.variants import (
-    OFTEN,
-    SELDOM,
-    Pass,
-    candidates_of,
-    chosen_cell,
-    rows_to_tune,
-    shuffles_of,
-)
+from nolana.research.paper.harness.variants import OFTEN, SELDOM, Pass, chosen_cell
 from nolana.research.report import Block, Figure, Grid, Lead, Text
-
-__all__ = ["REFITS", "Refit"]
 
 DATA = "usps"
 SOLVERS = ("exact", "randomized")
 REFITS = {"paper": "the paper's", "carry": "carry", "none": "none"}
+CLEAR = 0.3  # points: smaller differences are not counted
 SHARES = {OFTEN: "moves often", SELDOM: "moves seldom"}
 
 
-class Refit(NeedsData):
+class Refit(Experiment):
     """Accuracy with and without stage two."""
 
     name = "refit"
     title = "Stage two: with and without"
     required = (DATA,)
 
-    def cells(self) -> Sequence[Cell]:
+    def __init__(self, source: Source, scale: Scale) -> None:
+        super().__init__(source, scale.smaller)
+
+    def plan(self) -> Sequence[Cell]:
         choices = [chosen_cell(DATA, refit, self.scale) for refit in REFITS]
-        return choices + [
-            one.cell(self.scale)
-            for solver in SOLVERS
-            for refit in REFITS
-            for share in SHARES
-            for one in self.passes(solver, refit, share)
-        ]
+        settings = product(SOLVERS, REFITS, SHARES)
+        return choices + [one.cell(self.scale) for setting in settings for one in self.passes(*setting)]
 
     def passes(self, solver: str, refit: str, share: float) -> list[Pass]:
         """One for each shuffle."""
-        return [Pass(DATA, solver, refit, share, shuffle) for shuffle in range(shuffles_of(self.scale))]
+        return [Pass(DATA, solver, refit, share, shuffle) for shuffle in range(self.scale.shuffles)]
 
     def values(self, results: Results, solver: str, refit: str, share: float, field: str) -> list[float]:
         return [float(results[one.key][field]) for one in self.passes(solver, refit, share)]
@@ -56,7 +46,7 @@ class Refit(NeedsData):
         return 100 * float(np.mean(self.values(results, solver, refit, share, "accuracy")))
 
     def blocks(self, results: Results) -> Sequence[Block]:
-        m, shuffles = paper_settings(DATA).n_landmarks, shuffles_of(self.scale)
+        m, shuffles = paper_settings(DATA).n_landmarks, self.scale.shuffles
         panels = [
             Panel(
                 f"{solver}, {words}",
@@ -71,7 +61,7 @@ class Refit(NeedsData):
             (f"stage two: {title}", "accuracy", results[chosen_cell(DATA, refit, self.scale).key])
             for refit, title in REFITS.items()
         ]
-        (line,) = self.verdicts(results)
+        (line,) = self.summary(results)
         return [
             Lead(
                 f"The paper's stage two changes the accuracy by {line.figure} against leaving the weights as they are."
@@ -83,7 +73,7 @@ class Refit(NeedsData):
                 {limit_of(DATA, self.scale):,} rows, m = {m}, rank 0.8 m, hinge loss, mean of {shuffles} shuffles;
                 thresholds of {OFTEN:g} and {SELDOM:g} times the mean squared distance of two rows. Each stage two has
                 its own kernel width and rate (the paper's also its theta), tuned with the exact solver at the lower
-                threshold, on {rows_to_tune(self.scale):,} rows with {candidates_of(self.scale)} candidates and the
+                threshold, on {self.scale.tuning_rows:,} rows with {self.scale.candidates} candidates and the
                 defaults."""
             ),
             Figure(plot.svg(panels, columns=2), "Accuracy so far against rows learned, mean of the shuffles."),
@@ -127,7 +117,7 @@ class Refit(NeedsData):
         best = max(gain for share in SHARES for gain in self._gains(results, "paper", share))
         agreement = (
             "This confirms the paper: refitting the weights improves the accuracy."
-            if best > 0.3
+            if best > CLEAR
             else "The gain that the paper reports for refitting the weights is not confirmed here."
         )
         return [
@@ -142,9 +132,9 @@ class Refit(NeedsData):
             those of close eigenvalues, so the model is disturbed faster than gradient steps can repair it.""",
         ]
 
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
         gains = [gain for share in SHARES for gain in self._gains(results, "paper", share)]
-        answer = "yes" if min(gains) > 0.3 else "partly" if max(gains) > 0.3 else "no"
+        answer = answer_of(yes=min(gains) > CLEAR, partly=max(gains) > CLEAR)
         figure = f"{min(gains):+.2f} to {max(gains):+.2f} points"
         return [SummaryLine("Stage two, the new weights after a move, improves the accuracy.", answer, figure)]
 
@@ -154,23 +144,21 @@ class Refit(NeedsData):
             for solver in SOLVERS
         ]
 
-    def records(self, results: Results) -> Lines:
+    def lines(self, results: Results) -> Lines:
         return [
-            {"solver": solver, "stage_two": refit, "threshold_share": share, "shuffle": one.shuffle}
+            {"solver": one.solver, "stage_two": one.refit, "threshold_share": one.share, "shuffle": one.shuffle}
             | {field: results[one.key][field] for field in ("accuracy", "moves", "seconds", "rows")}
-            for solver in SOLVERS
-            for refit in REFITS
-            for share in SHARES
-            for one in self.passes(solver, refit, share)
+            for setting in product(SOLVERS, REFITS, SHARES)
+            for one in self.passes(*setting)
         ]
 
 
 def verdict(gains: Sequence[float]) -> str:
     """Gains in points, one for each solver, as a verb."""
-    if min(gains) > 0.3:
+    if min(gains) > CLEAR:
         return "helps"
-    if max(gains) < -0.3:
+    if max(gains) < -CLEAR:
         return "harms"
     return (
-        "makes no clear difference" if max(map(abs, gains)) <= 0.3 else "helps with one solver and harms with another"
+        "makes no clear difference" if max(map(abs, gains)) <= CLEAR else "helps with one solver and harms with another"
     )

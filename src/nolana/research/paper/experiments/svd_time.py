@@ -6,20 +6,10 @@ import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
-from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, SummaryLine
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of, paper_settings
-from nolana.research.paper.harness.variants import (
-    NEVER,
-    OFTEN,
-    SOLVERS,
-    Pass,
-    candidates_of,
-    chosen_cell,
-    rows_to_tune,
-)
+from nolana.research.paper.harness.variants import NEVER, OFTEN, SOLVERS, Pass, chosen_cell
 from nolana.research.report import Block, Figure, Grid, Lead, Text
-
-__all__ = ["SvdTime", "exponent", "timed"]
 
 DATA = "usps"
 PAPERS = ("exact", "rank2", "randomized")
@@ -39,14 +29,17 @@ def exponent(history: Sequence[Sequence[float]], rows_before: int) -> float:
     return float(np.polyfit(rows, seconds, 1)[0])
 
 
-class SvdTime(NeedsData):
+class SvdTime(Experiment):
     """Seconds so far against rows learned, for every solver."""
 
     name = "svd-time"
     title = "SVD time: the cost of a landmark move"
     required = (DATA,)
 
-    def cells(self) -> Sequence[Cell]:
+    def __init__(self, source: Source, scale: Scale) -> None:
+        super().__init__(source, scale.smaller)
+
+    def plan(self) -> Sequence[Cell]:
         passes = [timed(solver, share).cell(self.scale) for solver in SOLVERS for share in (OFTEN, NEVER)]
         return [chosen_cell(DATA, "carry", self.scale), *passes]
 
@@ -80,7 +73,7 @@ class SvdTime(NeedsData):
                 squared distance of two rows, {moves:,.0f} moves, the same ones for every solver. exact, rank2 and
                 randomized (two iterations) are the paper's solvers at rank 0.8 m; the inverse needs no decomposition,
                 and Newton has a covariance in addition. All solvers carry the function over at a move, with kernel
-                width and rate tuned on {rows_to_tune(self.scale):,} rows with {candidates_of(self.scale)} candidates
+                width and rate tuned on {self.scale.tuning_rows:,} rows with {self.scale.candidates} candidates
                 (exact solver). One pass each, processor time, BLAS on one thread. The time of a move is the time of
                 the pass minus the time of a pass without moves, divided by the number of moves."""
             ),
@@ -101,39 +94,29 @@ class SvdTime(NeedsData):
             a move takes {move["inverse in NumPy"]:,.0f} µs in the same language and {move["inverse"]:,.1f} µs in
             compiled code."""
 
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
         move = {solver: self.costs(results, solver)["microseconds_per_move"] for solver in SOLVERS}
         first = min(PAPERS, key=move.__getitem__) == "randomized"
-        answer = "yes" if first else "partly" if move["randomized"] < move["rank2"] else "no"
+        answer = answer_of(yes=first, partly=move["randomized"] < move["rank2"])
         listed = ", ".join(f"{solver} {move[solver]:,.0f}" for solver in (*PAPERS, "inverse in NumPy", "inverse"))
         claim = "The warm-started randomized SVD is the cheapest way to update the map."
         return [SummaryLine(claim, answer, f"µs per move: {listed}")]
 
     def _grid(self, costs: Mapping[str, Mapping[str, float]]) -> Grid:
-        rows = [
-            [
-                solver,
-                f"{cost['seconds']:.3g}",
-                f"{cost['microseconds_per_row']:,.1f}",
-                f"{cost['microseconds_per_still_row']:,.1f}",
-                f"{cost['microseconds_per_move']:,.1f}",
-                f"{cost['seconds'] / costs['inverse']['seconds']:,.1f}",
-                f"{cost['seconds'] / costs['inverse in NumPy']['seconds']:,.2f}",
-                f"{100 * cost['accuracy']:.2f}",
-            ]
+        lines = [
+            {
+                "solver": solver,
+                "seconds": f"{cost['seconds']:.3g}",
+                "µs per row": f"{cost['microseconds_per_row']:,.1f}",
+                "µs per row, no moves": f"{cost['microseconds_per_still_row']:,.1f}",
+                "µs per move": f"{cost['microseconds_per_move']:,.1f}",
+                "x inverse": f"{cost['seconds'] / costs['inverse']['seconds']:,.1f}",
+                "x inverse in NumPy": f"{cost['seconds'] / costs['inverse in NumPy']['seconds']:,.2f}",
+                "accuracy %": f"{100 * cost['accuracy']:.2f}",
+            }
             for solver, cost in costs.items()
         ]
-        head = [
-            "solver",
-            "seconds",
-            "µs per row",
-            "µs per row, no moves",
-            "µs per move",
-            "x inverse",
-            "x inverse in NumPy",
-            "accuracy %",
-        ]
-        return Grid("Time of one pass.", head, rows)
+        return Grid("Time of one pass.", list(lines[0]), [list(line.values()) for line in lines])
 
     def findings(self, costs: Mapping[str, Mapping[str, float]]) -> list[str]:
         """What agrees with the paper, and what does not."""
@@ -161,7 +144,7 @@ class SvdTime(NeedsData):
             differ by {100 * np.ptp(accuracies):.2f} points.""",
         ]
 
-    def records(self, results: Results) -> Lines:
+    def lines(self, results: Results) -> Lines:
         return [
             {
                 "solver": solver,

@@ -1,33 +1,44 @@
 """Table 2: the effect of the threshold on usps: accuracy, seconds and moves, beside the published numbers."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
-from nolana.research.paper.experiments.moves import DATA, TUNED_AT, VARIANTS, chosen, closest, counted, expected, passed
-from nolana.research.paper.experiments.scalings import FITTED, SCALINGS, STARTS
-from nolana.research.paper.harness.experiment import (
+from nolana.research.paper.experiments.moves import (
+    DATA,
+    FITTED,
+    SCALINGS,
+    STARTS,
+    TABLE2,
+    TUNED_AT,
+    VARIANTS,
+    chosen,
+    closest,
+    counted,
+    expected,
+    passed,
+)
+from nolana.research.paper.harness import (
     Array,
     Cell,
+    Experiment,
     Lines,
-    NeedsData,
     Result,
     Results,
     Scale,
     Source,
     SummaryLine,
+    answer_of,
 )
 from nolana.research.paper.harness.passes import limit_of, mean_and_spread, paper_settings
-from nolana.research.paper.harness.published import TABLE2
-from nolana.research.paper.harness.variants import candidates_of, rows_to_tune, shuffles_of
 from nolana.research.report import Block, Grid, Lead, Text
 
-__all__ = ["Table2"]
-
 FITTED_START = "rows drawn at random"  # the start with which the factors are fitted
+SETTINGS = (*product(SCALINGS, STARTS), *product(FITTED, [FITTED_START]))
 
 
-class Table2(NeedsData):
+class Table2(Experiment):
     """Accuracy, seconds and moves by the threshold."""
 
     name = "table2"
@@ -35,23 +46,15 @@ class Table2(NeedsData):
     required = (DATA,)
 
     def __init__(self, source: Source, scale: Scale) -> None:
-        super().__init__(source, scale)
-        self.settings = [
-            *((scaling, start) for scaling in SCALINGS for start in STARTS),
-            *((scaling, FITTED_START) for scaling in FITTED),
-        ]
+        super().__init__(source, scale.smaller)
 
-    def cells(self) -> Sequence[Cell]:
-        limit, rows, candidates = limit_of(DATA, self.scale), rows_to_tune(self.scale), candidates_of(self.scale)
-        cells = [
-            Cell(
-                self._moves_key(scaling, start),
-                counted,
-                {"limit": limit, "scaling": scaling, "start": start},
-                cost=limit * (1.5e-3 if scaling in FITTED else 1e-4),
-            )
-            for scaling, start in self.settings
-        ]
+    def plan(self) -> Sequence[Cell]:
+        limit, rows, candidates = limit_of(DATA, self.scale), self.scale.tuning_rows, self.scale.candidates
+        cells = []
+        for scaling, start in SETTINGS:
+            arguments: dict[str, object] = {"limit": limit, "scaling": scaling, "start": start}
+            cost = limit * (1.5e-3 if scaling in FITTED else 1e-4)
+            cells.append(Cell(self._moves_key(scaling, start), counted, arguments, cost=cost))
         settings = tuple(cell.key for cell in cells)
         for title, (solver, _, _, tuned) in VARIANTS.items():
             choice: tuple[str, ...] = ()
@@ -60,23 +63,16 @@ class Table2(NeedsData):
                 choice = (f"table2/choose/{title}",)
                 arguments = {"title": title, "limit": limit, "rows": rows, "candidates": candidates}
                 cells.append(Cell(choice[0], chosen, arguments, settings, cost=per_move * rows * (candidates + 22)))
-            cells += [
-                Cell(
-                    self._pass_key(title, threshold, shuffle),
-                    passed,
-                    {"title": title, "limit": limit, "threshold": threshold, "shuffle": shuffle},
-                    settings + choice,
-                    alone=True,
-                    cost=limit * (2e-5 + per_move * moves / paper_settings(DATA).rows),
-                )
-                for threshold, (_, _, moves) in TABLE2.items()
-                for shuffle in range(self.shuffles(title))
-            ]
+            for threshold, shuffle in product(TABLE2, range(self.shuffles(title))):
+                arguments = {"title": title, "limit": limit, "threshold": threshold, "shuffle": shuffle}
+                cost = limit * (2e-5 + per_move * TABLE2[threshold][2] / paper_settings(DATA).rows)
+                key = self._pass_key(title, threshold, shuffle)
+                cells.append(Cell(key, passed, arguments, settings + choice, alone=True, cost=cost))
         return cells
 
     def shuffles(self, title: str) -> int:
         """How many passes a variant makes at each threshold."""
-        return min(shuffles_of(self.scale), VARIANTS[title][2])
+        return min(self.scale.shuffles, VARIANTS[title][2])
 
     def _moves_key(self, scaling: str, start: str) -> str:
         return f"moves/{scaling}/{start}"
@@ -86,7 +82,7 @@ class Table2(NeedsData):
 
     def counts(self, results: Results) -> list[Result]:
         """The moves of every scaling and start."""
-        return [results[self._moves_key(*setting)] for setting in self.settings]
+        return [results[self._moves_key(*setting)] for setting in SETTINGS]
 
     def blocks(self, results: Results) -> Sequence[Block]:
         best = closest(self.counts(results))
@@ -112,8 +108,8 @@ class Table2(NeedsData):
                 the warm-started randomized SVD at rank 0.8 m with the paper's stage two; inverse means gradient steps
                 without a decomposition; Newton has the squared hinge loss and default parameters. For the first two,
                 kernel width and rate (and theta for the paper's) were tuned once, at threshold {TUNED_AT}, by 5-fold
-                cross-validation on {rows_to_tune(self.scale):,} rows of another shuffle with
-                {candidates_of(self.scale)} candidates and the defaults. Seconds are processor time
+                cross-validation on {self.scale.tuning_rows:,} rows of another shuffle with
+                {self.scale.candidates} candidates and the defaults. Seconds are processor time
                 of the pass. The paper's solver ran on one shuffle, the others on
                 {self.shuffles("inverse")}; the table shows the means."""
             ),
@@ -179,11 +175,11 @@ class Table2(NeedsData):
         papers, inverse = (self.means(results, title, "seconds")[0] for title in ("the paper's", "inverse"))
         return float(papers / max(inverse, 1e-9))
 
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
         gain = self.gain(results)
         published = [accuracy for accuracy, _, _ in TABLE2.values()]
         figure = f"{gain:+.2f} points at the best threshold (published {max(published) - published[-1]:+.2f})"
-        answer = "yes" if gain > 0.5 else "partly" if gain > 0.1 else "no"
+        answer = answer_of(yes=gain > 0.5, partly=gain > 0.1)
         return [SummaryLine("Moving landmarks improves the accuracy on usps.", answer, figure)]
 
     def findings(self, results: Results) -> list[str]:
@@ -221,7 +217,7 @@ class Table2(NeedsData):
             language; the section on SVD time separates the two effects.""",
         ]
 
-    def records(self, results: Results) -> Lines:
+    def lines(self, results: Results) -> Lines:
         lines: list[Mapping[str, object]] = []
         for result in self.counts(results):
             setting = {key: result[key] for key in ("scaling", "start", "factor", "misfit")}

@@ -5,13 +5,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from nolana.engine.experts.landmarks.kernels import RBF
 from nolana.errors import DataError
 from nolana.metrics.label_index import Labels
 from nolana.research import datasets
-from nolana.research.paper.harness.experiment import Array, Source
+from nolana.research.paper.harness import Array, Source
 
 SUBSET_SEED = 12345
 TUNING_SEED = 100  # of the shuffle for cross-validation; no measured pass uses it
+WIDTH_ROWS = 1_000  # rows for the median distance
 
 
 @dataclass(frozen=True)
@@ -19,10 +21,6 @@ class Directory:
     """The data sets of ``nolana.research.datasets``, in a directory of the user or in the default directories."""
 
     directory: str | None = None
-
-    def has(self, name: str) -> bool:
-        """Whether the files exist."""
-        return not self.missing(name)
 
     def missing(self, name: str) -> str:
         """Which directories were searched and where to get the files; empty if they exist."""
@@ -57,3 +55,10 @@ def shuffled(source: Source, name: str, limit: int | None, seed: int, count: int
 def tuning_rows(source: Source, name: str, limit: int | None, count: int) -> tuple[Array, Labels]:
     """The rows for cross-validation."""
     return shuffled(source, name, limit, TUNING_SEED, count)
+
+
+@lru_cache(maxsize=8)
+def width_of(source: Source, data: str, limit: int) -> float:
+    """gamma = 1 / median squared distance of two rows; 1 if all rows are equal."""
+    gamma = RBF().width_of(tuning_rows(source, data, limit, WIDTH_ROWS)[0])
+    return 1.0 if gamma is None else gamma

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import nolana
+from nolana.research.paper.harness import Scale
 from nolana.research.paper.harness.data import TUNING_SEED
-from nolana.research.paper.harness.experiment import Scale
 
 __all__ = ["cpu_name", "facts", "version_of"]
 

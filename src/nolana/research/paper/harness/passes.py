@@ -1,18 +1,18 @@
 """The two kinds of cells that most experiments use: cross-validation of parameters, and one pass with them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from nolana.metrics import MAIN_METRICS
+from nolana.metrics.label_index import Labels
 from nolana.research import datasets
-from nolana.research.comparison import PassResult, by_held_out, one_pass
+from nolana.research.comparison import Predictor, by_held_out, one_pass
 from nolana.research.methods import MethodAtBudget, Task, at_budget
+from nolana.research.paper.harness import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.data import rows_of, shuffled, tuning_rows
-from nolana.research.paper.harness.experiment import Cell, Result, Results, Scale, Source
 from nolana.research.report import Grid
-from nolana.research.tuning import Facts, Point, Value, distance_of, tune
+from nolana.research.tuning import Facts, Point, Tunable, Value, distance_of, tune
 
 HOLD_OUT = 0.2
 POINTS = 60
@@ -43,19 +43,23 @@ def method_on(name: str, method: str, n_features: int) -> MethodAtBudget:
     return at_budget(method, Task(record.task, n_features, paper.n_landmarks, paper.loss))
 
 
-def tuned(source: Source, _: Results, *, data: str, method: str, limit: int, rows: int, candidates: int) -> Result:
-    """The point that cross-validation chooses for a method."""
-    X, y = tuning_rows(source, data, limit, rows)
-    sized = method_on(data, method, X.shape[1])
-    best = tune(sized, X, y, judge=by_held_out(metric_of(data)), candidates=candidates)
-    all_rows = len(rows_of(source, data, limit)[1])
+def choose(method: Tunable[Predictor], X: Array, y: Labels, metric: str, candidates: int, pass_rows: int) -> Result:
+    """The point that cross-validation over the rows chooses for a method, and its parameters for a pass."""
+    best = tune(method, X, y, judge=by_held_out(metric), candidates=candidates)
     return {
         "point": dict(best.point),
         "cross_validation": abs(best.score),
-        "parameters": sized.parameters(best.point, Facts(distance_of(X), all_rows)),
+        "parameters": method.parameters(best.point, Facts(distance_of(X), pass_rows)),
         "rows": len(y),
         "candidates": best.candidates,
     }
+
+
+def tuned(source: Source, _: Results, *, data: str, method: str, limit: int, rows: int, candidates: int) -> Result:
+    """`choose` for a method at the paper's budget."""
+    X, y = tuning_rows(source, data, limit, rows)
+    all_rows = len(rows_of(source, data, limit)[1])
+    return choose(method_on(data, method, X.shape[1]), X, y, metric_of(data), candidates, all_rows)
 
 
 def passed(
@@ -78,13 +82,9 @@ def passed(
     point: Point = next((result["point"] for result in inputs.values()), {})
     facts = Facts(distance_of(tuning_rows(source, data, limit, rows)[0]), len(y))
     estimator = sized.estimator(point, facts, shuffle).set_params(**(beyond or {}))
-    result = one_pass(estimator, X, y, metric=metric_of(data), points=POINTS, hold_out=HOLD_OUT)
-    return plain(result, metric_of(data))
-
-
-def plain(result: PassResult, metric: str) -> Result:
-    """A result as plain data without its times, so that it is the same in every run."""
-    return {
+    metric = metric_of(data)
+    result = one_pass(estimator, X, y, metric=metric, points=POINTS, hold_out=HOLD_OUT)
+    return {  # without times, so that it is the same in every run
         "progressive": result.score,
         "held_out": result.held_out,
         "bytes": result.bytes,
@@ -104,30 +104,46 @@ def pass_key(data: str, method: str, shuffle: int) -> str:
     return f"pass/{data}/{method}/shuffle {shuffle}"
 
 
-def cells_of(data: str, method: str, scale: Scale, *, tune: bool = True) -> list[Cell]:
-    """A cell that tunes the method, unless it runs with its defaults, and a pass for every shuffle."""
-    limit, paper = limit_of(data, scale), paper_settings(data)
+def cells_of(data: str, method: str, scale: Scale) -> list[Cell]:
+    """A cell that tunes the method, and a pass with its parameters for every shuffle."""
+    limit = limit_of(data, scale)
     rows = min(scale.tuning_rows, limit)
+    tuning = Cell(
+        tuning_key(data, method),
+        tuned,
+        {"data": data, "method": method, "limit": limit, "rows": rows, "candidates": scale.candidates},
+        cost=_seconds_per_row(data, method) * rows * (scale.candidates + 22),
+    )
+    return [tuning, *passes_of(data, method, scale, needs=(tuning.key,))]
+
+
+def passes_of(
+    data: str,
+    method: str,
+    scale: Scale,
+    *,
+    title: str | None = None,
+    needs: tuple[str, ...] = (),
+    beyond: Mapping[str, Value] | None = None,
+) -> list[Cell]:
+    """A pass for every shuffle; it has a title of its own if parameters are `beyond` those of the method."""
+    limit = limit_of(data, scale)
+    arguments = {"data": data, "method": method, "limit": limit, "rows": min(scale.tuning_rows, limit)}
+    if beyond is not None:
+        arguments["beyond"] = beyond
+    cost = _seconds_per_row(data, method) * limit
+    return [
+        Cell(pass_key(data, title or method, shuffle), passed, arguments | {"shuffle": shuffle}, needs, cost=cost)
+        for shuffle in range(scale.shuffles)
+    ]
+
+
+def _seconds_per_row(data: str, method: str) -> float:
     decomposes = method_on(data, method, 1).method.decomposes
-    per_row = 1e-5 + (2e-4 * (paper.n_landmarks / 100) ** 2 if decomposes else 0.0)
-    cells = []
-    if tune:
-        cells.append(
-            Cell(
-                tuning_key(data, method),
-                tuned,
-                {"data": data, "method": method, "limit": limit, "rows": rows, "candidates": scale.candidates},
-                cost=per_row * rows * (scale.candidates + 22),
-            )
-        )
-    needs = (tuning_key(data, method),) if tune else ()
-    for shuffle in range(scale.shuffles):
-        arguments = {"data": data, "method": method, "limit": limit, "shuffle": shuffle, "rows": rows}
-        cells.append(Cell(pass_key(data, method, shuffle), passed, arguments, needs, cost=per_row * limit))
-    return cells
+    return 1e-5 + (2e-4 * (paper_settings(data).n_landmarks / 100) ** 2 if decomposes else 0.0)
 
 
-def over_shuffles(results: Results, data: str, method: str, scale: Scale, field: str) -> list[Any]:
+def over_shuffles(results: Results, data: str, method: str, scale: Scale, field: str) -> list[float]:
     """A field of every pass."""
     return [results[pass_key(data, method, shuffle)][field] for shuffle in range(scale.shuffles)]
 

@@ -20,7 +20,7 @@ from threading import Thread
 import nolana
 from nolana.engine.base.threads import one_blas_thread
 from nolana.errors import GrowthWarning
-from nolana.research.paper.harness.experiment import Cell, Result, Results, Source
+from nolana.research.paper.harness import Cell, Result, Results, Source
 
 __all__ = ["ResultStore", "run"]
 
@@ -127,11 +127,8 @@ def run(
                 if todo:
                     raise ValueError(f"the plan lacks the cells that these need: {', '.join(todo)}")
                 break
-            parallel = [cell for cell in ready if not cell.alone]
-            start = [cell for cell in parallel if len(running) < jobs] or ([] if running else ready[:1])
-            for cell in start:
-                if len(running) >= jobs and not cell.alone:
-                    break
+            parallel = [cell for cell in ready if not cell.alone][: jobs - len(running)]
+            for cell in parallel or ([] if running else ready[:1]):
                 pool = pool or ProcessPoolExecutor(jobs, get_context("spawn"), _exit_with_parent)
                 future = pool.submit(_work, cell.work, source, inputs_of(cell), dict(cell.arguments))
                 running[future] = (todo.pop(cell.key), digest_of(cell, inputs_of(cell), label))

@@ -2,24 +2,22 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from nolana.engine.experts.landmarks.policies import KMeans
 from nolana.estimators.classifier import NolanaClassifier
 from nolana.evaluate import Progress, progressive
 from nolana.metrics.label_index import Labels
-from nolana.research.comparison import by_held_out
 from nolana.research.methods import THETA
+from nolana.research.paper.harness import Array, Cell, Result, Results, Scale, Source
 from nolana.research.paper.harness.data import shuffled, tuning_rows
-from nolana.research.paper.harness.experiment import Array, Cell, Result, Results, Scale, Source
-from nolana.research.paper.harness.passes import limit_of, paper_settings
+from nolana.research.paper.harness.passes import choose, limit_of, paper_settings
 from nolana.research.rivals.method import RATE, WIDTH
-from nolana.research.tuning import Axis, Choice, Facts, Point, Value, distance_of, tune
+from nolana.research.tuning import Axis, Choice, Tunable, Value, distance_of
 
-# The paper's map has rank 0.8 m and no ridge; the inverse has full rank and needs a ridge.
-DECOMPOSED: dict[str, Any] = {"optimizer": "sgd", "rank": 0.8, "ridge": 0.0}
-SOLVERS: Mapping[str, Mapping[str, Any]] = {
+RANK, RIDGE = 0.8, 0.0  # of the paper's map, times m; the inverse has full rank and needs a ridge
+DECOMPOSED = {"optimizer": "sgd", "rank": RANK, "ridge": RIDGE}
+SOLVERS: Mapping[str, Mapping[str, object]] = {
     "exact": DECOMPOSED | {"solver": "exact"},
     "rank2": DECOMPOSED | {"solver": "rank2"},
     "randomized": DECOMPOSED | {"solver": "randomized"},
@@ -29,13 +27,12 @@ SOLVERS: Mapping[str, Mapping[str, Any]] = {
 }
 OFTEN, SELDOM, NEVER = 0.15, 0.4, None  # thresholds, in units of the mean squared distance of two rows
 
-MOST_ROWS = 1_000  # for cross-validation: a move takes milliseconds here
 POINTS = 20
 PER_MOVE = {"exact": 1.5e-3, "rank2": 3e-3, "randomized": 2e-3, "inverse in NumPy": 3e-4}  # estimated seconds
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Tunable[NolanaClassifier]):
     """NOLANA with a solver, a refit (the paper's stage two) and the settings that are not tuned."""
 
     solver: str
@@ -51,40 +48,22 @@ class Variant:
             return (WIDTH,)
         return (WIDTH, RATE, THETA) if self.refit == "paper" else (WIDTH, RATE)
 
-    def parameters(self, point: Point, facts: Facts) -> dict[str, Value]:
-        """The parameter values at a point; none for the empty one."""
-        return {axis.name: axis.value(point[axis.name], facts) for axis in self.axes()} if point else {}
-
-    def estimator(self, point: Point, facts: Facts, seed: int) -> NolanaClassifier:
-        """A learner with the parameters of a point."""
-        return self.build(self.parameters(point, facts), seed)
-
     def build(self, parameters: Mapping[str, Value], seed: int) -> NolanaClassifier:
         """A learner with these parameters; those that the variant does not tune are ignored."""
-        tuned = {axis.name for axis in self.axes()}
-        fixed: dict[str, Any] = dict(SOLVERS[self.solver])
-        if fixed["optimizer"] == "sgd":
-            fixed |= {"refit": self.refit, "loss": self.loss}
-        return NolanaClassifier(
+        model = NolanaClassifier(
             n_landmarks=self.n_landmarks,
             threshold=self.threshold,
             initial_landmarks=self.initial,
             power_iterations=self.iterations,
             scale=False,
             random_state=seed,
-            **fixed | {name: value for name, value in parameters.items() if name in tuned},
         )
-
-
-def choose(variant: Variant, X: Array, y: Labels, candidates: int) -> Result:
-    """Width and rate (and theta) of a variant, by cross-validation over the rows."""
-    best = tune(variant, X, y, judge=by_held_out("accuracy"), candidates=candidates)
-    return {
-        "parameters": variant.parameters(best.point, Facts(distance_of(X), len(y))),
-        "cross_validation": best.score,
-        "rows": len(y),
-        "candidates": best.candidates,
-    }
+        model.set_params(**SOLVERS[self.solver])
+        if model.optimizer == "sgd":
+            model.set_params(refit=self.refit, loss=self.loss)
+        tuned = {axis.name for axis in self.axes()}
+        model.set_params(**{name: value for name, value in parameters.items() if name in tuned})
+        return model
 
 
 def measured_pass(learner: NolanaClassifier, X: Array, y: Labels) -> Result:
@@ -112,71 +91,6 @@ def measured_pass(learner: NolanaClassifier, X: Array, y: Labels) -> Result:
     }
 
 
-def rows_to_tune(scale: Scale) -> int:
-    """Rows for the cross-validation of a variant."""
-    return min(scale.tuning_rows // 2, MOST_ROWS)
-
-
-def candidates_of(scale: Scale) -> int:
-    """Candidates for the cross-validation of a variant."""
-    return max(2, scale.candidates // 2)
-
-
-def shuffles_of(scale: Scale) -> int:
-    """Shuffles for a variant: three of five."""
-    return max(1, 3 * scale.shuffles // 5)
-
-
-def variant_on(
-    data: str, solver: str, refit: str, share: float | None, distance: float, iterations: int = 2
-) -> Variant:
-    """A variant at the paper's m and loss; its threshold is `share` times a distance, or infinite for None."""
-    paper = paper_settings(data)
-    threshold = float("inf") if share is None else share * distance
-    return Variant(solver, refit, paper.n_landmarks, paper.loss, threshold, iterations=iterations)
-
-
-def chosen(
-    source: Source, _: Results, *, data: str, refit: str, share: float, limit: int, rows: int, candidates: int
-) -> Result:
-    """The parameters of a refit, chosen with the exact solver."""
-    X, y = tuning_rows(source, data, limit, rows)
-    return choose(variant_on(data, "exact", refit, share, distance_of(X)), X, y, candidates)
-
-
-def solved(
-    source: Source,
-    inputs: Results,
-    *,
-    data: str,
-    solver: str,
-    refit: str,
-    share: float | None,
-    iterations: int,
-    limit: int,
-    rows: int,
-    shuffle: int,
-) -> Result:
-    """One pass over a shuffle with the chosen parameters."""
-    X, y = shuffled(source, data, limit, shuffle)
-    distance = distance_of(tuning_rows(source, data, limit, rows)[0])
-    variant = variant_on(data, solver, refit, share, distance, iterations)
-    (choice,) = inputs.values()
-    return measured_pass(variant.build(choice["parameters"], shuffle), X, y)
-
-
-def chosen_cell(data: str, refit: str, scale: Scale) -> Cell:
-    """The cell that tunes a refit, at the threshold that moves landmarks often."""
-    rows, candidates = rows_to_tune(scale), candidates_of(scale)
-    arguments = {"data": data, "refit": refit, "share": OFTEN, "limit": limit_of(data, scale)}
-    return Cell(
-        f"choose/{data}/stage two {refit}",
-        chosen,
-        arguments | {"rows": rows, "candidates": candidates},
-        cost=1e-3 * rows * (candidates + 22),
-    )
-
-
 @dataclass(frozen=True)
 class Pass:
     """One pass of a variant, which defines a cell."""
@@ -198,6 +112,12 @@ class Pass:
         kind = "time" if self.timed else "solve"
         return f"{kind}/{self.data}/{solver}/stage two {self.refit}/moves {moves}{rows}/shuffle {self.shuffle}"
 
+    def variant(self, distance: float) -> Variant:
+        """At the paper's m and loss; the threshold is `share` times a distance, or infinite for None."""
+        paper = paper_settings(self.data)
+        threshold = float("inf") if self.share is None else self.share * distance
+        return Variant(self.solver, self.refit, paper.n_landmarks, paper.loss, threshold, iterations=self.iterations)
+
     def cell(self, scale: Scale) -> Cell:
         """The cell at a scale; it runs alone if its time is measured."""
         if self.most_rows is not None:
@@ -208,17 +128,32 @@ class Pass:
         return Cell(
             self.key,
             solved,
-            {
-                "data": self.data,
-                "solver": self.solver,
-                "refit": self.refit,
-                "share": self.share,
-                "iterations": self.iterations,
-                "limit": limit,
-                "rows": rows_to_tune(scale),
-                "shuffle": self.shuffle,
-            },
+            {"one": asdict(self), "limit": limit, "rows": scale.tuning_rows},
             needs=(chosen_cell(self.data, self.refit, scale).key,),
             alone=self.timed,
             cost=limit * (1e-4 if in_numpy else 2e-5) + moves * PER_MOVE.get(self.solver, 2e-5),
         )
+
+
+def solved(source: Source, inputs: Results, *, one: Result, limit: int, rows: int) -> Result:
+    """A `Pass` with the chosen parameters."""
+    made = Pass(**one)
+    X, y = shuffled(source, made.data, limit, made.shuffle)
+    distance = distance_of(tuning_rows(source, made.data, limit, rows)[0])
+    (choice,) = inputs.values()
+    return measured_pass(made.variant(distance).build(choice["parameters"], made.shuffle), X, y)
+
+
+def chosen_cell(data: str, refit: str, scale: Scale) -> Cell:
+    """The cell that tunes a refit, at the threshold that moves landmarks often."""
+    arguments = {"data": data, "refit": refit, "limit": limit_of(data, scale)}
+    arguments |= {"rows": scale.tuning_rows, "candidates": scale.candidates}
+    cost = 1e-3 * scale.tuning_rows * (scale.candidates + 22)
+    return Cell(f"choose/{data}/stage two {refit}", chosen, arguments, cost=cost)
+
+
+def chosen(source: Source, _: Results, *, data: str, refit: str, limit: int, rows: int, candidates: int) -> Result:
+    """The parameters of a refit, chosen with the exact solver."""
+    X, y = tuning_rows(source, data, limit, rows)
+    variant = Pass(data, "exact", refit).variant(distance_of(X))
+    return choose(variant, X, y, "accuracy", candidates, len(y))

@@ -3,8 +3,8 @@
 Pegasos takes one pass over the rows in the Nyström map of m rows drawn at random. With step 1/(lambda t), scores
 f = W phi(x) of all classes before row t, and s the best class but y:
 
-    row t is active  if  f_y - f_s < 1          (numbers: |y - f| > 0.1, y standardised)
-    W <- (1 - 1/t) W ;  if active:  W_y += phi/(lambda t) , W_s -= phi/(lambda t)      (numbers: +-phi/(lambda t))
+    row t is active  if  f_y - f_s < 1          (regression: |y - f| > 0.1, y standardised)
+    W <- (1 - 1/t) W ;  if active:  W_y += phi/(lambda t) , W_s -= phi/(lambda t)      (regression: +-phi/(lambda t))
 
 The landmarks of the map are m draws of the active rows, and of the other rows if there are fewer. This is the one
 map that uses labels. The paper cites the idea without a formula; drawing the landmarks is the reading chosen here.
@@ -15,15 +15,12 @@ Shalev-Shwartz, Singer, Srebro, "Pegasos: Primal Estimated sub-GrAdient SOlver f
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.metrics.label_index import Labels
+from nolana.research.paper.maps import Array, Maker
 from nolana.research.paper.maps.nystroem import Nystroem
-from nolana.research.paper.maps.protocol import Array, Maker
-
-__all__ = ["ActiveSet", "active_classes", "active_numbers"]
 
 LAMBDA = 1e-3
 INSENSITIVE = 0.1  # standard deviations of the target
-MOST_CLASSES = 30  # of labels; targets with more values are numbers
+MOST_CLASSES = 30  # of labels; a target with more values is scalar
 
 
 def active_classes(phi: Array, y: NDArray[np.intp]) -> NDArray[np.bool_]:  # (n, r), (n,) -> (n,)
@@ -42,7 +39,7 @@ def active_classes(phi: Array, y: NDArray[np.intp]) -> NDArray[np.bool_]:  # (n,
     return active
 
 
-def active_numbers(phi: Array, y: Array) -> NDArray[np.bool_]:  # (n, r), (n,) -> (n,)
+def active_targets(phi: Array, y: Array) -> NDArray[np.bool_]:  # (n, r), (n,) -> (n,)
     """Which rows are outside the tube of epsilon-insensitive Pegasos when they arrive."""
     weights = np.zeros(phi.shape[1])
     active = np.zeros(len(y), dtype=bool)
@@ -58,17 +55,18 @@ def active_numbers(phi: Array, y: Array) -> NDArray[np.bool_]:  # (n, r), (n,) -
 class ActiveSet(Maker):
     """Landmarks are drawn from the active rows."""
 
-    def __init__(self, X: Array, y: Labels, gamma: float) -> None:
-        super().__init__(X, gamma)
-        values, classes = np.unique(y, return_inverse=True)
-        self.labels = classes if len(values) <= MOST_CLASSES else None
-        self.targets = np.zeros(0) if self.labels is not None else (y - y.mean()) / y.std()
+    @property
+    def targets(self) -> Array:
+        """Standardised."""
+        y = np.asarray(self.y, dtype=np.float64)
+        return np.asarray((y - y.mean()) / y.std())
 
     def active(self, m: int, rank: int, seed: int) -> NDArray[np.bool_]:
         """The rows that are active in the pass of Pegasos."""
         drawn = np.random.default_rng(seed).permutation(len(self.rows))[:m]
         phi = Nystroem(self.rows[drawn], rank, self.gamma).features(self.rows)
-        return active_numbers(phi, self.targets) if self.labels is None else active_classes(phi, self.labels)
+        values, classes = np.unique(np.asarray(self.y), return_inverse=True)
+        return active_classes(phi, classes) if len(values) <= MOST_CLASSES else active_targets(phi, self.targets)
 
     def map(self, m: int, rank: int, seed: int) -> Nystroem:
         order = np.random.default_rng([seed, 1]).permutation(len(self.rows))

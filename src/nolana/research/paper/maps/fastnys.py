@@ -21,11 +21,8 @@ from scipy.linalg import hadamard
 
 from nolana.experts.spectral.refit import inverse_roots
 from nolana.experts.spectral.spectrum import Spectrum
-from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.maps.fastfood import hadamard_transform
-from nolana.research.paper.maps.protocol import Array, FeatureMap, Maker
-
-__all__ = ["FastNys", "FastNysMap", "learned_seeds", "padded", "size_at"]
+from nolana.research.paper.maps import Array, Maker, Map, rbf
+from nolana.research.paper.maps.fourier import hadamard_transform
 
 ITERATIONS = 10
 
@@ -55,7 +52,7 @@ def learned_seeds(x: Array, count: int, rng: np.random.Generator) -> tuple[Array
     return seeds, np.bincount(nearest, minlength=count * width)
 
 
-class FastNysMap(FeatureMap):
+class FastNysMap(Map):
     """The Nyström map of rank r over the pseudo-landmarks `chosen` (M,), numbered seed by seed."""
 
     def __init__(self, mean: Array, seeds: Array, chosen: NDArray[np.intp], rank: int, gamma: float) -> None:

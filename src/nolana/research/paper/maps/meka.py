@@ -15,11 +15,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.research.paper.harness.gram import rbf
+from nolana.research.paper.maps import Array, Maker, Map, rbf
 from nolana.research.paper.maps.nystroem import Nystroem, cluster
-from nolana.research.paper.maps.protocol import Array, Maker
-
-__all__ = ["CLUSTERS", "Meka", "MekaMap", "links_of", "size_at"]
 
 CLUSTERS = 5
 # With 2 rows for each of the q features the links fit the sampled entries and little else: on 6,000 rows of covtype at
@@ -28,7 +25,7 @@ SAMPLED = 10  # rows of a cluster to fit its links on, for each of its q feature
 CUTOFF = 1e-3  # of the largest singular value of W_s: smaller ones only amplify what the bases cannot explain
 
 
-class MekaMap:
+class MekaMap(Map):
     """Blocks on the diagonal, and links (c q, c q) between them."""
 
     def __init__(self, centres: Array, blocks: Sequence[Nystroem], links: Array) -> None:

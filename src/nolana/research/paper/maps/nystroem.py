@@ -14,28 +14,20 @@ from threadpoolctl import threadpool_limits
 from nolana import OnlineNystroem
 from nolana.experts.spectral.refit import inverse_roots
 from nolana.experts.spectral.spectrum import Spectrum
-from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.maps.protocol import Array, FeatureMap, Maker
-
-__all__ = [
-    "EXPERTS",
-    "Centroids",
-    "Default",
-    "Ensemble",
-    "FirstRows",
-    "Mean",
-    "Median",
-    "Moving",
-    "Nystroem",
-    "Uniform",
-    "cluster",
-]
+from nolana.metrics.label_index import Labels
+from nolana.research.paper.maps import Array, Maker, Map, rbf
 
 EXPERTS = 4  # of an ensemble
 ITERATIONS = 20  # of Lloyd's algorithm; more change the error only in the third digit
 
+# Of the subspace iteration for leverage scores.
+TURNS = 3
+SPARE = 20  # directions beyond the requested ones
+START = 0  # seed of the first basis
+BLOCK = 500  # rows of G at a time
 
-class Nystroem(FeatureMap):
+
+class Nystroem(Map):
     """A map of rank r over landmarks (m, d); with r = m it reproduces E exactly."""
 
     def __init__(self, landmarks: Array, rank: int, gamma: float) -> None:
@@ -95,7 +87,52 @@ def cluster(X: Array, count: int, seed: int) -> KMeans:
         return KMeans(count, n_init=1, max_iter=ITERATIONS, random_state=seed).fit(X)
 
 
-class Mean(FeatureMap):
+class Leverage(Maker):
+    """Landmarks are rows drawn in proportion to l_i = |row i of U_k|^2, U_k the k leading eigenvectors of G.
+
+    A row that is important for the leading eigenvectors is drawn more often. k is the rank of the map. The eigenvectors
+    of all n rows come from subspace iteration, Q <- orthonormal basis of G Q, which does not store G: O(n^2 k) time,
+    O(n k) memory. The scores do not depend on the draw and are computed once.
+
+    Gittens, Mahoney, "Revisiting the Nyström Method for Improved Large-Scale Machine Learning", ICML 2013.
+    """
+
+    def __init__(self, X: Array, gamma: float, y: Labels | None = None) -> None:
+        super().__init__(X, gamma, y)
+        self._vectors = np.zeros((len(X), 0))
+
+    def map(self, m: int, rank: int, seed: int) -> Nystroem:
+        """The map of a sample; call it with the largest rank first, so that the scores are computed once."""
+        scores = self.scores(rank)
+        # Every row has a positive chance; otherwise fewer than m rows might be left to draw.
+        chances = np.maximum(scores, np.finfo(float).eps)
+        chosen = np.random.default_rng(seed).choice(len(self.rows), m, replace=False, p=chances / chances.sum())
+        return Nystroem(self.rows[chosen], rank, self.gamma)
+
+    def scores(self, rank: int) -> Array:
+        """l_i of every row; they sum to the rank."""
+        if self._vectors.shape[1] < rank:
+            self._vectors = _leading_eigenvectors(self.rows, self.gamma, rank)
+        return np.asarray((self._vectors[:, :rank] ** 2).sum(axis=1))
+
+
+def _leading_eigenvectors(X: Array, gamma: float, rank: int) -> Array:  # (n, d) -> (n, rank)
+    """Eigenvectors of G for its largest eigenvalues, in descending order."""
+    width = min(len(X), rank + SPARE)
+    basis = np.random.default_rng(START).normal(size=(len(X), width))
+    for _ in range(TURNS):
+        basis = np.linalg.qr(_product(X, gamma, basis))[0]
+    _, rotation = np.linalg.eigh(basis.T @ _product(X, gamma, basis))
+    return np.ascontiguousarray((basis @ rotation)[:, ::-1][:, :rank])
+
+
+def _product(X: Array, gamma: float, basis: Array) -> Array:
+    """G times the basis, some rows of G at a time."""
+    starts = range(0, len(X), BLOCK)
+    return np.concatenate([rbf(X[i : i + BLOCK], X, gamma) @ basis for i in starts])
+
+
+class Mean(Map):
     """The mean of the kernels of several maps."""
 
     def __init__(self, maps: Sequence[Nystroem]) -> None:

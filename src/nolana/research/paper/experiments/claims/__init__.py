@@ -2,20 +2,13 @@
 
 from collections.abc import Sequence
 
-from nolana.research.paper.claims.budget import Budget
-from nolana.research.paper.claims.claim import Claim
-from nolana.research.paper.claims.doubly_sgd import DoublySGD
-from nolana.research.paper.claims.iterations import Iterations
-from nolana.research.paper.claims.linear_time import LinearTime
-from nolana.research.paper.claims.prediction import Prediction
-from nolana.research.paper.claims.solvers_agree import SolversAgree
-from nolana.research.paper.harness.experiment import Cell, Lines, NeedsData, Results, Scale, Source, SummaryLine
+from nolana.research.paper.experiments.claims.accuracy import DoublySGD, Iterations, SolversAgree
+from nolana.research.paper.experiments.claims.cost import Budget, LinearTime, Prediction
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine
 from nolana.research.report import Block, Grid, Lead, Text
 
-__all__ = ["Claims"]
 
-
-class Claims(NeedsData):
+class Claims(Experiment):
     """Six claims and their answers."""
 
     name = "claims"
@@ -23,17 +16,11 @@ class Claims(NeedsData):
     required = ("usps", "usps_halves")
 
     def __init__(self, source: Source, scale: Scale) -> None:
-        super().__init__(source, scale)
-        self.claims: list[Claim] = [
-            SolversAgree(scale),
-            Iterations(scale),
-            Prediction(scale),
-            LinearTime(scale),
-            DoublySGD(scale),
-            Budget(scale),
-        ]
+        super().__init__(source, scale.smaller)
+        kinds = (SolversAgree, Iterations, Prediction, LinearTime, DoublySGD, Budget)
+        self.claims = [kind(self.scale) for kind in kinds]
 
-    def cells(self) -> Sequence[Cell]:
+    def plan(self) -> Sequence[Cell]:
         return list({cell.key: cell for claim in self.claims for cell in claim.plan()}.values())
 
     def blocks(self, results: Results) -> Sequence[Block]:
@@ -63,11 +50,11 @@ class Claims(NeedsData):
             Text(rest),
         ]
 
-    def verdicts(self, results: Results) -> Sequence[SummaryLine]:
+    def summary(self, results: Results) -> Sequence[SummaryLine]:
         findings = [(claim, claim.finding(results)) for claim in self.claims]
         return [SummaryLine(claim.says, finding.answer, finding.figure) for claim, finding in findings]
 
-    def records(self, results: Results) -> Lines:
+    def lines(self, results: Results) -> Lines:
         findings = [(claim, claim.finding(results)) for claim in self.claims]
         return [
             {"claim": claim.name, "holds": finding.answer, "measure": name, "value": value}

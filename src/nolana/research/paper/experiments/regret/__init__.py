@@ -1,34 +1,26 @@
 """The experiment on regret: plan, section of the report, CSV lines."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
 
 from nolana import plot
 from nolana.plot import Panel
+from nolana.research.paper.experiments.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
+from nolana.research.paper.experiments.regret.findings import NEAR_ROOT, Numbers, findings, growth, growth_text
 from nolana.research.paper.experiments.table1 import TITLES
-from nolana.research.paper.harness.experiment import (
-    Cell,
-    Experiment,
-    Lines,
-    Results,
-    Scale,
-    Source,
-    SummaryLine,
-    unavailable,
-)
+from nolana.research.paper.harness import Cell, Experiment, Lines, Results, Scale, Source, SummaryLine, answer_of
 from nolana.research.paper.harness.passes import limit_of
-from nolana.research.paper.regret.cells import ARMS, DECAY, MAIN, RATE, key_of, measured
-from nolana.research.paper.regret.findings import NEAR_ROOT, findings, growth_text
-from nolana.research.paper.regret.numbers import Numbers, growth
-from nolana.research.report import Block, Figure, Grid, Lead, Section, Text
-
-__all__ = ["Regret"]
+from nolana.research.report import Block, Figure, Grid, Lead, Text
 
 DATA = ("usps_halves", "ijcnn1")
 LONGEST = 4_000
 SHORTEST = 30
 HALVINGS = 4
 DRAWS = 3
+SHARED = ("m", "gamma", "eta", "threshold", "objective", "gap", "squared_norm")  # by all arms of a stream
 
 
 class Regret(Experiment):
@@ -48,28 +40,25 @@ class Regret(Experiment):
         longest = min(LONGEST, 9 * self.limits[data] // 10)
         return [longest >> i for i in range(HALVINGS, -1, -1) if longest >> i >= SHORTEST]
 
+    def streams(self) -> Iterator[tuple[str, int, int]]:
+        """Data set, rows and draw of every cell."""
+        for data in self.data:
+            yield from product([data], self.sizes(data), range(self.draws))
+
     def plan(self) -> Sequence[Cell]:
-        return [
-            Cell(
-                key_of(data, rows, draw),
-                measured,
-                {"data": data, "limit": self.limits[data], "rows": rows, "draw": draw},
-                cost=30.0 * (rows / LONGEST) ** 2,
-            )
-            for data in self.data
-            for rows in self.sizes(data)
-            for draw in range(self.draws)
-        ]
+        cells = []
+        for data, rows, draw in self.streams():
+            arguments = {"data": data, "limit": self.limits[data], "rows": rows, "draw": draw}
+            cells.append(Cell(key_of(data, rows, draw), measured, arguments, cost=30.0 * (rows / LONGEST) ** 2))
+        return cells
 
     def numbers(self, results: Results) -> Numbers:
         """The means over the draws."""
         return Numbers(results, {data: self.sizes(data) for data in self.data}, self.draws)
 
-    def section(self, results: Results) -> Section:
-        if not self.data:
-            return Section(self.name, self.title, [Text("No data set is available.")])
+    def blocks(self, results: Results) -> Sequence[Block]:
         numbers = self.numbers(results)
-        blocks: list[Block] = [
+        return [
             Lead(growth_text(numbers)),
             Text(
                 f"""Total cost of one pass minus that of the best fixed model in hindsight, for streams of T rows. A row
@@ -98,17 +87,14 @@ class Regret(Experiment):
             self.grid(numbers),
             Figure(self.terms_drawing(numbers), "The terms of the bound against T, both logarithmic, √T moves."),
             *(Text(words) for words in findings(numbers)),
-            *unavailable(self.source, DATA),
+            *self.unavailable(),
         ]
-        return Section(self.name, self.title, blocks)
 
     def summary(self, results: Results) -> Sequence[SummaryLine]:
-        if not self.data:
-            return []
         numbers = self.numbers(results)
         powers = [numbers.exponent(data, MAIN) for data in self.data]
         slow = [power <= NEAR_ROOT for power in powers]
-        answer = "yes" if all(slow) else "partly" if any(slow) else "no"
+        answer = answer_of(yes=all(slow), partly=any(slow))
         listed = ", ".join(f"T^{power:.2f} on {TITLES[data]}" for data, power in zip(self.data, powers, strict=True))
         return [SummaryLine("With √T moves the regret grows like √T.", answer, listed)]
 
@@ -119,27 +105,12 @@ class Regret(Experiment):
             sizes = self.sizes(data)
             curves = {arm: [numbers.regret(data, rows, arm) for rows in sizes] for arm in ARMS}
             xs = [float(rows) for rows in sizes]
-            panels.append(
-                Panel(
-                    TITLES[data],
-                    {arm: (xs, [v if v > 0 else math.nan for v in ys]) for arm, ys in curves.items()},
-                    "rows T",
-                    "regret",
-                    log_x=True,
-                    log_y=True,
-                    points=True,
-                )
-            )
-            panels.append(
-                Panel(
-                    TITLES[data],
-                    {arm: (xs, [v / math.sqrt(x) for x, v in zip(xs, ys, strict=True)]) for arm, ys in curves.items()},
-                    "rows T",
-                    "regret / √T",
-                    log_x=True,
-                    points=True,
-                )
-            )
+            positive = {arm: (xs, [v if v > 0 else math.nan for v in ys]) for arm, ys in curves.items()}
+            over_root = {arm: (xs, list(np.divide(ys, np.sqrt(xs)))) for arm, ys in curves.items()}
+            panels += [
+                Panel(TITLES[data], positive, "rows T", "regret", log_x=True, log_y=True, points=True),
+                Panel(TITLES[data], over_root, "rows T", "regret / √T", log_x=True, points=True),
+            ]
         return plot.svg(panels, columns=2)
 
     def regrets(self, numbers: Numbers) -> Grid:
@@ -151,16 +122,11 @@ class Regret(Experiment):
             rows.append([f"{TITLES[data]}: cost of the best model", *costs, "", ""])
             for arm in ARMS:
                 values = [numbers.regret(data, size, arm) for size in sizes]
-                ratio = f"{values[-1] / math.sqrt(sizes[-1]):.2f}"
-                rows.append(
-                    [f"{TITLES[data]}: {arm}", *(f"{v:.1f}" for v in values), f"{growth(sizes, values):.2f}", ratio]
-                )
-        head = [f"T = {size:,}" for size in self.sizes(self.data[0])]
-        return Grid(
-            "Regret, the power of T that fits it, and regret/√T at the largest T.",
-            ["", *head, "power of T", "/ √T"],
-            rows,
-        )
+                power, ratio = growth(sizes, values), values[-1] / math.sqrt(sizes[-1])
+                shown = [f"{value:.1f}" for value in values]
+                rows.append([f"{TITLES[data]}: {arm}", *shown, f"{power:.2f}", f"{ratio:.2f}"])
+        head = ["", *(f"T = {size:,}" for size in self.sizes(self.data[0])), "power of T", "/ √T"]
+        return Grid("Regret, the power of T that fits it, and regret/√T at the largest T.", head, rows)
 
     def grid(self, numbers: Numbers) -> Grid:
         """The terms by length."""
@@ -190,20 +156,13 @@ class Regret(Experiment):
 
     def lines(self, results: Results) -> Lines:
         lines: list[Mapping[str, object]] = []
-        for data in self.data:
-            for rows in self.sizes(data):
-                for draw in range(self.draws):
-                    cell = results[key_of(data, rows, draw)]
-                    shared = {name: cell[name] for name in ("m", "gamma", "eta", "threshold", "objective", "gap")}
-                    for arm, terms in cell["arms"].items():
-                        errors = {
-                            name: cell.get(name, "") if arm == MAIN else "" for name in ("spectral", "spectral_bound")
-                        }
-                        lines.append(
-                            {"data": data, "rows": rows, "draw": draw, "arm": arm}
-                            | shared
-                            | {"squared_norm": cell["squared_norm"], "regret": terms["cost"] - cell["objective"]}
-                            | terms
-                            | errors
-                        )
+        for data, rows, draw in self.streams():
+            cell = results[key_of(data, rows, draw)]
+            shared = {name: cell[name] for name in SHARED}
+            for arm, terms in cell["arms"].items():
+                line = {"data": data, "rows": rows, "draw": draw, "arm": arm} | shared
+                line |= {"regret": terms["cost"] - cell["objective"]} | terms
+                for name in ("spectral", "spectral_bound"):
+                    line[name] = cell.get(name, "") if arm == MAIN else ""
+                lines.append(line)
         return lines

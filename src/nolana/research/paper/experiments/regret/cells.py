@@ -5,13 +5,11 @@ import math
 import numpy as np
 
 from nolana import OnlineNystroem
-from nolana.research.paper.harness.data import shuffled
-from nolana.research.paper.harness.experiment import Array, Result, Results, Source
-from nolana.research.paper.harness.gram import rbf, width_of
-from nolana.research.paper.regret.descent import Setting, descend, images, spectral_error
-from nolana.research.paper.regret.hindsight import best_model
-
-__all__ = ["ARMS", "DECAY", "MAIN", "RATE", "key_of", "measured", "threshold_for"]
+from nolana.research.paper.experiments.regret.descent import Setting, descend, images, spectral_error
+from nolana.research.paper.experiments.regret.hindsight import best_model
+from nolana.research.paper.harness import Array, Result, Results, Source
+from nolana.research.paper.harness.data import shuffled, width_of
+from nolana.research.paper.maps import rbf
 
 DECAY = 1e-3  # lambda
 RATE = 10.0  # eta = RATE / sqrt(T); about |f*|, which makes the first two terms of the bound equal
@@ -70,11 +68,11 @@ def measured(source: Source, _: Results, *, data: str, limit: int, rows: int, dr
         setting = Setting(start, gamma, thresholds[often], eta, DECAY, refit)
         result["arms"][arm] = descend(X, y, best, setting).plain()
         if arm == MAIN and draw == 0:
-            result |= spectral_errors(gram, X, setting)
+            result |= _spectral_errors(gram, X, setting)
     return result
 
 
-def spectral_errors(gram: Array, X: Array, setting: Setting) -> Result:
+def _spectral_errors(gram: Array, X: Array, setting: Setting) -> Result:
     """|K - K_s|_2 of the maps between moves: the mean over the rows, and a bound on the cost of the maps.
 
     f* has coefficients of at most 1/(lambda T) and the loss a slope of at most 1, so on the T_s rows of a segment the

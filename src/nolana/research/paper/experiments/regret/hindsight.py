@@ -15,9 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import entr, expit
 
-from nolana.research.paper.harness.experiment import Array
-
-__all__ = ["Best", "best_model"]
+from nolana.research.paper.harness import Array
 
 STEPS = 100
 CLOSE = 1e-10  # gap over objective
@@ -35,13 +33,13 @@ class Best:
 
 def best_model(gram: Array, y: Array, penalty: float) -> Best:  # (T, T), (T,) of -1 and 1
     """Newton's method; each step is halved until it lowers the objective."""
-    best = measured(gram, y, penalty, np.zeros(len(y)))
+    best = _measured(gram, y, penalty, np.zeros(len(y)))
     for _ in range(STEPS):
         if best.gap <= CLOSE * best.objective:
             return best
-        to = newton_point(gram, y, penalty, best.coefficients)
+        to = _newton_point(gram, y, penalty, best.coefficients)
         share = 1.0
-        while (after := measured(gram, y, penalty, best.coefficients + share * (to - best.coefficients))).objective > (
+        while (after := _measured(gram, y, penalty, best.coefficients + share * (to - best.coefficients))).objective > (
             best.objective
         ):
             share /= 2
@@ -51,7 +49,7 @@ def best_model(gram: Array, y: Array, penalty: float) -> Best:  # (T, T), (T,) o
     return best
 
 
-def measured(gram: Array, y: Array, penalty: float, a: Array) -> Best:
+def _measured(gram: Array, y: Array, penalty: float, a: Array) -> Best:
     """Objective and duality gap of coefficients."""
     f = gram @ a
     norm = float(a @ f)
@@ -61,7 +59,7 @@ def measured(gram: Array, y: Array, penalty: float, a: Array) -> Best:
     return Best(a, norm, objective, objective - dual)
 
 
-def newton_point(gram: Array, y: Array, penalty: float, a: Array) -> Array:
+def _newton_point(gram: Array, y: Array, penalty: float, a: Array) -> Array:
     """The minimum of the quadratic model around a, by a Cholesky factor of I + W^(1/2) K W^(1/2)/penalty."""
     f = gram @ a
     c = expit(-y * f)

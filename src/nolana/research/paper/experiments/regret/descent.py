@@ -15,13 +15,13 @@ In kernel coordinates, f(x) = alpha.k_x and A = E + delta I: |w|^2 = alpha.A alp
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.special import expit
 
+from nolana.engine.base.state import State
 from nolana.engine.experts.landmarks.kernels import RBF
 from nolana.engine.experts.landmarks.landmark_map import LandmarkMap
 from nolana.engine.experts.landmarks.policies import KMeans
@@ -31,11 +31,9 @@ from nolana.experts.spectral.refit import PaperLandmarkMap
 from nolana.learner.driver import learner_spec
 from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
 from nolana.modelfile.specs import Spec
-from nolana.research.paper.harness.experiment import Array
-from nolana.research.paper.harness.gram import rbf
-from nolana.research.paper.regret.hindsight import Best
-
-__all__ = ["Image", "Setting", "Terms", "descend", "images", "spectral_error"]
+from nolana.research.paper.experiments.regret.hindsight import Best
+from nolana.research.paper.harness import Array
+from nolana.research.paper.maps import rbf
 
 RIDGE = 1e-3
 THETA = 1e-3  # the penalty of the paper's stage two
@@ -65,7 +63,7 @@ class Setting:
 class Image:
     """A fixed model f* = sum_t a_t k(x_t, .) under the map of one set of landmarks."""
 
-    def __init__(self, X: Array, a: Array, state: dict[str, Any], before: "Image | None" = None) -> None:
+    def __init__(self, X: Array, a: Array, state: State, before: "Image | None" = None) -> None:
         self.landmarks, gamma = state["landmarks"], state["gamma"]
         if before is None:
             self.kernel = np.asarray(rbf(X, self.landmarks, gamma))  # C (T, m)

@@ -1,1 +1,0 @@
-"""Regret against the best fixed model in hindsight, and every term of the paper's bound on it."""
