@@ -113,11 +113,11 @@ REGRESSOR_CALLS = {
 def test_regressor_refuses(name):
     model = learned(NolanaRegressor)
     before = snapshot(model)
-    centre = (model._centre.total, model._centre.weight)
+    centre = (model._targets.total, model._targets.weight)
     with pytest.raises(ValueError, match=r".{10}"):
         REGRESSOR_CALLS[name](model)
     assert unchanged(model, before)
-    assert centre == (model._centre.total, model._centre.weight)
+    assert centre == (model._targets.total, model._targets.weight)
 
 
 def test_the_first_call_refused_is_as_if_it_never_was():

@@ -111,14 +111,14 @@ def test_split_anywhere_weights_copies_and_files(tmp_path):
             parts
         )
     for other in (parts, taught):  # rows of weight 0 teach nothing
-        assert same_state(whole._calibration.record(), other._calibration.record())
+        assert same_state(whole._targets.calibration.record(), other._targets.calibration.record())
         assert np.array_equal(whole.predict_proba(x), other.predict_proba(x))
     single, block = NolanaClassifier(n_landmarks=15), NolanaClassifier(n_landmarks=15)
     block.learn(x, y)
     for i in range(300):
         single.learn(x[i : i + 1], y[i : i + 1])
-    assert same_state(single._calibration.record(), block._calibration.record())
-    assert block._calibration.record()["rows"] == 300
+    assert same_state(single._targets.calibration.record(), block._targets.calibration.record())
+    assert block._targets.calibration.record()["rows"] == 300
 
 
 def test_a_file_without_calibration_starts_from_the_prior():
@@ -129,7 +129,7 @@ def test_a_file_without_calibration_starts_from_the_prior():
     p = model.predict_proba(x)
     assert np.allclose(p.sum(axis=1), 1)
     assert np.array_equal(model.classes_[p.argmax(axis=1)], model.predict(x))
-    assert model._calibration.record()["rows"] == 0
+    assert model._targets.calibration.record()["rows"] == 0
 
 
 @pytest.mark.parametrize("name", ["nolana", "stream", "RBP", "PassiveAggressive"])

@@ -44,7 +44,7 @@ def test_prediction_is_the_class_of_the_largest_weighted_probability():
     x, y, _, model = stream("late classes")
     model.set_params(class_weight=LATE_WEIGHTS)
     scores = model.learn(x, y)
-    odds = model.scores(x) - model._shift()  # log-odds without weights
+    odds = model.scores(x) - model._targets.shift(model.class_weight)  # log-odds without weights
     weights = np.array([LATE_WEIGHTS.get(label, 1.0) for label in model.classes_.tolist()])
     assert np.array_equal(model.predict(x), model.classes_[np.argmax(odds + np.log(weights), axis=1)])
     assert np.array_equal(model.predict(x), model.classes_[model.decision_function(x).argmax(axis=1)])
@@ -60,7 +60,7 @@ def test_shift_of_balanced_weights_is_minus_the_log_of_the_share_since_a_class_a
     y[400] = 1
     model = StreamClassifier(random_state=0, class_weight="balanced").partial_fit(x, y)
     log = -np.log([(y == 0).mean(), (y[400:] == 1).mean()])
-    assert np.allclose(model._shift(), log - log.mean())
+    assert np.allclose(model._targets.shift(model.class_weight), log - log.mean())
 
 
 def test_weights_set_after_learning_move_the_decision_at_once():
@@ -129,7 +129,7 @@ def test_merge_counts_the_classes_of_all_parts(weights):
         part.learn(x[rows], y[rows])
     merged = nolana.merge(parts)
     whole = StreamClassifier(random_state=0, class_weight=weights).partial_fit(x, y)
-    assert np.allclose(merged._shift(), whole._shift())
+    assert np.allclose(merged._targets.shift(merged.class_weight), whole._targets.shift(whole.class_weight))
     assert merged.score(x, y) > 0.97
 
 
@@ -158,7 +158,8 @@ def test_files_of_02_continue_as_they_were_learned(name, tmp_path):
     model.save(tmp_path / "again")
     for each in (model, nolana.load(tmp_path / "again")):
         assert np.allclose(each.learn(x[400:], y[400:]), expected["learn"], rtol=1e-7, atol=1e-7)
-    assert "_learned_class_weights" not in model.fit(x, y).__dict__
+    assert model._targets.weighs_steps
+    assert not model.fit(x, y)._targets.weighs_steps
 
 
 def test_parts_with_integer_weights_are_merged_after_a_file(tmp_path):

@@ -64,8 +64,7 @@ def test_a_new_class_in_another_thread_moves_no_score_of_a_long_read():
         blocks.append(len(part))
         if len(blocks) == 2 and not learned.is_set():
             learned.set()
-            model._labels.announce(np.array([1, 7]))
-            model._publish()
+            model._targets.labels.announce(np.array([1, 7]))
         return scores(part)
 
     model._learner.scores = slow

@@ -34,7 +34,7 @@ def test_learn_of_many_classes_split_and_restored_anywhere_changes_no_bit(memory
     found, known = [], []
     for i, j in itertools.pairwise([0, 1, 30, 41, 80, 200, 255, 256, 257, 505, 520, 600, 900]):
         found.append(parts.learn(x[i:j], y[i:j], classes=np.arange(CLASSES)))
-        known.append(len(parts._labels.position))
+        known.append(len(parts._targets.labels.position))
         parts = pickle.loads(pickle.dumps(parts))
     assert any(FEW_OUTPUTS < n < padded_outputs(n) for n in known)
     assert np.array_equal(np.concatenate(found), expected, equal_nan=True)

@@ -110,9 +110,9 @@ def test_pickles_while_another_thread_learns_are_of_one_moment(kind):
     for raw in taken[:: max(1, len(taken) // 200)]:
         twin = pickle.loads(raw)
         if kind is NolanaRegressor:
-            assert twin._centre.weight == twin.n_rows_
+            assert twin._targets.weight == twin.n_rows_
         else:
-            assert twin._learner.outputs == twin._labels.outputs
+            assert twin._learner.outputs == twin._targets.labels.outputs
             assert len(twin.predict(x[:3])) == 3
 
 
@@ -157,7 +157,7 @@ def test_hundreds_of_classes(rng):
     model.learn(x, y)
     assert model.decision_function(x[:2]).shape == (2, 500)
     assert model.learn(x[:1], y[:1]).shape == (1, 500)
-    held = sum(a.nbytes for a in model._targets.values())
+    held = sum(a.nbytes for a in model._targets.labels.target_rows.values())
     assert held < 0.1 * model.memory_bytes_
 
 

@@ -143,7 +143,7 @@ def test_classes_are_counted_under_the_lock():
             held.append(model._learner.lock._mutex.locked())
             super().__setitem__(label, rows)
 
-    model._class_counts.rows = Watched(model._class_counts.rows)
+    model._targets.counts.rows = Watched(model._targets.counts.rows)
     model.learn(x[100:200], y[100:200])
     model.learn_late(x[200:210], x[210:220], y[210:220])
     assert len(held) == 110

@@ -154,7 +154,7 @@ def assert_same(a, b):
     others = ("_learner", "_labels", "_centre", "_targets", "_calibration", "_began_with")
     plain = {k: v for k, v in vars(a).items() if k not in others}
     if getattr(a, "_calibration", None) is not None:
-        assert same_state(a._calibration.record(), b._calibration.record())
+        assert same_state(a._targets.calibration.record(), b._targets.calibration.record())
     for name, value in plain.items():
         other = vars(b)[name]
         if isinstance(value, np.ndarray):
@@ -334,7 +334,7 @@ def test_saving_while_another_thread_learns(tmp_path):
     counts = []
     while thread.is_alive() or not counts:
         again = reload(model, tmp_path / "m")
-        assert again._centre.weight == again.n_rows_
+        assert again._targets.weight == again.n_rows_
         counts.append(again.n_rows_)
     thread.join(60)
     assert counts == sorted(counts)

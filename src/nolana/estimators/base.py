@@ -2,10 +2,10 @@
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Self, TypeAlias, TypeGuard, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,25 +14,30 @@ from nolana import modelfile
 from nolana.columns import EncodedRows, Schema
 from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import BaseEstimator, NotFittedError, check_is_fitted, check_random_state
-from nolana.estimators.edge import Learner, blocks_for, check_features, check_values, is_empty, is_plain
+from nolana.estimators.class_weights import ClassWeight
+from nolana.estimators.edge import (
+    Learner,
+    blocks_for,
+    check_any_weight,
+    check_features,
+    check_no_rows,
+    check_values,
+    check_weights,
+    column_count,
+    is_empty,
+    is_plain,
+)
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
+from nolana.estimators.targets import LearnedRows, Targets
 from nolana.learner.driver import Driver
-from nolana.learner.rows import Matrix, MatrixLike
+from nolana.learner.rows import Matrix, MatrixLike, SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
 RandomState: TypeAlias = int | np.random.RandomState | None
-
-
-IN_PLACE = (
-    "_labels",
-    "_centre",
-    "_class_counts",
-    "_calibration",
-)  # attributes of subclasses that learning changes in place
 
 
 MAY_CHANGE = {"class_weight", "max_iter", "shuffle"}  # parameters that are not of the learner
@@ -63,6 +68,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     _takes_unlabelled: ClassVar[bool] = False  # whether y may be None
     _schema: Schema  # of the tables that it learned; arrays of numbers have none
     _seeded: ClassVar[bool] = False  # whether the learner draws numbers by random_state, not the shuffles alone
+    _on_drift: Callable[[int], object] | None = None  # called for each alarm
     _began_with: dict[str, object]  # parameters that the learner was made of
     max_iter: int | None
     shuffle: bool
@@ -90,14 +96,19 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _largest(self) -> float:
         """Feature values beyond this are refused."""
-        raise NotImplementedError
+        return float(self.__dict__.get("_learner", self._learner_class).largest)
 
-    def _takes_plain_rows(self, x: Array) -> bool:
-        """Whether rows like x can be learned without a look at column names, at a way back, or at what is missing."""
+    def _is_plain_row(self, x: object) -> TypeGuard[Array]:
+        """Whether x is one row that needs no look at column names, at a way back, or at what is missing; checked."""
         mine = self.__dict__
-        known = "_learner" in mine and "feature_names_in_" not in mine and x.shape[1] == mine["n_features_in_"]
-        known = known and "_parameters_were_set" not in mine and "_schema" not in mine
-        return known and not self._learner.runs_user_code and not self._learner.sparse
+        if not is_plain(x) or len(x) != 1 or "_learner" not in mine or x.shape[1] != mine["n_features_in_"]:
+            return False
+        if "_parameters_were_set" in mine or "_schema" in mine or "feature_names_in_" in mine:
+            return False
+        if self._learner.runs_user_code or self._learner.sparse:
+            return False
+        check_values(x, self._learner.largest, nan=self._takes_missing)
+        return True
 
     @contextmanager
     def _all_or_nothing(self, *, replacing: bool = False) -> Iterator[bool]:
@@ -121,12 +132,17 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
             if learned is not None:
                 self._learner.restore(learned)
             raise
-        if first or replacing:
+        if "_learner" in self.__dict__ and (first or replacing):
             self._note_parameters()
         self._after_learning()
 
     def _after_learning(self) -> None:
         """After each call that learned rows, without the lock; an error raised here leaves what was learned."""
+        if self._on_drift is not None and "_learner" in self.__dict__:
+            self._report_drift(self._on_drift)
+
+    def _report_drift(self, action: Callable[[int], object]) -> None:
+        """Call the user's function for each new alarm of the learner."""
 
     def __setattr__(self, name: str, value: object) -> None:
         """Note that a parameter was set, which the path for single rows does not look at."""
@@ -154,7 +170,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _snapshot(self) -> dict[str, object]:
         """The attributes as they are now; what changes in place is copied, but for the learner."""
-        return {name: copy.deepcopy(value) if name in IN_PLACE else value for name, value in self.__dict__.items()}
+        now = dict(self.__dict__)
+        return now | {name: copy.deepcopy(now[name]) for name in ("_targets",) if name in now}
 
     def __getstate__(self) -> dict[str, object]:
         """Everything at one moment between two blocks, also while another thread learns."""
@@ -221,8 +238,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _forget(self) -> None:
         """Back to before the first row."""
-        self.__dict__.pop("_schema", None)
-        for name in [n for n in vars(self) if n == "_learner" or (n.endswith("_") and not n.startswith("__"))]:
+        own = ("_learner", "_schema", "_targets")
+        for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("__"))]:
             delattr(self, name)
 
     def _rows_of_both(self, X: Any, late_X: Any) -> tuple[Any, Any]:
@@ -256,25 +273,22 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         if not self._is_taught:
             raise NotFittedError(f"this {type(self).__name__} has learned rows without labels alone; learn some with y")
 
-    def _score_one(self, x: MatrixLike) -> Array | None:
-        """The fast path for reading: scores (1, outputs) of one plain row. None where it does not apply."""
-        if not is_plain(x) or len(x) != 1 or not self._takes_plain_rows(x) or not self._learner.labelled:
-            return None
-        check_values(x, self._learner.largest, nan=self._takes_missing)
-        with self._learner.lock:
-            return np.asarray(self._learner.scores(x))
-
     def _read_blocks(
         self, X: MatrixLike, read: Callable[[Array], T], score: Callable[[Any], Array] | None = None
     ) -> list[T]:
         """Rows that are not learned, a block at a time: `read` makes of its scores what is wanted, under the lock."""
-        self._check_taught()
-        x = check_features(self, X, self._largest(), reset=False, empty=True)
-        if not x.shape[0]:
-            with self._learner.lock:
-                return [read(np.empty((0, self._learner.outputs)))]
+        blocks: Iterable[Array | SparseRows]
+        if self._is_plain_row(X) and self._learner.labelled:
+            blocks = (X,)
+        else:
+            self._check_taught()
+            x = check_features(self, X, reset=False, empty=True)
+            if not x.shape[0]:
+                with self._learner.lock:
+                    return [read(np.empty((0, self._learner.outputs)))]
+            blocks = (part for _, part in blocks_for(self._learner, x))
         parts = []
-        for _, part in blocks_for(self._learner, x):
+        for part in blocks:
             with self._learner.lock:
                 parts.append(read((score or self._learner.scores)(part)))
         return parts
@@ -325,6 +339,33 @@ def alternate_rows(
 class OnlinePredictor(OnlineEstimator):
     """An estimator with a target."""
 
+    _targets: Targets
+
+    @property
+    def _class_weight(self) -> ClassWeight:
+        """The parameter of classifiers that have it."""
+        class_weight: ClassWeight = getattr(self, "class_weight", None)
+        return class_weight
+
+    def _new_targets(self, columns: int) -> Targets:
+        """What y is, if it has so many columns."""
+        raise NotImplementedError
+
+    def _restored_targets(self, node: Node) -> Targets:
+        """The same from what `_fitted_record` wrote to a file; the learner is there already."""
+        raise NotImplementedError
+
+    def _fitted_record(self) -> dict[str, Tree]:
+        return super()._fitted_record() | self._targets.record()
+
+    def _restore_fitted(self, node: Node) -> None:
+        super()._restore_fitted(node)
+        self._targets = self._restored_targets(node)
+
+    def _begin(self, x: Matrix, targets: Targets) -> None:
+        """Before the first row."""
+        self._targets, self._learner = targets, self._make_learner_for(x, targets.outputs)
+
     def learn(
         self,
         X: MatrixLike,
@@ -335,30 +376,76 @@ class OnlinePredictor(OnlineEstimator):
     ) -> Array:
         """Score each row, then learn it; returns what each row scored before it was learned.
 
-        y is None for rows without labels, which StreamClassifier and StreamRegressor take.
+        A regressor returns (n,) or (n, k) as y; `classes` has no meaning there. A classifier returns (n, classes known
+        at the end), by sorted ``classes_``: -inf where a class was not yet known at that row, and -f and f for two
+        classes. Without y, which StreamClassifier and StreamRegressor take, the rows have no labels: only what needs
+        none learns them (scaling, recent rows), which is what ``novelty`` asks.
         """
-        raise NotImplementedError
+        if classes is None and sample_weight is None and self._is_plain_row(X):
+            scores = self._targets.learn_one(self._learner, X, y, self._class_weight)
+            if scores is not None:
+                self._after_learning()
+                return scores
+        if y is None and self._takes_unlabelled:
+            return self._learn_unlabelled(X, classes=classes, sample_weight=sample_weight)
+        return self._learn_many(X, y, classes, sample_weight).scores
 
-    def _begin_unlabelled(self, x: Matrix) -> None:
-        """Before the first row, if it has no label."""
-        raise NotImplementedError
-
-    def _learn_unlabelled(self, X: MatrixLike, **others: ArrayLike | None) -> list[Array]:
-        """Rows without labels, a block at a time: what each scored before, (n, outputs)."""
+    def _learn_unlabelled(self, X: MatrixLike, **others: ArrayLike | None) -> Array:
+        """Rows without labels; returns what each scored before."""
         for name, value in others.items():
             if value is not None:
                 raise ValueError(f"{name} has no meaning for rows without labels; leave it None")
-        parts: list[Array] = []
         if is_empty(X):
-            return parts
+            return self._learn_many(X, None, None, None).scores
         with self._all_or_nothing() as first:
-            x = check_features(self, X, self._largest(), reset=first)
+            x = check_features(self, X, reset=first)
             if first:
-                self._begin_unlabelled(x)
+                self._begin(x, self._new_targets(1))
+            found = []
             for _, part in blocks_for(self._learner, x):
                 with self._learner.lock:
-                    parts.append(self._learner.learn(part, None))
-        return parts
+                    found.append(self._learner.learn(part, None))
+        with self._learner.lock:
+            return np.concatenate([self._targets.scores(f, self._class_weight) for f in found])
+
+    def _learn_many(
+        self, X: MatrixLike, y: ArrayLike | None, classes: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> LearnedRows:
+        """The general path: everything is checked, then everything is learned."""
+        with self._all_or_nothing() as first:
+            if is_empty(X):
+                return self._learn_nothing(X, y, classes, sample_weight, first)
+            x = check_features(self, X, reset=first)
+            targets = self._new_targets(column_count(y)) if first else self._targets
+            announced = targets.check_classes(classes)
+            labels = targets.check(y, x.shape[0], announced)
+            weights = check_weights(sample_weight, x.shape[0])
+            if first:
+                self._begin(x, targets)
+            return targets.learn(self._learner, x, labels, announced, weights, self._class_weight)
+
+    def _learn_nothing(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        first: bool,
+    ) -> LearnedRows:
+        """A block without rows: `classes` are announced, nothing else changes."""
+        check_no_rows(y=y, sample_weight=sample_weight)
+        targets = self._new_targets(1) if first else self._targets
+        announced = targets.check_classes(classes)
+        outputs = targets.outputs
+        if announced is not None or not first:
+            x = check_features(self, X, reset=first, empty=True)
+            if first:
+                self._begin(x, targets)
+            with self._learner.lock:
+                if announced is not None:
+                    targets.announce(announced)
+                outputs = self._learner.outputs
+        return LearnedRows(targets.scores(np.empty((0, outputs)), self._class_weight))
 
     def learn_late(
         self,
@@ -371,12 +458,17 @@ class OnlinePredictor(OnlineEstimator):
 
         For labels that come late: ``scores`` and ``learn`` by turns, in one call and at the speed of a block.
         """
-        rows, late_rows = self._rows_of_both(X, late_X)
-        return self._learn_weighted(*alternate_rows(rows, late_rows, late_y, sample_weight))[::2]
+        return self._learn_late(X, late_X, late_y, sample_weight).scores[::2]
 
-    def _learn_weighted(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
-        """`learn` with weights, also where a method defines none but 0 and 1."""
-        raise NotImplementedError
+    def _learn_late(
+        self,
+        X: NDArray[np.generic],
+        late_X: NDArray[np.generic],
+        late_y: ArrayLike,
+        sample_weight: ArrayLike | None,
+    ) -> LearnedRows:
+        rows, labels, weights = alternate_rows(*self._rows_of_both(X, late_X), late_y, sample_weight)
+        return self._learn_many(rows, labels, None, weights)
 
     def partial_fit(
         self,
@@ -387,4 +479,22 @@ class OnlinePredictor(OnlineEstimator):
     ) -> Self:
         """Learn rows; `classes` announces labels that may come. y is None for rows without labels."""
         self.learn(X, y, classes=classes, sample_weight=sample_weight)
+        return self
+
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget everything, then learn the rows in `max_iter` passes; a refused fit changes nothing."""
+        with self._all_or_nothing(replacing=True):
+            self._check_parameters()
+            self._passes(1)
+            self._forget()
+            x = check_features(self, X, reset=True)
+            targets = self._new_targets(column_count(y))
+            labels = targets.check(y, x.shape[0], None)
+            weights = check_weights(sample_weight, x.shape[0])
+            check_any_weight(weights)
+            self._begin(x, targets)
+            self._learner.take_any_order()
+            for order in self._epochs(x.shape[0]):
+                weight = None if weights is None else weights[order]
+                targets.learn(self._learner, x[order], labels[order], None, weight, self._class_weight)
         return self

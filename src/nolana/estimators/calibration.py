@@ -31,8 +31,25 @@ def softmax(scores: Array) -> Array:  # (n, c) -> (n, c)
     known = ~(np.isnan(scores) | np.isneginf(scores))
     top = np.max(np.where(known, scores, -np.inf), axis=1, keepdims=True)
     odds = np.where(known, np.exp(np.where(known, scores - np.where(np.isfinite(top), top, 0.0), 0.0)), 0.0)
+    return shares(odds)
+
+
+def sigmoid(z: Array) -> Array:
+    """1 / (1 + exp(-z)); 1/2 if z is NaN."""
+    return np.asarray(np.where(np.isnan(z), 0.5, 0.5 * (1 + np.tanh(0.5 * z))))
+
+
+def one_against_rest(scores: Array) -> Array:  # (n, c) -> (n, c)
+    """Sigmoids over their sum; 0 where a score is NaN or -inf, and rows without any score are all 0."""
+    known = ~(np.isnan(scores) | np.isneginf(scores))
+    even = known / np.maximum(1, known.sum(axis=1, keepdims=True))
+    return shares(np.where(known, sigmoid(scores), 0.0), even)
+
+
+def shares(odds: Array, otherwise: Array | float = 0.0) -> Array:  # (n, c) -> (n, c)
+    """Odds over their sum; `otherwise` where that is 0."""
     total = np.add.accumulate(odds, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
-    return np.where(total > 0, odds / np.where(total > 0, total, 1.0), 0.0)
+    return np.where(total > 0, odds / np.where(total > 0, total, 1.0), otherwise)
 
 
 def log_odds_of(logits: Array) -> Array:  # (n, c) -> (n, c)
@@ -49,6 +66,11 @@ def from_uniform_start(model: Array, known: NDArray[np.bool_], rows: Array | flo
     count = known.sum(axis=1, keepdims=True)
     t = np.reshape(np.asarray(rows, dtype=np.float64), (-1, 1))
     return np.asarray((t * model + known / np.maximum(1, count)) / (t + 1))
+
+
+def from_half(model: Array, rows: Array | float) -> Array:
+    """Probabilities of 1 that begin at 1/2, after so many rows; as `from_uniform_start` of two classes."""
+    return np.asarray((rows * model + 0.5) / (rows + 1))
 
 
 class OnlineCalibration:

@@ -18,17 +18,14 @@ as far as the model has learned them, and probabilities that are read from such 
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.estimators.base import parameters
-from nolana.estimators.classification import LearnedRows, OnlineClassifier
 from nolana.estimators.edge import LARGEST_WEIGHT
 from nolana.estimators.parameters import number
-from nolana.learner.rows import Matrix, MatrixLike, SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -142,87 +139,3 @@ def shift_of(log_weights: Array, seen: NDArray[np.bool_]) -> Array:  # (n or 1, 
     own = np.where(counted, log_weights, 0.0)
     total = np.add.accumulate(own, axis=1)[:, -1:]  # in order: a class yet to come changes no bit of it
     return np.where(counted, own - total / np.maximum(1, counted.sum(axis=1, keepdims=True)), 0.0)
-
-
-@parameters
-class WeightedClassifier(OnlineClassifier):
-    """A classifier with the parameter `class_weight`; its learner takes weights of classes beside those of rows."""
-
-    class_weight: ClassWeight = None
-
-    @property
-    def _weighs_steps(self) -> bool:
-        """Whether rows count by their class; otherwise the scores are shifted."""
-        return not self._scores_log_odds or "_learned_class_weights" in self.__dict__
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        class_weight_of(self.class_weight)
-
-    def _learn_one(self, x: MatrixLike, y: Any) -> Array | None:
-        return super()._learn_one(x, y) if self.class_weight is None else None
-
-    def _learn_checked(
-        self, x: Matrix, labels: NDArray[np.generic], announced: NDArray[np.generic] | None, weights: Array | None
-    ) -> LearnedRows:
-        class_weight_of(self.class_weight)  # refused before anything changes
-        return super()._learn_checked(x, labels, announced, weights)
-
-    def _learn_block(
-        self, x: Array | SparseRows, distinct: list[Hashable], codes: NDArray[np.intp], *weights: Array | None
-    ) -> LearnedRows:
-        if self.class_weight is None:
-            return super()._learn_block(x, distinct, codes, *weights)
-        (weight,) = weights
-        counts, labels = self.__dict__.setdefault("_class_counts", ClassCounts()), list(self._labels.column)
-        before = ClassCounts(dict(counts.rows), dict(counts.before))
-        by_class = counts.weights(self.class_weight, distinct, codes, weight)
-        columns = np.array([self._labels.column[label] for label in distinct], dtype=np.intp)[codes]
-        log_weights = before.log_weights(self.class_weight, labels, np.where(by_class > 0, columns, -1))
-        if self._weighs_steps:
-            learned = super()._learn_block(x, distinct, codes, weight, by_class)
-            return replace(learned, shift=shift_of(log_weights, learned.scores > -np.inf))
-        if not (by_class > 0).all():  # a class of weight 0 is not learned
-            weight = (np.ones(len(codes)) if weight is None else weight) * (by_class > 0)
-        learned = super()._learn_block(x, distinct, codes, weight)
-        return replace(learned, scores=learned.scores + shift_of(log_weights, learned.scores > -np.inf))
-
-    def _shift(self) -> Array | None:  # (classes,)
-        """Of the scores now, by the weights of the classes; None without any."""
-        if self.class_weight is None:
-            return None
-        counts: ClassCounts = self.__dict__.get("_class_counts", ClassCounts())
-        seen = np.array([label in self._labels.position for label in self._labels.column])
-        return np.asarray(shift_of(counts.log_weights(self.class_weight, list(self._labels.column)), seen[None])[0])
-
-    def _by_column(self, f: Array, missing: float) -> Array:
-        shift = None if self._weighs_steps else self._shift()
-        return super()._by_column(f, missing) + (0.0 if shift is None else shift)
-
-    def _learned_shift(self) -> Array | None:
-        return self._shift() if self._weighs_steps else None
-
-    def _score_one(self, x: MatrixLike) -> Array | None:
-        return super()._score_one(x) if self.class_weight is None else None
-
-    def _forget(self) -> None:
-        super()._forget()
-        for name in ("_class_counts", "_learned_class_weights"):
-            self.__dict__.pop(name, None)
-
-    def _fitted_record(self) -> dict[str, Tree]:
-        counts: ClassCounts | None = self.__dict__.get("_class_counts")
-        own = {} if counts is None else counts.record(list(self._labels.column))
-        if counts is not None and not self._weighs_steps:
-            own["class_weight_in"] = "scores"
-        return super()._fitted_record() | own
-
-    def _restore_fitted(self, node: Node) -> None:
-        super()._restore_fitted(node)
-        if "class_counts" in node.entries():
-            labels = [label.value for label in node["labels"].items()]  # in the order of the file
-            self._class_counts = ClassCounts.of_record(node, labels)
-            if "class_weight_in" in node.entries():
-                node["class_weight_in"].text(("scores",))
-            else:  # a file of nolana 0.2: its model has learned the weights
-                self._learned_class_weights = True

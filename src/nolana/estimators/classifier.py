@@ -2,12 +2,13 @@
 
 from nolana.engine.learner.losses import CLASSIFICATION
 from nolana.estimators.base import parameters
-from nolana.estimators.class_weights import WeightedClassifier
+from nolana.estimators.class_weights import ClassWeight
+from nolana.estimators.classification import OnlineClassifier
 from nolana.estimators.model import NolanaModel
 
 
 @parameters
-class NolanaClassifier(WeightedClassifier, NolanaModel):
+class NolanaClassifier(OnlineClassifier, NolanaModel):
     """Classify a stream with a kernel model of fixed size whose landmarks follow the data.
 
     f_o(x) = sum_i alpha_oi k(x, u_i) over m landmarks u_i, learned row by row; two classes share one output,
@@ -130,5 +131,7 @@ class NolanaClassifier(WeightedClassifier, NolanaModel):
     ----------
     Si, Kumar, Li, "Nonlinear Online Learning with Adaptive Nyström Approximation".
     """
+
+    class_weight: ClassWeight = None
 
     _task = CLASSIFICATION

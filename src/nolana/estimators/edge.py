@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,10 @@ from nolana.learner.driver import Driver
 from nolana.learner.landmark import ROWS_PER_LOCK
 from nolana.learner.rows import WIDE, CSRMatrix, Matrix, MatrixLike, MomentRows, SparseRows
 from nolana.learner.sketched import SketchedLearner
+from nolana.learner.stream import StreamLearner
+
+if TYPE_CHECKING:
+    from nolana.estimators.base import OnlineEstimator
 
 Array = NDArray[np.float64]
 Learner: TypeAlias = Driver | SketchedLearner
@@ -55,64 +59,57 @@ def check_no_rows(**columns: ArrayLike | None) -> None:
             raise ValueError(f"X has 0 rows but {name} has {row_count(values)}: inconsistent numbers of samples")
 
 
-def check_features(estimator: Any, x: MatrixLike, largest: float, *, reset: bool, empty: bool = False) -> Matrix:
+def column_count(y: object) -> int:
+    """k of y (n, k), 1 of (n,)."""
+    shape: tuple[int, ...] = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    return shape[1] if len(shape) == 2 else 1
+
+
+def check_features(estimator: "OnlineEstimator", x: MatrixLike, *, reset: bool, empty: bool = False) -> Matrix:
     """X as float64, dense or CSR, encoded and within range, of the columns that were learned; `empty`: or without rows.
 
     Only estimators that `_takes_missing` take NaN, and only those that `_takes_tables` other values than numbers.
     """
     if isinstance(x, MomentRows):
-        return with_moments(estimator, x, check_features(estimator, x.X, largest, reset=reset, empty=empty))
-    mine = estimator.__dict__
-    known = not reset and "feature_names_in_" not in mine and "_schema" not in mine
-    if known and is_plain(x) and len(x) > 0 and x.shape[1] == estimator.n_features_in_:
-        check_values(x, largest, nan=estimator._takes_missing)
-        return x
-    if known and is_plain_csr(x) and x.shape[0] > 0 and x.shape[1] == estimator.n_features_in_:
-        check_sparse_values(x, largest)
-        return x
-    if estimator._takes_tables:
+        return with_moments(estimator, x, check_features(estimator, x.X, reset=reset, empty=empty))
+    rows: Matrix | None = None
+    as_learned = not reset and "feature_names_in_" not in estimator.__dict__ and "_schema" not in estimator.__dict__
+    if as_learned and (is_plain(x) or is_plain_csr(x)) and x.shape[0] > 0 and x.shape[1] == estimator.n_features_in_:
+        rows = x
+    if rows is None and estimator._takes_tables:
         rows = encoded_rows(estimator, x, reset=reset)
-        if rows is not None:
-            if not empty and not rows.shape[0]:
-                raise ValueError(f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required.")
-            if isinstance(rows, np.ndarray):
-                check_values(rows, largest, nan=estimator._takes_missing)
-            else:
-                check_sparse_values(rows, largest)
-            return rows
+        if rows is not None and not empty and not rows.shape[0]:
+            raise ValueError(f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required.")
+    if rows is None:
+        rows = _validated(estimator, x, reset, empty)
+    check_values(rows, estimator._largest(), nan=estimator._takes_missing)
+    return rows
+
+
+def _validated(estimator: "OnlineEstimator", x: MatrixLike, reset: bool, empty: bool) -> Matrix:
+    """What scikit-learn makes of X."""
     least = {"ensure_min_samples": 0} if empty else {}
+    how = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
     try:
-        checked: Matrix = validate_data(
-            estimator,
-            x,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-            **least,
-        )
+        rows: Matrix = validate_data(estimator, x, reset=reset, **how, **least)
     except ValueError as error:
         raise ValueError(f"{error}{_other_columns(estimator, x)}{_numbers_alone(estimator, x)}") from error
-    if isinstance(checked, np.ndarray):
-        checked = np.ascontiguousarray(checked)
-        check_values(checked, largest, nan=estimator._takes_missing)
-    else:
-        if not checked.has_canonical_format:
-            checked = checked.copy()  # never the caller's own
-            checked.sum_duplicates()
-        check_sparse_values(checked, largest)
-    return checked
+    if isinstance(rows, np.ndarray):
+        return np.ascontiguousarray(rows)
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # never the caller's own
+        rows.sum_duplicates()
+    return rows
 
 
-def with_moments(estimator: Any, x: MomentRows, rows: Matrix) -> Array:
+def with_moments(estimator: "OnlineEstimator", x: MomentRows, rows: Matrix) -> Array:
     """Checked rows with their moment behind their features."""
     learner, moment = estimator.__dict__.get("_learner"), np.asarray(x.moment, dtype=np.float64)
-    size = getattr(learner, "moment_size", 0) if getattr(estimator, "lag", None) is not None else 0
-    if not size or not isinstance(rows, np.ndarray):
+    if not isinstance(learner, StreamLearner) or not learner.options.lag or not isinstance(rows, np.ndarray):
         raise ValueError(
             "these rows have a moment, and this model has no lag, or has learned nothing yet; learn rows.X"
         )
+    size = learner.moment_size
     if moment.shape != (len(rows), size):
         raise ValueError(f"expected moments {(len(rows), size)} of this model, got {moment.shape}")
     known, scores = np.split(moment, [size - learner.experts_remembered], axis=1)
@@ -122,7 +119,7 @@ def with_moments(estimator: Any, x: MomentRows, rows: Matrix) -> Array:
     return np.hstack([rows, moment])
 
 
-def _numbers_alone(estimator: Any, x: object) -> str:
+def _numbers_alone(estimator: "OnlineEstimator", x: object) -> str:
     """Who takes a table that this estimator does not take; "" if that is not why it is refused."""
     try:
         table = None if estimator._takes_tables else table_of(x)
@@ -152,7 +149,14 @@ def _other_columns(estimator: object, x: object) -> str:
     return f"X has other columns than this model has learned ({'; '.join(parts)}){remedy}"
 
 
-def encoded_rows(estimator: Any, x: Any, *, reset: bool) -> Matrix | None:
+def _declares_columns(estimator: "OnlineEstimator") -> bool:
+    """Whether the user names categories, texts or groups, so that an array of numbers has a schema too."""
+    categories = estimator.categorical_features
+    named = categories is not None and not isinstance(categories, str)
+    return named or estimator.text_features is not None or estimator.group is not None
+
+
+def encoded_rows(estimator: "OnlineEstimator", x: Any, *, reset: bool) -> Matrix | None:
     """The rows of a table, encoded by the estimator's schema, which `reset` infers; None: X is numbers without one."""
     schema: Schema | None = None if reset else estimator.__dict__.get("_schema")
     if isinstance(x, EncodedRows) and x.schema is not None:
@@ -165,7 +169,7 @@ def encoded_rows(estimator: Any, x: Any, *, reset: bool) -> Matrix | None:
         elif schema is not None and x.schema is not schema and x.schema != schema:
             raise ValueError("X has rows of another schema than this model has learned")
         return np.ascontiguousarray(x.view(np.ndarray))
-    declared = reset and estimator._declares_columns
+    declared = reset and _declares_columns(estimator)
     if hasattr(x, "tocsr"):
         return _encoded_sparse_rows(estimator, x, schema, reset=reset)
     if type(x) is np.ndarray and schema is None and x.dtype.kind == "f" and not declared:
@@ -194,7 +198,7 @@ def encoded_rows(estimator: Any, x: Any, *, reset: bool) -> Matrix | None:
     return rows.view(np.ndarray) if isinstance(rows, EncodedRows) else rows
 
 
-def _encoded_sparse_rows(estimator: Any, x: Any, schema: Schema | None, *, reset: bool) -> Matrix | None:
+def _encoded_sparse_rows(estimator: "OnlineEstimator", x: Any, schema: Schema | None, *, reset: bool) -> Matrix | None:
     """Rows with text that are encoded already; None: a matrix of numbers."""
     own = getattr(x, "schema", None)
     if reset and own is not None:
@@ -208,12 +212,12 @@ def _encoded_sparse_rows(estimator: Any, x: Any, schema: Schema | None, *, reset
         and own in (None, schema)
     ):
         return x
-    if (reset and estimator._declares_columns) or own is not None or not (schema is None or schema.plain):
+    if (reset and _declares_columns(estimator)) or own is not None or not (schema is None or schema.plain):
         raise ValueError("X is a sparse matrix; categories and texts are learned from a table or an array")
     return None
 
 
-def encoded_pair(estimator: Any, x: Any, late: Any) -> tuple[Any, Any]:
+def encoded_pair(estimator: "OnlineEstimator", x: Any, late: Any) -> tuple[Any, Any]:
     """X and late X of a call, encoded by one schema if one of them is a table or the estimator has one."""
     schema: Schema | None = estimator.__dict__.get("_schema")
     tables = [None if isinstance(each, EncodedRows) else table_of(each) for each in (x, late)]
@@ -230,12 +234,12 @@ def encoded_pair(estimator: Any, x: Any, late: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _other_width(estimator: Any, width: int) -> str:
+def _other_width(estimator: "OnlineEstimator", width: int) -> str:
     name = type(estimator).__name__
     return f"X has {width} features, but {name} is expecting {estimator.n_features_in_} features as input"
 
 
-def _learn_schema(estimator: Any, schema: Schema) -> None:
+def _learn_schema(estimator: "OnlineEstimator", schema: Schema) -> None:
     """What scikit-learn has learned of the columns, and the schema if there is more to know."""
     estimator.n_features_in_ = len(schema.columns)
     if schema.named:
@@ -244,7 +248,7 @@ def _learn_schema(estimator: Any, schema: Schema) -> None:
         estimator._schema = schema
 
 
-def _warn_about_names(estimator: Any, schema: Schema, has_names: bool) -> None:
+def _warn_about_names(estimator: "OnlineEstimator", schema: Schema, has_names: bool) -> None:
     """As scikit-learn does if columns are matched by their place."""
     if schema.named and not has_names:
         warnings.warn(
@@ -257,26 +261,20 @@ def _warn_about_names(estimator: Any, schema: Schema, has_names: bool) -> None:
         )
 
 
-def check_values(x: Array, largest: float, *, nan: bool = False) -> None:
-    """No infinity, nothing that overflows in the kernel, NaN only if `nan`; names the first bad place."""
-    bad = backend().first_beyond(x, largest)
-    if bad >= 0 and nan and np.isnan(x.flat[bad]):
+def check_values(x: Matrix, largest: float, *, nan: bool = False) -> None:
+    """No infinity, nothing that overflows in the kernel, NaN only if `nan` in dense rows; names the first bad place."""
+    values = x if isinstance(x, np.ndarray) else x.data
+    bad = backend().first_beyond(values, largest)
+    if bad >= 0 and nan and isinstance(x, np.ndarray) and np.isnan(x.flat[bad]):
         beyond = np.flatnonzero(np.abs(x) > largest)  # NaN is not
         bad = int(beyond[0]) if len(beyond) else -1
-    if bad >= 0:
-        refuse(float(x.flat[bad]), bad // x.shape[1], bad % x.shape[1], largest)
-
-
-def check_sparse_values(x: CSRMatrix, largest: float) -> None:
-    """The same for the stored values of a CSR matrix."""
-    bad = backend().first_beyond(x.data, largest)
-    if bad >= 0:
-        row = int(np.searchsorted(x.indptr, bad, side="right")) - 1
-        refuse(float(x.data[bad]), row, int(x.indices[bad]), largest)
-
-
-def refuse(value: float, row: int, column: int, largest: float) -> None:
-    """The error for one bad value."""
+    if bad < 0:
+        return
+    if isinstance(x, np.ndarray):
+        row, column = divmod(bad, x.shape[1])
+    else:
+        row, column = int(np.searchsorted(x.indptr, bad, side="right")) - 1, int(x.indices[bad])
+    value = float(values.flat[bad])
     if np.isfinite(value):
         raise ValueError(
             f"X is {value:g} at row {row}, column {column}, beyond {largest:g} where the kernel overflows; "

@@ -8,19 +8,24 @@ The labels of one stream are all strings or all integers, of any size; equal num
 ``classes_`` has the type of the first labels: 1.0 after integers is 1, and 1 after floats is 1.0.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+import copy
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolana.estimators._sklearn import check_classification_targets, column_or_1d
+from nolana.estimators.edge import row_count
+from nolana.estimators.targets import LearnedRows
+from nolana.learner.merge import Alignment
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
 
 WHOLE = int | np.integer | bool | np.bool_
+FAST_CLASSES = 32  # up to so many the targets of single rows are cached
 
 
 def check_labels(
@@ -60,6 +65,22 @@ def check_labels(
     if labels.dtype.kind == "f" and known.dtype.kind != "f":
         return labels.astype(np.int64)
     return labels
+
+
+def check_classes(classes: ArrayLike | None, known: NDArray[np.generic] | None) -> NDArray[np.generic] | None:
+    """Announced labels, sorted, each once, of the kind of the classes known so far."""
+    return None if classes is None else np.unique(check_labels(classes, row_count(classes), known, "classes"))
+
+
+def check_announced(
+    labels: NDArray[np.generic], announced: NDArray[np.generic] | None, known: Iterable[Hashable] = ()
+) -> None:
+    """ValueError for labels that are neither announced nor known; None: nothing is announced, and all may come."""
+    if announced is not None:
+        legal = {*announced.tolist(), *known}
+        outside = [label for label in np.unique(labels).tolist() if label not in legal]
+        if outside:
+            raise ValueError(f"y holds labels {outside[:5]} that are not in classes")
 
 
 def _plain(labels: NDArray[np.generic], name: str) -> NDArray[np.generic]:
@@ -118,6 +139,34 @@ def aligned(parts: list[tuple[NDArray[np.generic], Array]], missing: float) -> t
     return classes, whole
 
 
+@dataclass(frozen=True)
+class LearnedLabels(LearnedRows):
+    """Rows as they were before they were learned, by column; scores are -inf where a class had no output."""
+
+    classes: NDArray[np.generic]
+    log_odds: Array  # (n, classes), calibrated; the scores themselves where these are log-odds
+    before: Array  # (n,), rows learned before
+    shift: Array | None = None  # (n, classes), log weights of the classes that the model has learned with the odds
+    new: tuple[tuple[int, int], ...] = ()  # column and first row of classes that were neither announced nor seen
+
+    def known(self) -> NDArray[np.bool_]:  # (n, classes)
+        """Whether a class was announced before the row, or came with a row before it."""
+        known = np.ones(self.scores.shape, dtype=bool)
+        nothing = int(np.searchsorted(self.before, 1.0))  # rows of a model that has learned nothing
+        for column, first in self.new:
+            known[: max(first + 1, nothing), column] = False
+        return known
+
+    @classmethod
+    def joined(cls, blocks: list["LearnedLabels"]) -> "LearnedLabels":
+        """Blocks below each other; which classes were new is left open."""
+        classes, scores = aligned([(block.classes, block.scores) for block in blocks], -np.inf)
+        _, log_odds = aligned([(block.classes, block.log_odds) for block in blocks], -np.inf)
+        shifts = [(block.classes, block.shift) for block in blocks if block.shift is not None]
+        before = np.concatenate([block.before for block in blocks])
+        return cls(scores, classes, log_odds, before, aligned(shifts, 0.0)[1] if shifts else None)
+
+
 class Labels:
     """The classes of a stream, as they become known."""
 
@@ -126,7 +175,22 @@ class Labels:
         self.column: dict[Hashable, int] = {}  # label -> column
         self.position: dict[Hashable, int] = {}  # label -> order of appearance
         self._columns: list[int] = []  # by position
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """What is read for every row, made anew when a class becomes known."""
+        self.target_rows: dict[Hashable, Array] = {}  # targets (1, c) of single rows, by label
         self._order: NDArray[np.intp] | None = None  # positions by column, where each class has its own output
+        self._signs: Array | None = None  # (1, 2), where two classes share one
+        if self.seen < len(self.column):
+            return
+        if self.seen > 2:
+            self._order = np.argsort(self._columns)
+        elif self.seen == 2:
+            self._signs = np.array([[-1.0, 1.0]])[:, self._columns]
+        if self.seen <= FAST_CLASSES:
+            targets = self.targets(np.arange(self.seen))
+            self.target_rows = {label: targets[i : i + 1] for label, i in self.position.items()}
 
     def coded(self, labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np.intp]]:
         """Distinct labels, and the place of each label among them.
@@ -144,24 +208,18 @@ class Labels:
         distinct, codes = np.unique(labels, return_inverse=True)
         return distinct, codes
 
-    def announce(self, labels: NDArray[np.generic]) -> bool:
-        """Give each new label its sorted place among the columns; whether there was one."""
+    def announce(self, labels: NDArray[np.generic]) -> None:
+        """Give each new label its sorted place among the columns."""
         fresh = [label for label in labels.tolist() if label not in self.column]
-        new = bool(fresh) or self.classes is None
-        if new:
+        if fresh or self.classes is None:
             dtype = labels.dtype if self.classes is None else np.result_type(self.classes, labels)
             self._set([*self.column, *fresh], dtype)
-        return new
 
-    def _set(self, labels: list[Any], dtype: np.dtype[np.generic]) -> None:
-        self.classes = as_array(sorted(labels), dtype)
+    def _set(self, labels: list[Hashable], dtype: np.dtype[np.generic]) -> None:
+        self.classes = np.sort(as_array(labels, dtype))
         self.column = {label: i for i, label in enumerate(self.classes.tolist())}
         self._columns = [self.column[label] for label in self.position]
-        self._sort_outputs()
-
-    def _sort_outputs(self) -> None:
-        complete = self.seen > 2 and self.seen == len(self.column)
-        self._order = np.argsort(self._columns) if complete else None
+        self._refresh()
 
     def record(self) -> dict[str, Tree]:
         """Plain data: the classes, and who was seen when."""
@@ -207,7 +265,7 @@ class Labels:
         """A class's first row: sources and signs of the new outputs, or None where the outputs stay."""
         self.position[label] = self.seen
         self._columns.append(self.column[label])
-        self._sort_outputs()
+        self._refresh()
         if self.seen <= 2:
             return None
         if self.seen == 3:
@@ -226,11 +284,35 @@ class Labels:
         """Scores in the order of the columns; `missing` where a class has no output yet."""
         if self._order is not None:
             return scores.take(self._order, axis=1)
-        assert self.classes is not None
-        spread = np.full((len(scores), len(self.classes)), missing)
+        if self._signs is not None:
+            return scores * self._signs
+        spread = np.full((len(scores), len(self.column)), missing)
         if self.seen > 2:
             spread[:, self._columns] = scores
         else:
             for column, sign in zip(self._columns, (-1.0, 1.0), strict=False):
                 spread[:, column] = sign * scores[:, 0]
         return spread
+
+    def merged(self, parts: list["Labels"]) -> tuple["Labels", list[Alignment]]:
+        """The classes of all parts of this base, and how the outputs of base and parts become theirs."""
+        labels = copy.deepcopy(self)
+        for part in parts:
+            assert part.classes is not None
+            labels.announce(part.classes)
+        assert labels.classes is not None
+        seen = {label for part in parts for label in part.position}
+        new = [label for label in labels.classes.tolist() if label in seen and label not in self.position]
+        if not new:
+            return labels, [Alignment()] * (1 + len(parts))
+        changes = [change for label in new if (change := labels.see(label)) is not None]
+        alignments = [Alignment(changes)]
+        for part in parts:
+            own = copy.deepcopy(part)
+            own.announce(labels.classes)
+            missing = [label for label in labels.position if label not in part.position]
+            changes = [change for label in missing if (change := own.see(label)) is not None]
+            order = [own.position[label] for label in labels.position]
+            absent = tuple(labels.position[label] for label in missing) if labels.seen > 2 else ()
+            alignments.append(Alignment(changes, order, absent))
+        return labels, alignments

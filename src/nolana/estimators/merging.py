@@ -13,17 +13,14 @@ import numpy as np
 
 from nolana import modelfile
 from nolana.estimators._sklearn import NotFittedError
-from nolana.estimators.base import OnlineEstimator
-from nolana.estimators.calibration import OnlineCalibration
-from nolana.estimators.class_weights import ClassCounts
-from nolana.estimators.labels import Labels
+from nolana.estimators.base import OnlineEstimator, OnlinePredictor
 from nolana.estimators.model import NolanaModel
 from nolana.estimators.parameters import integer
 from nolana.estimators.stream import StreamModel
 from nolana.learner import records
 from nolana.learner.driver import Origin
 from nolana.learner.landmark import mergeable_experts
-from nolana.learner.merge import Alignment, frozen_copy, mergeable, merged_learner
+from nolana.learner.merge import frozen_copy, mergeable, merged_learner
 
 T = TypeVar("T")
 E = TypeVar("E", bound=OnlineEstimator)
@@ -191,61 +188,10 @@ def _check_parameters(base: OnlineEstimator, part: OnlineEstimator) -> None:
         raise ValueError(f"a part has {second.n_features} features, its base {first.n_features}")
 
 
-def _merged(base: Any, parts: list[Any], origin: Origin) -> Any:
+def _merged(base: OnlinePredictor, parts: list[OnlinePredictor], origin: Origin) -> OnlinePredictor:
     result = copy.copy(base)
-    learners = [part._learner for part in parts]
-    if hasattr(base, "_labels") and base._labels.seen:
-        labels, alignments = aligned_labels(base._labels, [part._labels for part in parts])
-        if labels.seen > max(2, base._labels.seen):
-            base._learner.check_outputs(labels.seen)
-        result._labels = labels
-        result._publish()
-        merge_class_parts(result, base, parts)
-    else:
-        alignments = [Alignment()] * (1 + len(parts))
-        if hasattr(base, "_centre"):
-            merge_centres(result, base, parts)
-    result._learner = merged_learner(base._learner, learners, origin, alignments)
+    learner, learners = base._learner, [part._learner for part in parts]
+    rows = [int(each.rows - learner.rows) for each in learners]
+    result._targets, alignments = base._targets.merged(learner, [part._targets for part in parts], rows)
+    result._learner = merged_learner(learner, learners, origin, alignments)
     return result
-
-
-def aligned_labels(base: Labels, parts: list[Labels]) -> tuple[Labels, list[Alignment]]:
-    """The classes of all, and how the outputs of base and parts become theirs."""
-    labels = copy.deepcopy(base)
-    for part in parts:
-        assert part.classes is not None
-        labels.announce(part.classes)
-    seen: set[Any] = {label for part in parts for label in part.position}
-    new = sorted(seen - set(base.position))
-    changes = [change for label in new if (change := labels.see(label)) is not None]
-    alignments = [Alignment(changes, [], ())]
-    for part in parts:
-        own = copy.deepcopy(part)
-        own.announce(np.asarray(labels.classes))
-        missing = [label for label in labels.position if label not in part.position]
-        changes = [change for label in missing if (change := own.see(label)) is not None]
-        order = [own.position[label] for label in labels.position]
-        absent = tuple(labels.position[label] for label in missing) if labels.seen > 2 else ()
-        alignments.append(Alignment(changes, order, absent))
-    if not new:
-        alignments = [Alignment()] * len(alignments)
-    return labels, alignments
-
-
-def merge_class_parts(result: Any, base: Any, parts: list[Any]) -> None:
-    """Counts of classes, and the calibration of scores that are no log-odds."""
-    counts = [part.__dict__["_class_counts"] for part in parts if "_class_counts" in part.__dict__]
-    if counts:
-        result._class_counts = ClassCounts.merged(base.__dict__.get("_class_counts", ClassCounts()), counts)
-    if base._calibration is not None:
-        rows = [int(part._learner.rows - base._learner.rows) for part in parts]
-        others = [part._calibration for part in parts]
-        result._calibration = OnlineCalibration.merged(base._calibration, others, rows)
-
-
-def merge_centres(result: Any, base: Any, parts: list[Any]) -> None:
-    """The sums of the targets add up."""
-    first, others = base._centre, [part._centre for part in parts]
-    result._centre.weight = first.weight + sum(other.weight - first.weight for other in others)
-    total = first.total + sum(other.total - first.total for other in others)
-    result._centre.total = total if isinstance(total, np.ndarray) else float(total)

@@ -1,6 +1,6 @@
 """The default estimators: no hyperparameters to tune, in a fixed number of bytes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, overload
 
@@ -10,14 +10,24 @@ from numpy.typing import NDArray
 from nolana.columns import Schema
 from nolana.columns.infer import FROM_DTYPE, ChosenCategories, ChosenColumns, check_chosen
 from nolana.engine.learner.lags import MOST as MOST_LAG
+from nolana.engine.learner.losses import CLASSIFICATION, REGRESSION
 from nolana.errors import OptionError, Remedy, Setting
 from nolana.estimators._sklearn import check_is_fitted, check_random_state
 from nolana.estimators.answers import Answers
 from nolana.estimators.base import RandomState, parameters
-from nolana.estimators.calibration import softmax
-from nolana.estimators.edge import Learner, check_features, encoded_pair, is_empty, is_wide_and_sparse
+from nolana.estimators.calibration import sigmoid, softmax
+from nolana.estimators.class_weights import ClassWeight
+from nolana.estimators.classification import OnlineClassifier
+from nolana.estimators.edge import (
+    Learner,
+    check_features,
+    encoded_pair,
+    is_empty,
+    is_wide_and_sparse,
+)
 from nolana.estimators.labels import aligned
-from nolana.estimators.multilabel import MultiLabelClassifier, sigmoid
+from nolana.estimators.multilabel import SeveralLabels
+from nolana.estimators.one_label import OneLabel
 from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
 from nolana.experts import Expert
@@ -51,7 +61,7 @@ class StreamModel(Answers):
     _takes_unlabelled = True
     _learner_class = StreamLearner
     _seeded = True
-    _number: ClassVar[bool]
+    _task: ClassVar[str]
 
     def _options(
         self, seed: int, n_features: int, sparse: bool = False, targets: int = 1, schema: Schema | None = None
@@ -60,7 +70,7 @@ class StreamModel(Answers):
         categories = [] if schema is None or schema.sparse else schema.categories
         lag = 0 if self.lag is None else integer("lag", self.lag, 1, MOST_LAG)
         group = self._group_column(schema)
-        options = StreamOptions(memory, [], self._number, seed, categories, lag, group, conformal=True)
+        options = StreamOptions(memory, [], self._task == REGRESSION, seed, categories, lag, group, conformal=True)
         if lag and sparse:
             what = "needs dense rows, of numbers and categories: X has text, or is sparse and wider than 256 columns"
             raise OptionError("lag", self.lag, what)
@@ -78,18 +88,18 @@ class StreamModel(Answers):
             raise OptionError("group", self.group, "is not a column of categories of the rows", remedies=[remedy])
         return int(schema.places[at].start)
 
-    @property
-    def _declares_columns(self) -> bool:
-        """Whether the user names categories, texts or groups, so that an array of numbers has a schema too."""
-        by_type = self.categorical_features is None or isinstance(self.categorical_features, str)
-        return not by_type or self.text_features is not None or self.group is not None
-
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
-        options = self._options(self._seed(), n_features, sparse, schema=self.__dict__.get("_schema"))
-        return stream_learner(options, n_features, outputs)
+        """Several outputs are targets or labels with a learner each."""
+        options = self._options(self._seed(), n_features, sparse, outputs, self.__dict__.get("_schema"))
+        return (stream_learner if outputs == 1 else targets_learner)(options, n_features, outputs)
+
+    def _accepts(self, learner: Learner) -> bool:
+        if isinstance(learner, TargetsLearner):
+            return learner.task == self._task
+        return isinstance(learner, StreamLearner)
 
     def _make_learner_for(self, x: Matrix, outputs: int) -> Driver:
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
@@ -134,74 +144,16 @@ class StreamModel(Answers):
         """
         if self.lag is None or not self.__sklearn_is_fitted__() or not isinstance(self._learner, StreamLearner):
             return X
-        x = check_features(self, X, self._largest(), reset=False)
+        x = check_features(self, X, reset=False)
         assert isinstance(x, np.ndarray)
         with self._learner.lock:
             return MomentRows(X, self._learner.moments(x))
-
-    def _largest(self) -> float:
-        return StreamLearner.largest
-
-    @property
-    def on_drift(self) -> Callable[[int], object] | None:
-        """Called with the number of each row that raises the drift alarm, after the call that learned it."""
-        return self.__dict__.get("_on_drift")
-
-    @on_drift.setter
-    def on_drift(self, action: Callable[[int], object] | None) -> None:
-        if action is not None and not callable(action):
-            raise ValueError(f"on_drift={action!r} is not callable")
-        if "_learner" in self.__dict__:
-            with self._learner.lock:
-                self._learner.take_alarms()  # earlier alarms are not reported
-        self._on_drift = action
-
-    def _after_learning(self) -> None:
-        """Call the user's function for each new alarm."""
-        action = self.on_drift
-        if action is None or "_learner" not in self.__dict__:  # a block without rows came first
-            return
-        with self._learner.lock:
-            rows = self._learner.take_alarms()
-        for row in rows:
-            action(row)
-
-    @property
-    def experts_(self) -> list[dict[str, Any]]:
-        """A record for each expert: name, weight in the stack, score over the last 1,000 rows or so, bytes."""
-        learner = self._read()
-        with learner.lock:
-            return list(learner.expert_records())
-
-    @property
-    def drift_(self) -> list[int]:
-        """The rows (from 0) at which the drift alarm was raised, the last 100 of them."""
-        learner = self._read()
-        with learner.lock:
-            return list(learner.alarms)
-
-    @property
-    def relevance_(self) -> Array:
-        """The relevance of each feature for the predictions, 1 on average (d,); of a date that of its largest part."""
-        learner, schema = self._read(), self.__dict__.get("_schema")
-        with learner.lock:
-            found = np.asarray(learner.relevance())
-        if schema is None:
-            return found
-        if schema.sparse:  # not measured
-            return np.ones(len(schema.columns))
-        return np.array([found[place].max(initial=0.0) for place in schema.places])
 
     @property
     def schema_(self) -> Schema:
         """What each column is learned as; ``schema_.describe()`` has a line for each."""
         check_is_fitted(self)
         return self.__dict__.get("_schema") or Schema.of_numbers(self.n_features_in_)
-
-    @property
-    def sizes_(self) -> dict[str, int]:
-        """Sizes for the memory budget: landmarks, grids, slots of the hash table, recent rows."""
-        return dict(self._read().sizes())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -218,7 +170,7 @@ class StreamModel(Answers):
 
 
 @parameters
-class StreamClassifier(MultiLabelClassifier, StreamModel):
+class StreamClassifier(OnlineClassifier, StreamModel):
     """Classify a stream with a nonlinear model of fixed size that tracks drift; no tuning.
 
     A linear model, landmarks, bins and recent neighbours, with experts that converge and experts that track drift, are
@@ -319,8 +271,11 @@ class StreamClassifier(MultiLabelClassifier, StreamModel):
     Gibbs, Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021 (the label sets).
     """
 
-    _number = False
+    class_weight: ClassWeight = None
+
+    _task = CLASSIFICATION
     _scores_log_odds = True
+    _several_labels = True
 
     def probabilities(self, scores: Array) -> Array:
         """What `scores` (n, classes), as `learn` returns them, mean by themselves as probabilities: their softmax.
@@ -328,16 +283,27 @@ class StreamClassifier(MultiLabelClassifier, StreamModel):
         0 for a class that was not known. Rows where none was known are all 0. ``predict_proba`` and ``learn_proba``
         also know how many rows were learned, begin uniform, and do not depend on ``class_weight``, as scores do.
         """
-        return sigmoid(scores) if self._several else softmax(scores)
+        several = isinstance(self.__dict__.get("_targets"), SeveralLabels)
+        return sigmoid(scores) if several else softmax(scores)
 
-    def _make_labels_learner(self, x: Matrix, labels: int) -> TargetsLearner:
-        sparse, schema = is_wide_and_sparse(x), self.__dict__.get("_schema")
-        options = self._options(self._seed(), x.shape[1], sparse, labels, schema)
-        return targets_learner(options, x.shape[1], labels)
+    @property
+    def multilabel_(self) -> bool:
+        """Whether rows have several labels."""
+        return isinstance(self._read(), TargetsLearner)
 
-    def _accepts(self, learner: Learner) -> bool:
-        several = isinstance(learner, TargetsLearner) and learner.task == "classification"
-        return several or super()._accepts(learner)
+    def _class_positions(self) -> dict[int, Hashable]:
+        known = self._targets.labels.position if isinstance(self._targets, OneLabel) else {}
+        return {i: label for label, i in known.items()}
+
+    def _score_reader(self) -> Callable[[Array], Array]:
+        classes, one = self.classes_, isinstance(self._targets, OneLabel)
+
+        def read(f: Array) -> Array:
+            scores = self._targets.scores(f, self.class_weight, 0.0)
+            scores = scores[:, np.searchsorted(self.classes_, classes)]
+            return scores[:, 1:] if one and len(classes) == 2 else scores
+
+        return read
 
     def predict_set(self, X: MatrixLike, level: float = 0.9) -> NDArray[np.bool_]:
         """Which classes are possible, (n, classes): sets that hold the label of a row with the frequency ``level``.
@@ -347,14 +313,17 @@ class StreamClassifier(MultiLabelClassifier, StreamModel):
         probable class alone is right more often than ``level``. ``class_weight`` does not matter here.
         """
         share = _level("level", level)
-        if self._several:
-            raise ValueError("label sets are for rows of one label; predict_proba has the probability of each label")
 
         def read(f: Array) -> tuple[NDArray[np.generic], Array]:
-            least = self._learner.set_threshold(share)
+            learner, targets = self._learner, self._targets
+            if isinstance(learner, TargetsLearner) or isinstance(targets, SeveralLabels):
+                raise ValueError(
+                    "label sets are for rows of one label; predict_proba has the probability of each label"
+                )
+            least = learner.set_threshold(share)
             if least is None:
                 raise ValueError("this model is of a version before 0.3, without label sets: learn with a new one")
-            p = softmax(self._labels.by_column(f, -np.inf))
+            p = softmax(targets.labels.by_column(f, -np.inf))
             return self.classes_, np.asarray((p >= least) | (p == p.max(axis=1, keepdims=True)), dtype=np.float64)
 
         return aligned(self._read_blocks(X, read), 0.0)[1] > 0
@@ -448,21 +417,10 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the stack).
     """
 
-    _number = True
+    _task = REGRESSION
 
     def _make_centre(self) -> Centre:
         return Uncentred(linear=False)
-
-    def _make_learner(self, n_features: int, outputs: int, sparse: bool = False) -> Driver:
-        if outputs == 1:
-            return super()._make_learner(n_features, outputs, sparse)
-        options = self._options(self._seed(), n_features, sparse, outputs, self.__dict__.get("_schema"))
-        return targets_learner(options, n_features, outputs)
-
-    def _accepts(self, learner: Learner) -> bool:
-        return isinstance(learner, StreamLearner) or (
-            isinstance(learner, TargetsLearner) and learner.task == "regression"
-        )
 
     @overload
     def predict(self, X: MatrixLike, interval: None = None) -> Array: ...
@@ -484,7 +442,7 @@ class StreamRegressor(OnlineRegressor, StreamModel):
             y = half = super().predict(X)
         else:
             parts = self._read_blocks(X, lambda f: f, lambda x: self._learner.intervals(x, level))
-            y, half = (self._centre.read(each, 0.0) for each in np.hsplit(np.concatenate(parts), 2))
+            y, half = (self._targets.read(each, 0.0) for each in np.hsplit(np.concatenate(parts), 2))
         return y, y - half, y + half
 
 

@@ -145,7 +145,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
 
     def _follow(self, X: MatrixLike, any_order: bool) -> Self:
         with self._all_or_nothing() as first:
-            x = check_features(self, X, self._largest(), reset=first)
+            x = check_features(self, X, reset=first)
             if first:
                 self._learner = self._make_learner(x.shape[1], 0)
                 if any_order:
@@ -179,7 +179,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
     def transform(self, X: MatrixLike) -> Array:
         """phi of each row, (n, rank), zero columns while the landmarks fill up."""
         check_is_fitted(self)
-        x = check_features(self, X, self._largest(), reset=False)
+        x = check_features(self, X, reset=False)
         with self._learner.lock:
             spectrum, roots = self._decomposition()
             values = np.concatenate([self._learner.kernel_rows(dense(x, rows)) for rows in blocks(x)])
@@ -198,7 +198,7 @@ class OnlineNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Landmark
     def approximation_error(self, X: MatrixLike) -> float:
         """``|G - Phi Phi'|_F / |G|_F`` for the kernel matrix G of these rows; O(n^2) time, O(n) memory at a time."""
         phi = self.transform(X)
-        x = check_features(self, X, self._largest(), reset=False)
+        x = check_features(self, X, reset=False)
         learner = self._learner
         seen = learner.features(dense(x, slice(0, x.shape[0])))
         kernel, gamma = learner.kernel, learner.gamma
