@@ -17,7 +17,7 @@ builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split
 engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
 cases = pytest.mark.parametrize(("loss", "outputs"), [("Logistic", 1), ("Logistic", 4), ("Squared", 1)])
 
-TRIGGERS = 129, 257, 513, 640, 768, 1024
+TRIGGERS = 129, 257, 513, 576, 768, 1024
 AROUND = [row + i for row in TRIGGERS for i in (-1, 0, 1)]
 
 

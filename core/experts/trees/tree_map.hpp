@@ -67,12 +67,12 @@ class TreeMap final : public Map {
     static constexpr std::int8_t missing = 127;
     static constexpr std::uint64_t category_codes = 254;
     static constexpr std::size_t most_features = 256, candidates = 64, least_rows = 8, fine = 1024, coarse = 512;
-    static constexpr std::size_t grow_every = 128, refit_every = 1024, renew_every = 64, last_start = 513;
+    static constexpr std::size_t grow_every = 64, refit_every = 1024, last_start = 513;
     static constexpr double least_gain = 1, gradient_steps = 1024;
     static constexpr std::size_t together = 8;  // trees that are walked at once
 
     // Rows from one tree to the next.
-    std::size_t pace() const { return grown_ < trees_ ? grow_every : stale_ > 0 ? renew_every : refit_every; }
+    std::size_t pace() const { return grown_ < trees_ || stale_ > 0 ? grow_every : refit_every; }
     // Trees that are grown at once after a row; 0: none.
     static std::size_t started(std::uint64_t step) { return step == 129 || step == 257 ? 8 : step == last_start ? 16 : 0; }
 

@@ -18,9 +18,9 @@ the cut; a node of fewer than 1,024 (512) rows has bins of 2 (4) codes. g and h 
 sums are exact, so the core finds the same splits.
 
 When trees are grown, by the number of rows learned: after rows 129, 257 and 513, one after the last anchors of the
-scaling, all start again, with 8, 8 and 16 trees; then one more every 128 rows until all are grown, then the oldest one
-again every 1,024 rows. After a drift alarm every 64 rows, until all that were grown before it are new: trees of the
-rows before a drift are worth little.
+scaling, all start again, with 8, 8 and 16 trees; then one more every 64 rows until all are grown, then the oldest one
+again every 1,024 rows. After a drift alarm every 64 rows again, until all that were grown before it are new: trees of
+the rows before a drift are worth little.
 """
 
 import functools
@@ -48,7 +48,7 @@ CATEGORY_CODES = 254
 MOST_FEATURES = 256  # a node has 8 bits for its feature
 MOST_ROWS = 65535
 STARTS = {129: 8, 257: 8, 513: 16}  # trees that are grown at once after this row
-GROW_EVERY, REFIT_EVERY, RENEW_EVERY = 128, 1024, 64  # rows
+GROW_EVERY, REFIT_EVERY = 64, 1024  # rows
 CANDIDATES = 64  # features of a node
 LEAST_ROWS = 8  # of both sides of a split
 LEAST_GAIN = 1.0
@@ -182,7 +182,7 @@ class TreeMap(Map):
     @property
     def pace(self) -> int:
         """Rows from one tree to the next."""
-        return GROW_EVERY if self.grown < self.trees else RENEW_EVERY if self.stale else REFIT_EVERY
+        return GROW_EVERY if self.grown < self.trees or self.stale else REFIT_EVERY
 
     def drifted(self) -> None:
         self.stale = self.grown if self.refits else 0
