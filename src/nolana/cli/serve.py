@@ -22,8 +22,7 @@ EXTRA = ("httptools", "msgspec", "starlette", "uvicorn")
 def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: Recipe, scoring: Scoring) -> None:
     """Serve until a signal comes, then save the model."""
     try:
-        from nolana.serve.app import App
-        from nolana.serve.guard import Guard
+        from nolana.serve.app import App, Guard
         from nolana.serve.model import NewModel
         from nolana.serve.opening import open_service
         from nolana.serve.server import listen, run

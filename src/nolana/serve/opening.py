@@ -10,7 +10,6 @@ from nolana.errors import ConflictError, LogError, Remedy
 from nolana.modelfile.atomic import remove_leftovers
 from nolana.serve.log import DamagedLogError, Log
 from nolana.serve.model import NewModel, ServedModel, load
-from nolana.serve.new_classes import NewClasses
 from nolana.serve.options import ServeOptions
 from nolana.serve.service import Service
 
@@ -31,7 +30,7 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
     """
     text_parsers()  # a service that cannot read rows does not start
     if options.read_only:
-        return Service(path, load(path, new), new, None, every=options.interval), 0
+        return Service(path, load(path, new), new, None, options), 0
     if options.log is None:
         remedies = [Remedy("log", ..., "names its directory"), Remedy("read_only", True, "predicts without one")]
         raise ConflictError("the service has no log", remedies=remedies)
@@ -39,16 +38,7 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
     model = load(path, new) if path.exists() else None
     log = _open_log(path, model, options)
     try:
-        service = Service(
-            path,
-            model,
-            new,
-            log,
-            every=options.interval,
-            keep_log=options.keep_log,
-            most_jobs=options.queue,
-            new_classes=NewClasses(options.new_classes, options.classes),
-        )
+        service = Service(path, model, new, log, options)
         count = 0
         try:
             count = service.replay()
