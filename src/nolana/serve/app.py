@@ -6,7 +6,7 @@ import functools
 import hmac
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import TypeVar
 
@@ -20,10 +20,10 @@ from starlette.types import Receive, Scope, Send
 
 from nolana.errors import Remedy, Words
 from nolana.learner.rows import MomentRows
-from nolana.serve.bodies import Body, Intake, read_body, read_choice
+from nolana.serve.bodies import Intake, read_body, read_choice
 from nolana.serve.jobs import AnyJob, Classes, Decided, FetchModel, Learn, Learned, Store
 from nolana.serve.openapi import description
-from nolana.serve.options import is_loopback
+from nolana.serve.options import ServeOptions, is_loopback
 from nolana.serve.refusal import RETRY, Refusal
 from nolana.serve.rows import as_object, with_label, with_moments
 from nolana.serve.service import Service, deliver
@@ -98,14 +98,13 @@ class App:
     ----------
     service : the model and its log.
     guard : who may use it.
-    max_request : bytes of a body.
-    timeout : seconds in which a body must have come, and in which a request is answered.
+    options : the largest body, and the time in which a body must have come, and in which a request is answered.
     words : how the program that starts the service writes its options, for remedies.
     """
 
-    def __init__(self, service: Service, guard: Guard, *, max_request: int, timeout: float, words: Words = str) -> None:
-        self.service, self._guard, self._timeout, self._words = service, guard, timeout, words
-        self._intake = Intake(service.counters, max_request, timeout)
+    def __init__(self, service: Service, guard: Guard, options: ServeOptions, words: Words = str) -> None:
+        self.service, self._guard, self._timeout, self._words = service, guard, options.timeout_seconds, words
+        self._intake = Intake(service.counters, options.max_request_bytes, self._timeout)
         self._viewers = 0
         self._page = files("nolana.serve").joinpath("page.html").read_bytes()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -151,6 +150,8 @@ class App:
                 response = self._refuse(
                     path, Refusal(500, "internal error; the standard error of the service has the traceback")
                 )
+            finally:
+                self._intake.release(request)
             self.service.counters.answered(path, response.status_code, time.perf_counter() - begin)
             return response
 
@@ -178,45 +179,46 @@ class App:
 
     async def predict(self, request: Request) -> Response:
         """Predict rows; with an id they are stored until their labels come."""
-        async with self._intake.body(request, read_body) as (body, held):
-            if body.labels is not None:
-                raise Refusal(400, 'a prediction takes no labels; send "rows", and POST /learn for labels')
-            if body.id is not None and self.service.log is None:
-                raise Refusal(403, "the service is read-only and stores no rows; leave out the id")
-            text, answer = await self._intake.worker(held, self._predict, body)
-            if body.id is not None:
-                answer["stored"] = (await self._wait(Store(text, body.id))).get()
-            return _json(answer)
+        answer, store = await self._intake.read(request, self._predict)
+        if store is not None:
+            answer["stored"] = (await self._wait(store)).get()
+        return _json(answer)
 
-    def _predict(self, body: Body) -> tuple[bytes, dict[str, object]]:
+    def _predict(self, content: bytes, kind: str, query: Mapping[str, str]) -> tuple[dict[str, object], Store | None]:
+        body = read_body(content, kind, query)
+        if body.labels is not None:
+            raise Refusal(400, 'a prediction takes no labels; send "rows", and POST /learn for labels')
+        if body.id is not None and self.service.log is None:
+            raise Refusal(403, "the service is read-only and stores no rows; leave out the id")
         if not body.rows:
             raise Refusal(400, 'there are no rows; send {"rows": [{"column": value, ...}]}')
         model = self.service.model
+        answer: dict[str, object] = {"predictions": [None] * len(body.rows), "rows": 0}
         if model is None or not model.fitted:
             if body.id is None:
                 raise Refusal(409, "the model has learned nothing yet; POST /learn first")
-            text = b"\n".join(as_object(row) for row in body.rows)
-            return text, {"predictions": [None] * len(body.rows), "rows": 0}
+            return answer, Store(b"\n".join(as_object(row) for row in body.rows), body.id)
         text = b"\n".join(as_object(row, model.reader.names) for row in body.rows)
         rows = model.reader.read(text, labelled=False)
-        unknown = rows.unknown_columns
         x = model.encoded(rows)
-        answer = model.predict(x, body.level) | ({"unknown_columns": unknown} if unknown else {})
-        if isinstance(x, MomentRows) and body.id is not None:  # learned with what this prediction knew
+        answer = model.predict(x, body.level)
+        if rows.new:
+            answer["unknown_columns"] = rows.unknown_columns
+        if body.id is None:
+            return answer, None
+        if isinstance(x, MomentRows):  # learned with what this prediction knew
             text = with_moments(text, [msgspec.json.encode(moment) for moment in x.moment.tolist()])
-        return text, answer
+        return answer, Store(text, body.id)
 
     async def learn(self, request: Request) -> Response:
         """Learn rows with labels, or the labels of rows that were predicted with an id."""
-        if self.service.log is None:
-            raise Refusal(403, "the service is read-only; it predicts and does not learn")
-        async with self._intake.body(request, read_body) as (body, held):
-            job = await self._wait(await self._intake.worker(held, self._learn, body))
-        learned = job.get()
+        self._check_log()
+        learned = (await self._wait(await self._intake.read(request, self._learn))).get()
         self.service.counters.duplicates += learned.duplicate
         return _json(_answer(learned), 202 if learned.held else 200)
 
-    def _learn(self, body: Body) -> Learn:
+    def _learn(self, content: bytes, kind: str, query: Mapping[str, str]) -> Learn:
+        body = read_body(content, kind, query)
         if body.level is not None:
             raise Refusal(400, 'a "level" is for POST /predict')
         if body.rows is None:
@@ -237,16 +239,18 @@ class App:
         text = b"\n".join(lines)
         return Learn(text, None if model is None else model.reader.read(text, labelled=True), id=body.id)
 
+    def _check_log(self) -> None:
+        if self.service.log is None:
+            raise Refusal(403, "the service is read-only; it predicts and does not learn")
+
     async def classes(self, _: Request) -> Response:
         """The classes, and the labels in quarantine."""
         return _json(_chosen((await self._wait(Classes())).get()))
 
     async def choose_classes(self, request: Request) -> Response:
         """Accept or discard labels in quarantine."""
-        if self.service.log is None:
-            raise Refusal(403, "the service is read-only; it predicts and does not learn")
-        async with self._intake.body(request, read_choice) as (choice, _):
-            decided = (await self._wait(choice)).get()
+        self._check_log()
+        decided = (await self._wait(await self._intake.read(request, read_choice))).get()
         return _json(_chosen(decided) | {"learned": decided.learned, "discarded": decided.discarded})
 
     async def model(self, _: Request) -> Response:

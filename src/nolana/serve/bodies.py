@@ -1,17 +1,16 @@
 """Bodies of requests, received within limits: JSON, JSON lines and Arrow streams as lines, labels and id."""
 
 import asyncio
-import contextlib
 import math
 import struct
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from nolana.serve.jobs import Classes
 from nolana.serve.refusal import RETRY, Refusal
@@ -25,10 +24,11 @@ __all__ = ["ARROW", "JSON", "LINES", "LONGEST_ID", "Body", "Intake", "read_body"
 
 T = TypeVar("T")
 
-SMALL = 1 << 14  # bytes of a body that is read by the thread of the event loop
+SMALL = 1 << 12  # bytes of a body that is read by the thread of the event loop
 READERS = 2  # threads for larger bodies
 BODIES = 8  # largest bodies that may be in memory at a time
-HELD = 4  # bytes of memory for each byte of a body: rows as numbers need more than their text
+EXPANSION = 4  # bytes of memory for each byte of a body: rows as numbers need more than their text
+MEMORY = "nolana.memory"  # the key of the bytes that a request holds
 JSON = "application/json"
 LINES = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 ARROW = "application/vnd.apache.arrow.stream"
@@ -56,51 +56,49 @@ class Intake:
         self._memory = BODIES * max_request  # bytes that are left for bodies
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
 
-    @contextlib.asynccontextmanager
-    async def body(
-        self, request: Request, reader: Callable[[bytes, str, Mapping[str, str]], T]
-    ) -> AsyncIterator[tuple[T, int]]:
-        """Within this context the request, and the bytes that it holds of the memory for bodies."""
-        parts: list[bytes] = []
-        try:
-            await self._receive(request, parts)
-            content, kind = b"".join(parts), request.headers.get("content-type", "")
-            yield await self.worker(len(content), reader, content, kind, request.query_params), HELD * len(content)
-        finally:
-            self._memory += HELD * sum(map(len, parts))
+    async def read(self, request: Request, call: Callable[[bytes, str, Mapping[str, str]], T]) -> T:
+        """What a call makes of the body, its type and the query; large bodies do not hold up the others."""
+        content, kind = await self._receive(request), request.headers.get("content-type", "")
+        if len(content) <= SMALL:
+            return call(content, kind, request.query_params)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, call, content, kind, request.query_params)
 
-    async def _receive(self, request: Request, parts: list[bytes]) -> None:
-        """Append the parts of a body, which hold memory from now on."""
-        size = 0
+    def release(self, request: Request) -> None:
+        """The request is answered: its body is no longer in memory."""
+        self._memory += request.scope.pop(MEMORY, 0)
+
+    async def _receive(self, request: Request) -> bytes:
         declared = request.headers.get("content-length", "0")
         if not declared.isdigit() or int(declared) > self._max_request:
             raise self._too_large()
+        parts: list[bytes] = []
+        held, more = 0, True
         try:
             async with asyncio.timeout(self._timeout):
-                async for part in request.stream():
-                    size += len(part)
-                    if size > self._max_request:
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refusal(400, "the client has disconnected", close=True)
+                    part, more = message.get("body", b""), message.get("more_body", False)
+                    needed = EXPANSION * len(part)
+                    if held + needed > EXPANSION * self._max_request:
                         raise self._too_large()
-                    if HELD * len(part) > self._memory:
+                    if needed > self._memory:
                         self._counters.overloads += 1
                         what = "too many large requests at a time; retry later"
                         raise Refusal(429, what, retry_after=RETRY, close=True)
-                    self._memory -= HELD * len(part)
+                    self._memory -= needed
+                    held += needed
+                    request.scope[MEMORY] = held
                     parts.append(part)
-        except ClientDisconnect:
-            raise Refusal(400, "the client has disconnected", close=True) from None
         except TimeoutError as error:
             what = f"the request did not come within {self._timeout:g} s"
             raise Refusal(408, what, retry_after=RETRY, close=True) from error
+        return b"".join(parts)
 
     def _too_large(self) -> Refusal:
         return Refusal(413, f"a request may have {self._max_request:,} bytes; send several requests", close=True)
-
-    async def worker(self, size: int, call: Callable[..., T], *arguments: object) -> T:
-        """The result of a call; large requests do not hold up the others."""
-        if size <= SMALL:
-            return call(*arguments)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, call, *arguments)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nolana.errors import LogError, Remedy
 from nolana.serve import quarantine
@@ -122,7 +121,7 @@ class Log:
             verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":
                 raise self._damage(f"the log is damaged ({verdict})")
-        meta: dict[str, Any] = dict(db.execute("SELECT name, value FROM meta"))
+        meta = dict(db.execute("SELECT name, value FROM meta"))
         if meta.get("version") != VERSION:
             raise LogError(f"{self.path}: the log has version {meta.get('version')!r}, this nolana reads {VERSION}")
         self.id, self.deleted = str(meta["id"]), int(meta["deleted"])
