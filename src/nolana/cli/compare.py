@@ -2,21 +2,20 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from sklearn.datasets import load_digits
 
 from nolana import plot
 from nolana import sources as streams
-from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source, words
 from nolana.cli.summary import inferred_task, progress_bar
 from nolana.engine.base.threads import one_blas_thread
@@ -42,6 +41,7 @@ DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
 SHUFFLES = 5
+LARGEST_PIXEL = 16.0  # of the digits
 BASELINES = {task: {kind.label: kind for kind in kinds} for task, kinds in baselines.BASELINES.items()}
 
 
@@ -83,7 +83,7 @@ class Line:
     microseconds_per_row: float
     bytes: int
     vectors: int | None
-    parameters: dict[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object]
 
 
 def execute(
@@ -111,8 +111,11 @@ def execute(
         what = "counts rows in the order of time, and the rows are shuffled; leave out --shuffled and --shuffles"
         raise typer.BadParameter(what, param_hint="--lag")
     limit = None if memory is None else memory_bytes(memory)
-    source = _digits(task) if data is None else _read(data, options, task)
-    title = "scikit-learn's digits" if data is None else data.name
+    if data is None:
+        X, y = load_digits(return_X_y=True)
+        title, source = "scikit-learn's digits", Source(X / LARGEST_PIXEL, y, _task(task, y, None))
+    else:
+        title, source = data.name, _read(data, options, task)
     because = "in the order of the file"
     if lag is not None:
         in_order = True
@@ -124,7 +127,9 @@ def execute(
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit, lag=lag), rows)
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + (shuffles or SHUFFLES))
     metric = _metric(metric, rows.kind)
-    with one_blas_thread(), _bar() as bar:
+    share, doing = TextColumn("{task.percentage:3.0f} %"), TextColumn("{task.fields[doing]}")
+    bar = progress_bar(BarColumn(bar_width=30), share, TimeRemainingColumn(), doing, transient=True)
+    with one_blas_thread(), bar:
         table, curves = _compare(rows, wanted, seeds, metric, tuned, bar, delay=(lag or 1) - 1)
     with blame_option("--out"):
         passes = f", mean of {len(seeds)} shuffles" if len(seeds) > 1 else ""
@@ -159,11 +164,6 @@ def _rows(title: str, source: Source, seed: int | None, *, scaled: bool, tuned: 
         X, y = X[order], y[order]
     first = min(FIRST_ROWS, len(y) // 5) if tuned else 0
     return Rows(title, source.task, scaled, X[:first], y[:first], X[first:], y[first:])
-
-
-def _digits(task: str | None) -> Source:
-    X, y = digits()
-    return Source(X, y, _task(task, y, None))
 
 
 def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Source:
@@ -230,15 +230,18 @@ def _compare(
     lines: list[Line] = []
     curves: dict[str, list[Point]] = {}
 
+    def run(name: str, make: Callable[[int], object], number: int, seed: int | None) -> PassResult:
+        done = bar.tasks[task].completed
+        bar.update(task, doing=f"{name}, pass {number} of {len(seeds)}")
+        X, y = _shuffled(rows, seed)
+
+        def advance(seen: Seen) -> None:
+            bar.update(task, completed=done + seen.rows)
+
+        return one_pass(make(seed or 0), X, y, metric=metric, delay=delay, callback=advance)
+
     def passes(name: str, make: Callable[[int], object]) -> list[PassResult]:
-        runs = []
-        for number, seed in enumerate(seeds):
-            done = bar.tasks[task].completed
-            bar.update(task, doing=f"{name}, pass {number + 1} of {len(seeds)}")
-            X, y = _shuffled(rows, seed)
-            step = partial(_advance, bar, task, done)
-            runs.append(one_pass(make(seed or 0), X, y, metric=metric, delay=delay, callback=step))
-        return runs
+        return [run(name, make, number, seed) for number, seed in enumerate(seeds, 1)]
 
     first = standardised(rows.X_first) if rows.scaled else rows.X_first
     for method in wanted:
@@ -268,12 +271,8 @@ def _mean_of(metrics: list[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([each[name] for each in metrics])) for name in metrics[0]}
 
 
-def _advance(bar: Progress, task: TaskID, done: float, seen: Seen) -> None:
-    bar.update(task, completed=done + seen.rows)
-
-
-def _without_seed(make: Any, _: int) -> Any:
-    return make()
+def _without_seed(kind: type[baselines.Baseline], _: int) -> baselines.Baseline:
+    return kind()
 
 
 def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, NDArray[np.generic]]:
@@ -286,7 +285,7 @@ def _scaled(rows: Rows, X: Array) -> Array:
     return standardised(np.concatenate([rows.X_first, X]))[len(rows.X_first) :] if rows.scaled else X
 
 
-def _line(name: str, runs: list[PassResult], parameters: dict[str, Any]) -> Line:
+def _line(name: str, runs: list[PassResult], parameters: Mapping[str, object]) -> Line:
     scores = [run.score for run in runs]
     return Line(
         method=name,
@@ -304,15 +303,8 @@ def _notes(wanted: list[Wanted]) -> list[str]:
     notes = []
     for method in wanted:
         if isinstance(method, MethodAtBudget) and method.method is STREAM:
-            text = f"stream has at most {method.build({}, 0).memory:,} bytes"
-            notes.append(
-                text
-                + (
-                    ", by --memory."
-                    if method.task.memory
-                    else ": as many as NOLANA for two classes, and at least 32KB."
-                )
-            )
+            why = ", by --memory." if method.task.memory else ": as many as NOLANA for two classes, and at least 32KB."
+            notes.append(f"stream has at most {method.build({}, 0).memory:,} bytes{why}")
     if any(isinstance(method, peers.PeerMethod) for method in wanted):
         notes.append(
             "Methods of other libraries have their default parameters, 10 models in an ensemble, no memory limit. "
@@ -333,16 +325,6 @@ def _last_row(table: list[Line], metric: str, kind: str) -> list[str]:
     better = advice({metric: table[0].score}, lines, 0)
     text = "" if better is None else better.message(words)
     return [f"{text[0].upper()}{text[1:]}."] if text else []
-
-
-def _bar() -> Progress:
-    return progress_bar(
-        BarColumn(bar_width=30),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[doing]}"),
-        transient=True,
-    )
 
 
 def _print(
@@ -388,5 +370,5 @@ def _print(
     console.print(f"\nThe running score is drawn in {out}")
 
 
-def _text(parameters: dict[str, Any]) -> str:
+def _text(parameters: Mapping[str, object]) -> str:
     return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in parameters.items())
