@@ -3,16 +3,15 @@
 import os
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import nolana
+from nolana.cli import INTERRUPTED, discard_output, output_error
 from nolana.cli.learner import METRICS
 from nolana.cli.models import READ, models
-from nolana.cli.options import Group, check_source, text_of, with_groups
-from nolana.cli.process import INTERRUPTED, discard_output, output_error
-from nolana.cli.values import convert_plain_values
+from nolana.cli.options import Group, check_source, convert_plain_values, text_of, with_groups
 from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
 from nolana.sources import SourceOptions
 
@@ -22,16 +21,8 @@ EXIT_CODES = (
     "output pipe was closed."
 )
 COMPARE_OPTIONS = (
-    "target",
-    "ignore",
-    "keep_column",
-    "labels",
-    "categories",
-    "missing",
-    "encoding",
-    "decimal",
-    "comment",
-)
+    "target", "ignore", "keep_column", "labels", "categories", "missing", "encoding", "decimal", "comment",
+)  # fmt: skip
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 data = typer.Typer()
 app.add_typer(data, name="data")
@@ -96,7 +87,7 @@ def _print_error(text: str, code: int) -> int:
     return code
 
 
-def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     typer.echo("nolana: warning: " + " ".join(text_of(message).split()), err=True)
 
 
