@@ -1,29 +1,20 @@
-"""``nolana learn``: a source into a model file, with a live view and checkpoints."""
+"""``nolana learn``: a source into a model file, with checkpoints; ``nolana evaluate``: its score alone."""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from nolana import modelfile
+from nolana import modelfile, plot
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
 from nolana.errors import ConflictError, Remedy, StreamError
-from nolana.runs import (
-    Checkpoints,
-    Interval,
-    ModelLock,
-    SourceOptions,
-    Stop,
-    exit_on_signals,
-    resume,
-    start,
-)
+from nolana.runs import Checkpoints, Interval, ModelLock, SourceOptions, Stop, exit_on_signals, resume, start
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.source import CHANGEABLE, is_resumable
 from nolana.sources.declaration import declared
@@ -33,7 +24,7 @@ if TYPE_CHECKING:
     from nolana.runs import Recipe, Run, ScoredBlock, Scoring
 
 
-def execute(
+def learn(
     source: str,
     model: Path,
     options: SourceOptions,
@@ -92,19 +83,53 @@ def execute(
     if too_early:
         _note("interrupted before the first rows were learned; nothing was saved")
         raise typer.Exit(128 + (stop.signal or 0))
-    facts = {"model": str(model)} | summary(run, time.monotonic() - begun, stop)
-    if tracking is not None:
-        facts["mlflow"] = {"experiment": tracking.experiment, "run_id": tracking.run_id, "error": tracking.error}
+    seconds = time.monotonic() - begun
     with exit_when_unread():
         if printer is not None and printer.error is not None:
             raise printer.error
         if as_json:
+            facts = {"model": str(model)} | summary(run, seconds, stop)
+            if tracking is not None:
+                record = {"experiment": tracking.experiment, "run_id": tracking.run_id, "error": tracking.error}
+                facts["mlflow"] = record
             typer.echo(json_text({"summary": facts}) if each else json_text(facts, 2))
         else:
-            pairs = [*lines(facts, run.evaluation.advice(run.estimator))]
+            pairs = [*lines(run, seconds, saved=True)]
             if tracking is not None and tracking.run_id is not None:
                 pairs.append(("mlflow", f"run {tracking.run_id} of experiment {tracking.experiment}"))
-            print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", pairs, stderr=each)
+            print_lines(f"{run.stream.name} -> {model}: {_outcome(run, stop)}", pairs, stderr=each)
+    if stop.signal is not None:
+        raise typer.Exit(128 + stop.signal)
+
+
+def evaluate(
+    source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring", *, out: Path | None, as_json: bool
+) -> None:
+    """Process the source, print the score, draw it."""
+    if out is not None:
+        with blame_option("--out"):
+            plot.check(out)
+    with blame_option("--metrics"):
+        scoring.new_evaluation()
+    with blame_source(source):
+        run = start(source, options, recipe, scoring)
+    from nolana.engine.base.threads import one_blas_thread  # loads the engine
+
+    begun = time.monotonic()
+    with one_blas_thread(), Stop() as stop, live_view() as view:
+        run.process(stop=stop, on_block=view)
+    seconds, history, delay = time.monotonic() - begun, run.evaluation.history, run.evaluation.delay
+    late = f", labels {delay:,} {'row' if delay == 1 else 'rows'} late" if delay else ""
+    title = f"{run.stream.name}: each row predicted before it was learned{late}"
+    if out is not None:
+        with blame_option("--out"):
+            plot.running_scores({run.method: history}, next(iter(run.evaluation.metrics)), out, title)
+    with exit_when_unread():
+        if as_json:
+            points = [{"rows": p.rows, "overall": p.overall, "window": p.window} for p in history]
+            typer.echo(json_text(summary(run, seconds, stop) | {"history": points}, 2))
+        else:
+            print_lines(title, lines(run, seconds, saved=False), out)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
 
@@ -195,10 +220,10 @@ class _Printer:
             self._stop.request()
 
 
-def _outcome(facts: dict[str, Any]) -> str:
-    if not facts["finished"]:
-        why = f"interrupted by {facts['interrupted']}" if facts["interrupted"] else "stopped"
-        return f"{why}; the same command resumes at {facts['unit']} {facts['line']:,}"
-    if facts["new_rows"]:
+def _outcome(run: "Run", stop: Stop) -> str:
+    if not run.finished:
+        why = "stopped" if stop.signal is None else f"interrupted by {stop.signal.name}"
+        return f"{why}; the same command resumes at {run.stream.unit} {run.stream.position.line:,}"
+    if run.new_rows:
         return "learned to the end"
     return "nothing new: its rows were learned before; --again learns them once more"

@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
@@ -85,7 +84,7 @@ def _summary(chosen: Sequence[Experiment], results: Results) -> Section:
     return Section("summary", "Summary", [Lead(sentence), Grid("Claims, answers and figures.", head, rows)])
 
 
-def _write_csv(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+def _write_csv(path: Path, lines: Sequence[Mapping[str, object]]) -> None:
     columns = list(dict.fromkeys(name for line in lines for name in line))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)

@@ -4,7 +4,7 @@ import contextlib
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
-from nolana.cli.output import Columns, CsvRows, JsonRows, Output, bad_rows, new_categories, new_columns
+from nolana.cli.output import CsvRows, JsonRows, Output, bad_rows, new_categories, new_columns
 from nolana.engine.base.threads import one_blas_thread
 from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
@@ -37,15 +37,15 @@ def execute(
         rows = JsonRows(file) if as_json or sends else CsvRows(file, places=places)
         written = False
         for block in predictor:
-            columns: Columns = {"prediction": block.labels.tolist()}
+            columns: dict[str, Sequence[object]] = {"prediction": block.labels.tolist()}
             if block.contributions is not None:
                 why = block.contributions
-                columns |= {"because": why if as_json or sends else [_text(each) for each in why]}
+                columns["because"] = why if as_json or sends else [_text(each) for each in why]
             rows.write(block.places, columns, predictor.classes, block.probabilities)
             written = True
         if not written:  # the header alone
             none = np.zeros((0, len(predictor.classes or ()))) if proba else None
-            header: Columns = {"prediction": []} | ({"because": []} if explain else {})
+            header = {"prediction": (), "because": ()} if explain else {"prediction": ()}
             rows.write(predictor.stream.no_places, header, predictor.classes, none)
     if predictor.stream.bad_rows:
         typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
