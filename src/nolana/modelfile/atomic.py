@@ -31,6 +31,15 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     _flush_folder(folder)
 
 
+def file_identity(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
+    """What changes when a file is replaced; None: there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove what writers of path that were killed left beside it; nobody else may be writing it now."""
     folder, name = os.path.split(os.path.realpath(path))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nolana.errors import LogError, NolanaError, Place
+from nolana.modelfile.atomic import file_identity
 from nolana.serve.group import Group
 from nolana.serve.jobs import AnyJob, Classes, Decided, FetchModel, Learn, Store
 from nolana.serve.log import Log, Record
@@ -61,7 +62,7 @@ class Service:
         self.stopping = False
         self.deliver: Callable[[Sequence[AnyJob]], None] = deliver
         self._rows_since, self._checkpoint_time, self._summary_time = 0, time.monotonic(), 0.0
-        self._identity = _identity(path)
+        self._identity = file_identity(path)
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     # Before and after
@@ -269,7 +270,7 @@ class Service:
 
     def _reload(self) -> None:
         """A read-only service follows the model file."""
-        identity = _identity(self.path)
+        identity = file_identity(self.path)
         if identity is None or identity == self._identity:
             return
         self._identity = identity
@@ -283,11 +284,3 @@ class Service:
     def _summarize(self) -> None:
         self._summary_time = time.monotonic()
         self.summary = summary(self)
-
-
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
