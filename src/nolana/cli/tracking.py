@@ -11,7 +11,7 @@ import typer
 
 from nolana.evaluate import Progress
 from nolana.mlflow import Logger, log_model
-from nolana.mlflow.requirements import mlflow
+from nolana.mlflow.models import mlflow
 
 if TYPE_CHECKING:
     from nolana.runs import Run

@@ -4,7 +4,7 @@ import time
 
 from nolana.errors import OptionError
 from nolana.evaluate import Progress
-from nolana.mlflow.requirements import mlflow
+from nolana.mlflow.models import mlflow
 
 __all__ = ["Logger"]
 
