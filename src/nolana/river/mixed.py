@@ -11,20 +11,20 @@ string, it is learned as indicators, for the row has no more columns of keys.
 
 import math
 from collections import Counter
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from nolana.columns import Column, ColumnProblem, EncodedRows, Schema, Table, encode_column, infer_schema, keys
-from nolana.columns.infer import check_chosen
+from nolana.columns.infer import ChosenCategories, ChosenColumns, check_chosen
 from nolana.columns.keys import is_missing
 from nolana.columns.problems import refuse
 from nolana.columns.tokens import words
 from nolana.columns.values import MisfitError, Values, values_of
-from nolana.river.slots import Array, Features, sort_key
+from nolana.learner.rows import Matrix
+from nolana.river.slots import Features, sort_key
 
 NUMBERS = {float, int, bool}
 SIMPLE = {*NUMBERS, type(None)}
@@ -42,13 +42,15 @@ class MixedFeatures:
     keyed : the categories that have a column of keys, in the order of these.
     """
 
-    categorical_features: Any
-    text_features: Any
+    categorical_features: ChosenCategories
+    text_features: ChosenColumns
     columns: Mapping[Hashable, Column]
     keyed: tuple[Hashable, ...]
 
     @classmethod
-    def infer(cls, rows: Sequence[Features], categorical_features: Any, text_features: Any) -> "MixedFeatures":
+    def infer(
+        cls, rows: Sequence[Features], categorical_features: ChosenCategories, text_features: ChosenColumns
+    ) -> "MixedFeatures":
         """Of these rows; `ColumnsError` with all features that have no place in a row."""
         for option, chosen in (("categorical_features", categorical_features), ("text_features", text_features)):
             check_chosen(option, chosen)
@@ -59,7 +61,7 @@ class MixedFeatures:
         return replace(empty, columns=columns, keyed=keyed)
 
     def _infer(self, names: Sequence[Hashable], rows: Sequence[Features]) -> dict[Hashable, Column]:
-        categories: Any = self.categorical_features
+        categories = self.categorical_features
         if not isinstance(categories, str) and categories is not None:
             categories = _places(names, categories)
         texts = None if self.text_features is None else _places(names, self.text_features)
@@ -136,7 +138,7 @@ class MixedFeatures:
                 found[place] = key
         return numbers, found
 
-    def _column(self, name: Hashable, value: Any, owned: Container[Hashable]) -> Column:
+    def _column(self, name: Hashable, value: object, owned: Container[Hashable]) -> Column:
         known = self.columns.get(name)
         if known is not None:
             return known
@@ -144,9 +146,9 @@ class MixedFeatures:
             return NUMBER
         return self._infer([name], [{name: value}])[name]
 
-    def rows(self, numbers: Array, found: Sequence[Sequence[float]]) -> Array:  # (n, d), (n, k) -> (n, d + k)
+    def rows(self, numbers: Matrix, found: Sequence[Sequence[float]]) -> Matrix:  # (n, d), (n, k) -> (n, d + k)
         """Slots and keys as rows for an estimator."""
-        if not self.keyed:
+        if not self.keyed or not isinstance(numbers, np.ndarray):
             return numbers
         width = numbers.shape[1]
         rows = np.empty((len(numbers), width + len(self.keyed)))
@@ -178,12 +180,12 @@ class _Rows(Table):
         return values_of([x.get(name) for x in self._rows])
 
 
-def _places(names: Sequence[Hashable], chosen: Any) -> list[int]:
+def _places(names: Sequence[Hashable], chosen: Iterable[Hashable]) -> list[int]:
     wanted = set(chosen)
     return [place for place, name in enumerate(names) if name in wanted]
 
 
-def _numbers(name: Hashable, column: Column, value: Any) -> Iterator[tuple[Hashable, float]]:
+def _numbers(name: Hashable, column: Column, value: object) -> Iterator[tuple[Hashable, float]]:
     """What a value is learned as, if it has no key."""
     if column.kind in ("number", "boolean"):
         if type(value) is float and math.isfinite(value):
