@@ -8,7 +8,8 @@ to avoid them. ECML PKDD 2013. R. J. Hyndman, A. B. Koehler. Another look at mea
 """
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,8 @@ class KappaTemporal(RunningMetric):
 
     def __init__(self) -> None:
         self._hits = self._last_hits = self._weight = 0.0
-        self._first: tuple[Any, float] | None = None  # label and weight of the first row
-        self._last: Any = None  # label of the last row
+        self._first: tuple[Hashable, float] | None = None  # label and weight of the first row
+        self._last: Hashable = None  # label of the last row
 
     def update(self, rows: Predictions) -> None:
         rows.need_classes(self.name)
