@@ -8,8 +8,6 @@ Labels are collected and counted thousands at a time, whatever the blocks are: s
 bit depends on that, and single rows cost little.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,11 +15,8 @@ from nolana.errors import Diagnostic, Remedy
 from nolana.evaluate.baselines import BASELINES, Baseline
 from nolana.evaluate.one_by_one import Model
 from nolana.metrics import SMALLER_IS_BETTER, Metric, Predictions, score_text
-from nolana.metrics.label_index import Labels
+from nolana.metrics.label_index import Labels, State
 from nolana.metrics.registry import METRICS
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["BaselineScores", "advice"]
 
@@ -76,7 +71,7 @@ class BaselineScores:
         pairs = zip(self._learners, self._metrics, strict=True)
         return {learner.label: {metric.name: metric.value() for metric in own} for learner, own in pairs}
 
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything, as plain data."""
         self._score()
         labels, weights = self._waiting or (np.zeros(0), np.zeros(0))
@@ -90,7 +85,7 @@ class BaselineScores:
         }
 
     @classmethod
-    def of_state(cls, state: "State", delay: int) -> "BaselineScores":
+    def of_state(cls, state: State, delay: int) -> "BaselineScores":
         """Continue from an exported state."""
         task, names = str(state["task"]), [str(name) for name in state["metrics"]]
         if task not in BASELINES or not set(names) <= METRICS.keys():

@@ -9,16 +9,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.evaluate.one_by_one import Features, Model, Targets
-from nolana.metrics.label_index import Labels
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
+from nolana.metrics.label_index import Labels, State
 
 __all__ = ["DelayedLabels", "Rows", "Scores", "WithProbabilities", "learn_scores"]
 
@@ -233,7 +229,7 @@ class DelayedLabels:
             count -= len(rows)
         return Rows.stacked(taken)
 
-    def state(self) -> "State | None":
+    def state(self) -> State | None:
         """The rows that wait, as plain data; None if there are none."""
         if not self._waiting:
             return None
@@ -251,7 +247,7 @@ class DelayedLabels:
             **self._moments(),
         }
 
-    def _moments(self) -> "State":
+    def _moments(self) -> State:
         """What was known when the rows that wait were scored; those from before the first learned row have none."""
         moments = [getattr(part.x, "moment", None) for part in self._waiting]
         size = next((moment.shape[1] for moment in moments if moment is not None), 0)
@@ -259,7 +255,7 @@ class DelayedLabels:
         own = [none if moment is None else moment for moment, none in zip(moments, without, strict=True)]
         return {"moments": np.concatenate(own)} if size else {}
 
-    def restore(self, state: "State | None") -> None:
+    def restore(self, state: State | None) -> None:
         """Continue from an exported state."""
         if state is None:
             self._waiting, self._count = deque(), 0

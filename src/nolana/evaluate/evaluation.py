@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,8 @@ from nolana.evaluate.delay import DelayedLabels, Rows, WithProbabilities, learn_
 from nolana.evaluate.history import History, Point
 from nolana.evaluate.one_by_one import Block, Features, Model, RowModel, Targets, as_learner
 from nolana.metrics import Metric, Predictions, resolve, score_text
-from nolana.metrics.label_index import flat
+from nolana.metrics.label_index import State, flat
 from nolana.metrics.registry import METRICS
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["Evaluation", "Learner", "Progress", "Result"]
 
@@ -228,7 +225,7 @@ class Evaluation:
 
     # State
 
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything that was counted and all rows that wait, as plain data."""
         names = [metric.name for metric in self._overall]
         return {
@@ -247,7 +244,7 @@ class Evaluation:
             "late": self._delayed.state(),
         }
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         """Continue from a state made with the same metrics, window and delay; an invalid state changes nothing."""
         try:
             restored = self._restored(state)
@@ -255,7 +252,7 @@ class Evaluation:
             raise ValueError(f"this is not the state of an evaluation: {type(error).__name__} {error}") from error
         self.__dict__.update(restored.__dict__)
 
-    def _restored(self, state: "State") -> "Evaluation":
+    def _restored(self, state: State) -> "Evaluation":
         names = [str(name) for name in state["metrics"]]
         rows = int(state["rows"])
         mine = names if self._patterns is None else [metric.name for metric in self._patterns]

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
-
+from nolana.metrics.label_index import State
 
 __all__ = ["History", "Point"]
 
@@ -68,7 +65,7 @@ class History:
     def _name(self, names: list[str]) -> None:
         self._names, self._values = names, np.zeros((MOST_POINTS, 2, len(names)))
 
-    def state(self, names: list[str]) -> "State":
+    def state(self, names: list[str]) -> State:
         """Everything, as plain data; `names` are the metrics."""
         count = self._count
         values = self._values[:count].copy() if count else np.zeros((0, 2, len(names)))
@@ -80,7 +77,7 @@ class History:
             "window": values[:, 1],
         }
 
-    def restore(self, state: "State", names: list[str]) -> None:
+    def restore(self, state: State, names: list[str]) -> None:
         """Continue from an exported state."""
         rows, overall, window = (np.asarray(state[name]) for name in ("rows", "overall", "window"))
         expected = (len(rows), len(names))

@@ -2,16 +2,14 @@
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import State
 from nolana.metrics.metric import RunningMetric, mean_over_targets, running_sum, running_sums
 from nolana.metrics.predictions import Predictions
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["MAE", "R2", "RMSE", "Accuracy", "Brier", "LogLoss", "Mean"]
 
@@ -71,13 +69,13 @@ class Mean(RunningMetric):
             return math.nan
         return mean_over_targets([self.finish(total / self._weight) for total in self._totals.tolist()])
 
-    def state(self) -> "State":
+    def state(self) -> State:
         return {
             "total": self._totals.copy() if len(self._totals) > 1 else float(self._totals[0]),
             "weight": self._weight,
         }
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         totals = np.array(state["total"], dtype=np.float64)
         if totals.ndim > 1 or not totals.size:
             raise ValueError(f"the state of {self.name}: total must be a number for each target, got {totals.shape}")
@@ -231,12 +229,12 @@ class R2(RunningMetric):
             return math.nan
         return mean_over_targets([_r2(*sums) for sums in self._sums.T.tolist()])
 
-    def state(self) -> "State":
+    def state(self) -> State:
         if len(self._origin) == 1:
             return {"rows": self._rows, "origin": float(self._origin[0]), "sums": self._sums[:, 0].tolist()}
         return {"rows": self._rows, "origin": self._origin.copy(), "sums": self._sums.copy()}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         origin = np.array(state["origin"], dtype=np.float64)
         sums = np.array(state["sums"], dtype=np.float64)
         if origin.ndim > 1 or sums.shape != (SUMS, *origin.shape):

@@ -1,15 +1,13 @@
 """The protocol of a metric, the base class of those in this folder, and sums that do not depend on the blocks."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import State
 from nolana.metrics.predictions import Predictions
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["Metric", "RunningMetric", "mean_over_targets", "running_sum", "running_sums"]
 
@@ -35,11 +33,11 @@ class Metric(Protocol):
         """The metric over all rows counted, NaN before the first."""
         ...
 
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything counted, as plain data: dicts and lists of numbers, strings, None and numeric arrays."""
         ...
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
         ...
 
@@ -63,11 +61,11 @@ class RunningMetric(ABC):
         """The metric over all rows counted, NaN if they do not determine it."""
 
     @abstractmethod
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything counted, as plain data."""
 
     @abstractmethod
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
 
     @abstractmethod
