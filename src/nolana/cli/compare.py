@@ -24,6 +24,7 @@ from nolana.evaluate import Progress as Seen
 from nolana.evaluate.baseline_scores import advice
 from nolana.learner.memory import memory_bytes
 from nolana.metrics import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS
+from nolana.metrics.label_index import Labels
 from nolana.research import peers
 from nolana.research.comparison import SIGNS, PassResult, by_progress, one_pass, standardised
 from nolana.research.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
@@ -50,7 +51,7 @@ class Source:
     """The rows of a file in its order, the task of their labels, and the column of a date or time if it has one."""
 
     X: Array
-    y: NDArray[np.generic]
+    y: Labels
     task: InferredTask
     date: str | None = None
 
@@ -63,9 +64,9 @@ class Rows:
     task: InferredTask
     scaled: bool
     X_first: Array
-    y_first: NDArray[np.generic]
+    y_first: Labels
     X: Array
-    y: NDArray[np.generic]
+    y: Labels
 
     @property
     def kind(self) -> str:
@@ -139,7 +140,10 @@ def execute(
     else:
         order = because if in_order else f"mean and spread of {len(seeds)} shuffles"
         notes = _notes(wanted) + (_last_row(table, metric, rows.kind) if in_order and lag is None else [])
-        notes += [] if lag is None else [_known_labels(lag)]
+        if lag is not None:
+            when = "the next row" if lag == 1 else f"the row {lag:,} later"
+            known = f"The label of a row is known when {when} is predicted, to all of them"
+            notes.append(f"{known}; stream has it as an input (--lag).")
         _print(table, rows, metric, landmarks, notes, len(seeds), tuned, order, out)
 
 
@@ -184,7 +188,7 @@ def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Sourc
     return Source(X, np.concatenate([first.y, y]) if len(y) else first.y, inferred, next(iter(dates), None))
 
 
-def _task(task: str | None, y: NDArray[np.generic], name: object) -> InferredTask:
+def _task(task: str | None, y: Labels, name: object) -> InferredTask:
     if task is None:
         return infer_task(y, name)
     if task not in MAIN_METRICS:
@@ -254,35 +258,30 @@ def _compare(
         lines.append(_line(method.name, runs, method.parameters(point, facts)))
         curves[method.name] = _mean([run.history for run in runs])
     lines.sort(key=lambda line: -SIGNS[metric] * line.score)
-    for name, make in BASELINES[rows.kind].items():
-        lines.append(_line(name, passes(name, partial(_without_seed, make)), {}))
+    for name, kind in BASELINES[rows.kind].items():
+        lines.append(_line(name, passes(name, partial(_without_seed, kind)), {}))
     return lines, {line.method: curves[line.method] for line in lines if line.method in curves}
 
 
 def _mean(histories: list[list[Point]]) -> list[Point]:
     """The mean over passes of equal length, point by point."""
-    return [
-        Point(points[0].rows, *(_mean_of([getattr(p, part) for p in points]) for part in ("overall", "window")))
-        for points in zip(*histories, strict=True)
-    ]
 
+    def mean(metrics: list[dict[str, float]]) -> dict[str, float]:
+        return {name: float(np.mean([each[name] for each in metrics])) for name in metrics[0]}
 
-def _mean_of(metrics: list[Mapping[str, float]]) -> dict[str, float]:
-    return {name: float(np.mean([each[name] for each in metrics])) for name in metrics[0]}
+    passes = zip(*histories, strict=True)
+    return [Point(same[0].rows, mean([p.overall for p in same]), mean([p.window for p in same])) for same in passes]
 
 
 def _without_seed(kind: type[baselines.Baseline], _: int) -> baselines.Baseline:
     return kind()
 
 
-def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, NDArray[np.generic]]:
+def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, Labels]:
     """The rows of one pass: in the order of the seed, and standardised from the first rows on."""
     order = np.arange(len(rows.y)) if seed is None else np.random.default_rng(seed).permutation(len(rows.y))
-    return _scaled(rows, rows.X[order]), rows.y[order]
-
-
-def _scaled(rows: Rows, X: Array) -> Array:
-    return standardised(np.concatenate([rows.X_first, X]))[len(rows.X_first) :] if rows.scaled else X
+    X, first = rows.X[order], len(rows.X_first)
+    return standardised(np.concatenate([rows.X_first, X]))[first:] if rows.scaled else X, rows.y[order]
 
 
 def _line(name: str, runs: list[PassResult], parameters: Mapping[str, object]) -> Line:
@@ -311,12 +310,6 @@ def _notes(wanted: list[Wanted]) -> list[str]:
             "lightgbm and histgb are trained again on all rows so far whenever these have grown by a fifth."
         )
     return notes
-
-
-def _known_labels(lag: int) -> str:
-    """What the methods know with a lag."""
-    when = "the next row" if lag == 1 else f"the row {lag:,} later"
-    return f"The label of a row is known when {when} is predicted, to all of them; stream has it as an input (--lag)."
 
 
 def _last_row(table: list[Line], metric: str, kind: str) -> list[str]:
@@ -366,9 +359,7 @@ def _print(
     if tuned:
         for line in table:
             if line.method not in BASELINES[rows.kind]:
-                console.print(f"  {line.method}: {_text(line.parameters) or 'its defaults'}")
+                named = line.parameters.items()
+                text = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in named)
+                console.print(f"  {line.method}: {text or 'its defaults'}")
     console.print(f"\nThe running score is drawn in {out}")
-
-
-def _text(parameters: Mapping[str, object]) -> str:
-    return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in parameters.items())

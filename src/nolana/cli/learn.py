@@ -20,7 +20,6 @@ from nolana.runs.source import CHANGEABLE, is_resumable
 from nolana.sources.declaration import declared
 
 if TYPE_CHECKING:
-    from nolana.cli.tracking import Tracking
     from nolana.runs import Recipe, Run, ScoredBlock, Scoring
 
 
@@ -48,7 +47,11 @@ def learn(
     if model.exists() and not model.is_file():
         modelfile.read(model)  # raises: this is no model file, and gets no lock
     options = SourceOptions(**({"last_line": "leave"} | options.specified))
-    tracking = None if experiment is None else _tracking(experiment, log_every)
+    tracking = None
+    if experiment is not None:
+        from nolana.cli.tracking import Tracking  # loads MLflow
+
+        tracking = Tracking(experiment, log_every)
     with exit_on_signals(), ModelLock(model, _note), tracking or nullcontext():
         checkpoints = Checkpoints(model, interval)
         with blame_source(source):
@@ -57,8 +60,10 @@ def learn(
             if fresh or not model.exists():
                 run, saved = start(source, options, recipe, scoring), None
             else:
-                with _or_fresh():
+                try:
                     run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
+                except ConflictError as error:
+                    raise error.changed(remedies=[Remedy("fresh", True, "starts a new model")]) from error
         from nolana.engine.base.threads import one_blas_thread  # loads the engine
 
         def after_block(run: "Run") -> None:
@@ -135,15 +140,6 @@ def evaluate(
 
 
 @contextmanager
-def _or_fresh() -> Iterator[None]:
-    """Within this context a conflict with the model file names a new model as a remedy."""
-    try:
-        yield
-    except ConflictError as error:
-        raise error.changed(remedies=[Remedy("fresh", True, "starts a new model")]) from error
-
-
-@contextmanager
 def _workers(run: "Run", count: int | None) -> Iterator[None]:
     """Within this context the run learns with so many processes."""
     if count is None:
@@ -156,12 +152,6 @@ def _workers(run: "Run", count: int | None) -> Iterator[None]:
         run.learn_in_rounds(workers)
     with workers:
         yield
-
-
-def _tracking(experiment: str, every: int) -> "Tracking":
-    from nolana.cli.tracking import Tracking  # loads MLflow
-
-    return Tracking(experiment, every)
 
 
 def _note(text: str) -> None:

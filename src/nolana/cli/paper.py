@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nolana.cli.options import blame_option
 from nolana.cli.summary import progress_bar
@@ -56,9 +56,11 @@ def write(names: Sequence[str], source: Source, out: Path, *, quick: bool, jobs:
     try:
         with _bar() as bar:
             task = bar.add_task("", total=sum(cell.cost for cell in cells), doing="starting", done=0, of=len(cells))
-            results = run(
-                cells, source, store, jobs=jobs, label=str(source), progress=lambda k, c: _advance(bar, task, k, c)
-            )
+
+            def advance(key: str, cost: float) -> None:
+                bar.update(task, advance=cost, doing=f"{key} is done", done=bar.tasks[task].fields["done"] + 1)
+
+            results = run(cells, source, store, jobs=jobs, label=str(source), progress=advance)
     except KeyboardInterrupt:
         Console(stderr=True).print(
             f"Interrupted. Finished results are stored in {out}; the same command resumes with the others."
@@ -99,7 +101,3 @@ def _bar() -> Progress:
         TimeRemainingColumn(),
         TextColumn("left; {task.fields[doing]}"),
     )
-
-
-def _advance(bar: Progress, task: TaskID, key: str, cost: float) -> None:
-    bar.update(task, advance=cost, doing=f"{key} is done", done=bar.tasks[task].fields["done"] + 1)

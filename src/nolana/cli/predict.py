@@ -1,11 +1,10 @@
 """``nolana predict``: predictions of a model file for the rows of a source."""
 
-import contextlib
 import os
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -28,10 +27,14 @@ def execute(
     if out is not None:
         with blame_option("--out"):
             address(out) if sends else check_writable(out)
-    of_source = options if is_address(source) or not sends else _without_sink(options)
+    of_source = options
+    if sends and not is_address(source):  # how to reach the sink is no option of a file
+        named = {name: value for name, value in options.specified.items() if name != "kafka_config"}
+        of_source = SourceOptions(**named)
     with blame_source(source):
         predictor = Predictor(model, source, of_source, probabilities=proba, explain=explain)
-    with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _output(out, options) as file:
+    output: AbstractContextManager[Output] = closing(open_sink(out, options)) if out and sends else _file(out)
+    with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), output as file:
         # If rows may be left out, or are messages, their places identify the others.
         places = options.on_bad_row != "error" or is_address(source)
         rows = JsonRows(file) if as_json or sends else CsvRows(file, places=places)
@@ -55,29 +58,18 @@ def execute(
         typer.echo(f"nolana: categories: {new_categories(predictor.stream.new_categories)}", err=True)
 
 
-def _without_sink(options: SourceOptions) -> SourceOptions:
-    """The options of a source that is a file: how to reach the sink is none of them."""
-    return SourceOptions(**{name: value for name, value in options.specified.items() if name != "kafka_config"})
-
-
-def _output(out: str | None, options: SourceOptions) -> AbstractContextManager[Output]:
-    if out is None or not is_address(out):
-        return _file(None if out is None else Path(out))
-    return contextlib.closing(open_sink(out, options))
-
-
 def _text(contributions: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:+.3g}" for name, value in contributions.items())
 
 
 @contextmanager
-def _file(out: Path | None) -> Iterator[TextIO]:
+def _file(out: str | None) -> Iterator[TextIO]:
     """Standard output, or a file that is created as a whole when all is written; a pipe or device is written to."""
     if out is None:
         yield sys.stdout
         return
-    if out.exists() and not out.is_file():
-        with out.open("w", encoding="utf-8", newline="") as file:
+    if os.path.exists(out) and not os.path.isfile(out):
+        with open(out, "w", encoding="utf-8", newline="") as file:
             yield file
         return
     target = Path(os.path.realpath(out))
@@ -91,5 +83,5 @@ def _file(out: Path | None) -> Iterator[TextIO]:
         typer.echo(f"nolana: {what}", err=True)
         raise typer.Exit(1) from error
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             beside.unlink()

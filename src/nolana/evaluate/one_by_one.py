@@ -147,7 +147,8 @@ class OneByOneClassifier(_OneByOne):
             new = [label for each in predicted for label in each if label not in self._index]
             if new:
                 self._index.columns(np.array(new))
-        column = self._column()
+        labels = self.classes_.tolist() if self._classes is None else range(len(self._classes))
+        column = {label: i for i, label in enumerate(labels)}
         scores = np.full((len(predicted), len(column)), -np.inf)
         for i, each in enumerate(predicted):
             if not each:
@@ -161,10 +162,6 @@ class OneByOneClassifier(_OneByOne):
             if best in column:
                 scores[i, column[best]] = np.nextafter(each[best], 2.0)
         return scores
-
-    def _column(self) -> dict[Hashable, int]:
-        labels = self.classes_.tolist() if self._classes is None else range(len(self._classes))
-        return {label: i for i, label in enumerate(labels)}
 
 
 def _weights(sample_weight: ArrayLike | None, rows: int) -> list[float | None]:

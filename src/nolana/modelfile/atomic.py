@@ -15,7 +15,10 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
-        _write_new(beside, content)
+        with open(beside, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
             shutil.copymode(target, beside)
         os.replace(beside, target)
@@ -48,13 +51,6 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
         for entry in os.listdir(folder):
             if beside.fullmatch(entry):
                 os.unlink(os.path.join(folder, entry))
-
-
-def _write_new(path: str, content: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _flush_folder(folder: str) -> None:

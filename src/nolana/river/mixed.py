@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -130,7 +130,8 @@ class MixedFeatures:
                     for each, number in _numbers(name, column, value):
                         numbers[each] = numbers.get(each, 0.0) + number
                 except MisfitError as error:
-                    problems.append(ColumnProblem(_shown(name), None, error.value, error.expected))
+                    shown = name if isinstance(name, str | int) else repr(name)
+                    problems.append(ColumnProblem(shown, None, error.value, error.expected))
         if problems:
             refuse(problems)
         if strings:
@@ -153,18 +154,13 @@ class MixedFeatures:
         width = numbers.shape[1]
         rows = np.empty((len(numbers), width + len(self.keyed)))
         rows[:, :width], rows[:, width:] = numbers, found
-        return EncodedRows.of(rows, self._schema(width))
+        return EncodedRows.of(rows, _schema(width, len(self.keyed)))
 
-    def _schema(self, width: int) -> Schema:
-        """The same object for each row: nothing of it is computed twice."""
-        if width not in self._schemas:
-            keyed = (Column(width + place, "category") for place in range(len(self.keyed)))
-            self._schemas[width] = Schema((*map(Column, range(width)), *keyed))
-        return self._schemas[width]
 
-    @cached_property
-    def _schemas(self) -> dict[int, Schema]:
-        return {}
+@lru_cache  # the same object for each row: nothing of it is computed twice
+def _schema(width: int, keyed: int) -> Schema:
+    """So many numbers, then so many categories."""
+    return Schema((*map(Column, range(width)), *(Column(width + place, "category") for place in range(keyed))))
 
 
 class _Rows(Table):
@@ -202,7 +198,3 @@ def _numbers(name: Hashable, column: Column, value: object) -> Iterator[tuple[Ha
             yield f"{name}={text}", 1.0
         else:
             yield from ((f"{name} {word}", float(count)) for word, count in Counter(words(text or "")).items())
-
-
-def _shown(name: Hashable) -> str | int:
-    return name if isinstance(name, str | int) else repr(name)

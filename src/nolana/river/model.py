@@ -234,7 +234,7 @@ class RiverModel(base.Estimator):
         complete = self._complete(frame, start)
         if complete is not None:
             yield len(frame), complete
-            features.learned_all(len(complete))
+            features.rows += len(complete)
             return
         learner, rows, keys, counted = self._model._learner, list[Matrix](), list[list[float]](), 0
         for i in range(start, len(frame)):
@@ -293,17 +293,14 @@ class RiverModel(base.Estimator):
     def memory_bytes_(self) -> int:
         """Bytes of the learner, of the slots and, in the first 64 rows, of the stored rows."""
         learner = 0 if self._estimator is None else int(self._estimator._learner.memory_bytes)
-        stored = sum(100 + _length(value) for x, _, _ in self._first_rows or () for value in x.values())
+        values = [value for x, _, _ in self._first_rows or () for value in x.values()]
+        stored = sum(100 + (len(value) if isinstance(value, str | bytes) else 0) for value in values)
         return learner + stored + (0 if self._features is None else self._features.bytes)
 
     @property
     def _raw_memory_usage(self) -> int:
         """River's own count does not see the compiled core."""
         return self.memory_bytes_
-
-
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, str | bytes) else 0
 
 
 def period_of(rows: int) -> int:

@@ -211,10 +211,6 @@ class FeatureSlots:
         rows[:, [self._slot[name] for name in names]] = values
         return rows if self._shift is None else rows - self._shift
 
-    def learned_all(self, rows: int) -> None:
-        """So many rows of `read_all` were learned."""
-        self.rows += rows
-
 
 class HashedFeatures:
     """The part of `FeatureSlots` for very many features: each name has a column by its hash, and no name is stored.

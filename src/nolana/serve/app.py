@@ -23,7 +23,7 @@ from nolana.learner.rows import MomentRows
 from nolana.serve.bodies import Intake, read_body, read_choice
 from nolana.serve.jobs import AnyJob, Classes, Decided, FetchModel, Learn, Learned, Store
 from nolana.serve.openapi import description
-from nolana.serve.options import ServeOptions, is_loopback
+from nolana.serve.options import ServeOptions, is_loopback, size
 from nolana.serve.refusal import RETRY, Refusal
 from nolana.serve.rows import as_object, with_label, with_moments
 from nolana.serve.service import Service, deliver
@@ -104,7 +104,7 @@ class App:
 
     def __init__(self, service: Service, guard: Guard, options: ServeOptions, words: Words = str) -> None:
         self.service, self._guard, self._timeout, self._words = service, guard, options.timeout_seconds, words
-        self._intake = Intake(service.counters, options.max_request_bytes, self._timeout)
+        self._intake = Intake(service.counters, size("max_request", options.max_request), self._timeout)
         self._viewers = 0
         self._page = files("nolana.serve").joinpath("page.html").read_bytes()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -92,7 +92,8 @@ class Log:
             Path(directory).mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
         except (OSError, sqlite3.Error) as error:
-            raise LogError(f"cannot open the log {self.path}: {_why(error)}; choose another directory") from error
+            why = getattr(error, "strerror", None) or error
+            raise LogError(f"cannot open the log {self.path}: {why}; choose another directory") from error
         try:
             self._open()
         except BaseException as error:
@@ -250,7 +251,3 @@ class Log:
 def _files(path: Path) -> list[Path]:
     """The database and what belongs to it."""
     return [path.with_name(path.name + ending) for ending in ("-shm", "-wal", "")]
-
-
-def _why(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)

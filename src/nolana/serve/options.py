@@ -11,7 +11,7 @@ from nolana.sources.declaration import Options, at_least, option
 if TYPE_CHECKING:
     from nolana.runs import Interval
 
-__all__ = ["ServeOptions", "is_loopback"]
+__all__ = ["ServeOptions", "interval", "is_loopback", "size"]
 
 SHORTEST_TOKEN = 16  # characters
 
@@ -146,21 +146,6 @@ class ServeOptions(Options):
         check=_checked(seconds),
         metavar="TIME",
     )
-
-    @property
-    def interval(self) -> "Interval":
-        """The interval of checkpoints."""
-        return interval("checkpoint_every", self.checkpoint_every)
-
-    @property
-    def waiting_bytes(self) -> int:
-        """The bound on rows that wait for labels."""
-        return size("waiting", self.waiting)
-
-    @property
-    def max_request_bytes(self) -> int:
-        """The largest body."""
-        return size("max_request", self.max_request)
 
     @property
     def timeout_seconds(self) -> float:

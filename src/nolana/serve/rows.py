@@ -25,7 +25,7 @@ from nolana.sources.jsonl import value_of_key
 from nolana.sources.labels import Labels as LabelReader
 from nolana.sources.new_columns import NewColumn
 from nolana.sources.options import Encoding
-from nolana.sources.plan import Plan, PlannedColumn
+from nolana.sources.plan import Plan
 from nolana.sources.rows import check_rows, encoder_of
 
 __all__ = ["TARGET", "Label", "RowReader", "Rows", "as_object", "split_moments", "with_label", "with_moments"]
@@ -109,7 +109,8 @@ class RowReader:
         self._lagged = lagged
         self.indexed = plan.columns is None
         self.planned = plan.features
-        self.names = [_name(column, self.indexed and plan.zero_based) for column in self.planned]
+        first = 0 if self.indexed and plan.zero_based else 1  # a column without a name has its number
+        self.names = [name if isinstance(name, str) else str(name + first) for name in (c.column for c in self.planned)]
         self.target = _target(plan, self.names)
         known = [name for name in plan.known or () if name not in (*self.names, self.target)]
         self._keys = [*self.names, self.target, *known, *[MOMENT] * lagged]
@@ -295,11 +296,6 @@ def _places(keys: int, chosen: Sequence[int]) -> NDArray[np.int64]:
 
 def _place(row: int, name: str) -> Place:
     return Place(line=row + 1, name=name, unit="row", keyed=True)
-
-
-def _name(column: PlannedColumn, zero_based: bool) -> str:
-    """A column's name; one without a name has its number, from 1, or as LIBSVM text counts."""
-    return column.column if isinstance(column.column, str) else str(column.column + (0 if zero_based else 1))
 
 
 def _target(plan: Plan, names: list[str]) -> str:

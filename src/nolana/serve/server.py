@@ -21,7 +21,7 @@ from nolana.runs.process import Stop
 from nolana.serve.app import App
 from nolana.serve.log import DamagedLogError, Log
 from nolana.serve.model import NewModel, ServedModel, load
-from nolana.serve.options import ServeOptions
+from nolana.serve.options import ServeOptions, size
 from nolana.serve.service import Service
 
 __all__ = ["listen", "open_service", "run"]
@@ -102,7 +102,7 @@ def _start_log(model: ServedModel | None, options: ServeOptions) -> Log:
 
 def _log(options: ServeOptions) -> Log:
     assert options.log is not None
-    return Log(options.log, most_ids=options.ids, most_waiting_bytes=options.waiting_bytes)
+    return Log(options.log, most_ids=options.ids, most_waiting_bytes=size("waiting", options.waiting))
 
 
 def _check(path: Path, model: ServedModel | None, log: Log) -> None:

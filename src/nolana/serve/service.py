@@ -18,7 +18,7 @@ from nolana.serve.group import Group
 from nolana.serve.jobs import AnyJob, Classes, Decided, FetchModel, Learn, Store
 from nolana.serve.log import Log, Record
 from nolana.serve.model import NewModel, Outcome, ServedModel, load
-from nolana.serve.options import ServeOptions
+from nolana.serve.options import ServeOptions, interval
 from nolana.serve.refusal import RETRY, Refusal, no_model
 from nolana.serve.rows import Rows
 from nolana.serve.status import Counters, Summary, note, note_error, summary
@@ -51,7 +51,7 @@ class Service:
         self, path: Path, model: ServedModel | None, new: NewModel, log: Log | None, options: ServeOptions
     ) -> None:
         self.path, self.model, self.new, self.log, self._options = path, model, new, log, options
-        self._every = options.interval
+        self._every = interval("checkpoint_every", options.checkpoint_every)
         self._jobs: queue.SimpleQueue[AnyJob | None] = queue.SimpleQueue()
         self.counters = Counters()
         self.summary: Summary = {"rows": 0}
@@ -200,8 +200,10 @@ class Service:
         for fetch in fetches:
             fetch.result = content
         for choice in group:
-            if isinstance(choice, Classes) and not isinstance(choice.result, Refusal):
-                choice.result = self._with_classes(choice.result)
+            if isinstance(choice, Classes) and isinstance(choice.result, Decided):
+                classes = [] if self.model is None else self.model.classes
+                quarantine = [] if self.log is None else self.log.quarantine.listed()
+                choice.result = replace(choice.result, classes=classes, quarantine=quarantine)  # as they are now
         self.deliver(group)
 
     def _write_and_learn(self, jobs: Sequence[Learn | Store | Classes]) -> None:
@@ -230,11 +232,6 @@ class Service:
         self._rows_since += count
         self.counters.rows += count
         return outcomes
-
-    def _with_classes(self, decided: Decided) -> Decided:
-        """With the classes and the quarantine as they are now."""
-        classes = [] if self.model is None else self.model.classes
-        return replace(decided, classes=classes, quarantine=[] if self.log is None else self.log.quarantine.listed())
 
     # Checkpoints
 

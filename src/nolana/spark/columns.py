@@ -23,6 +23,7 @@ __all__ = ["Columns", "Features", "check_frame", "choose", "learned_columns", "p
 
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 INTEGERS = NUMBERS[:4]
+TEXTS = ("string", "char", "varchar")
 Features = str | Sequence[str]
 
 
@@ -142,25 +143,18 @@ def _kind(df: "DataFrame", name: str, tables: bool) -> tuple[ColumnKind, bool]:
         return "number", inner is not kind
     if inner.typeName() == "boolean":
         return "bool", inner is not kind
-    of_tables = _of_tables(kind) if tables and inner is kind else None
-    if of_tables is not None:
-        return of_tables, False
+    is_date, is_text = inner.typeName().startswith(("timestamp", "date")), inner.typeName() in TEXTS
+    if tables and inner is kind and (is_date or is_text):
+        return "date" if is_date else "text", False
     remedy = "leave it out of features"
-    if inner.typeName() in ("string", "char", "varchar"):
+    if is_text:
         remedy += ", or turn it into numbers with pyspark.ml.feature.StringIndexer and OneHotEncoder"
-    elif inner.typeName().startswith(("timestamp", "date")):
+    elif is_date:
         remedy += ", or turn it into numbers with functions.hour, functions.dayofweek or functions.dayofyear"
     raise ValueError(
         f"features: column {name!r} has type {kind.simpleString()}; expected a number, true or false, a vector, or an "
         f"array of numbers. Please {remedy}"
     )
-
-
-def _of_tables(kind: "DataType") -> ColumnKind | None:
-    """What a column of strings or dates is learned as; None if it is neither."""
-    if kind.typeName().startswith(("timestamp", "date")):
-        return "date"
-    return "text" if kind.typeName() in ("string", "char", "varchar") else None
 
 
 def label_kind(df: "DataFrame", label: str, model: OnlineEstimator | None) -> LabelKind:

@@ -116,7 +116,7 @@ class Slices:
     def __init__(self, packed: "DataFrame", layout: Layout) -> None:
         self._layout = layout
         records = packed.select("partition", "first", "data").where("rows > 0").rdd
-        self._rdd = records.flatMap(layout.cut).partitionBy(layout.slices, _identity)
+        self._rdd = records.flatMap(layout.cut).partitionBy(layout.slices, int)  # keys are numbers of partitions
 
     @property
     def context(self) -> "SparkContext":
@@ -125,7 +125,8 @@ class Slices:
 
     def leader(self, r: int) -> XY:
         """The rows of the leader of a round, brought to the driver."""
-        return _joined(self.context.runJob(self._rdd, _pieces, [self._layout.leader(r)]))
+        cuts = self.context.runJob(self._rdd, list, [self._layout.leader(r)])
+        return _joined(piece for _, piece in cuts)
 
     def parts(self, r: int) -> "Cuts":
         """An RDD with one partition for each part of a round.
@@ -144,15 +145,6 @@ def _joined(pieces: Iterable[Piece]) -> XY:
     """X and y of some pieces, in the order of the rows."""
     ordered = sorted(pieces, key=lambda piece: piece[0])
     return rows_joined([x for _, x, _ in ordered]), np.concatenate([y for _, _, y in ordered])
-
-
-def _identity(key: int) -> int:
-    """The partition of a shuffle whose keys are numbers of partitions."""
-    return key
-
-
-def _pieces(records: Iterable[Cut]) -> list[Piece]:
-    return [piece for _, piece in records]
 
 
 # Parts
@@ -175,7 +167,8 @@ def collect_parts(slices: "Cuts", count: int, base: "State", metrics: Metrics) -
     parts = slices.mapPartitionsWithIndex(partial(_learn, base, metrics))
     while count > FAN_IN:
         count = -(-count // FAN_IN)
-        parts = parts.map(_group).partitionBy(count, _identity).mapPartitionsWithIndex(partial(_merge, base))
+        groups = parts.map(lambda part: (part.number // FAN_IN, part)).partitionBy(count, int)
+        parts = groups.mapPartitionsWithIndex(partial(_merge, base))
     return sorted(parts.collect(), key=lambda part: int(part.number))
 
 
@@ -202,10 +195,6 @@ def _learn(base: "State", metrics: Metrics, number: int, records: Iterable[Cut])
         part = pickle.loads(base.value).split(1)[0]
         counted = score(part, *_joined(pieces), metrics)
         yield Part(number, pickle.dumps(part, protocol=pickle.HIGHEST_PROTOCOL), counted)
-
-
-def _group(part: Part) -> tuple[int, Part]:
-    return part.number // FAN_IN, part
 
 
 def _merge(base: "State", number: int, records: Iterable[tuple[int, Part]]) -> Iterator[Part]:
