@@ -41,7 +41,8 @@ class MismatchError(ConflictError):
 def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Service, int]:
     """The service of a model file, and the number of records that were learned from the log; not yet started.
 
-    The caller holds the lock of the model file, which can be written, unless the service is read-only.
+    The caller holds the lock of the model file, which can be written, unless the service is read-only. With ``new_log``
+    a log that cannot be used is renamed: the model has then learned the records that can be read.
     """
     text_parsers()  # a service that cannot read rows does not start
     if options.read_only:
@@ -50,59 +51,35 @@ def open_service(path: Path, new: NewModel, options: ServeOptions) -> tuple[Serv
         remedies = [Remedy("log", ..., "names its directory"), Remedy("read_only", True, "predicts without one")]
         raise ConflictError("the service has no log", remedies=remedies)
     remove_leftovers(path)
-    model = load(path, new) if path.exists() else None
-    log = _open_log(path, model, options)
+    service = Service(path, load(path, new) if path.exists() else None, new, None, options)
     try:
-        service = Service(path, model, new, log, options)
-        count = 0
-        try:
-            count = service.replay()
-        except DamagedLogError:
-            if not options.new_log:
-                raise
-            log.close()
-            service.log = log = _start_log(service.model, options)
+        return service, _open_log(service, options.log, options)
+    except (DamagedLogError, MismatchError):
+        if not options.new_log:
+            raise
+    Log.put_aside(options.log)
+    if service.model is not None:
+        service.model.follow(None)
+    return service, _open_log(service, options.log, options)
+
+
+def _open_log(service: Service, directory: Path, options: ServeOptions) -> int:
+    """Open the log of a service and learn its tail; the number of its records."""
+    log = service.log = Log(directory, most_ids=options.ids, most_waiting_bytes=size("waiting", options.waiting))
+    try:
+        _check(service.path, service.model, log)
+        count = service.replay()
         service.release_known()
-        model = service.model
-        is_new = model is not None and model.log is None
-        if model is not None:
-            model.follow(log.id, model.position)
+        is_new = service.model is not None and service.model.log is None
+        if service.model is not None:
+            service.model.follow(log.id, service.model.position)
         service.checkpoint(always=is_new)  # from now on the file says to which log it belongs
         if service.checkpoint_failure is not None:
             raise LogError(f"the first checkpoint could not be written: {service.checkpoint_failure}")
-        return service, count
+        return count
     except BaseException:
         log.close()
         raise
-
-
-def _open_log(path: Path, model: ServedModel | None, options: ServeOptions) -> Log:
-    """The log of a model; with ``new_log`` a new one, if the existing one cannot be used."""
-    log = None
-    try:
-        log = _log(options)
-        _check(path, model, log)
-        return log
-    except BaseException as error:
-        if log is not None:
-            log.close()
-        if not options.new_log or not isinstance(error, DamagedLogError | MismatchError):
-            raise
-    return _start_log(model, options)
-
-
-def _start_log(model: ServedModel | None, options: ServeOptions) -> Log:
-    """A new log in the place of one that cannot be used."""
-    assert options.log is not None
-    Log.put_aside(options.log)
-    if model is not None:
-        model.follow(None)
-    return _log(options)
-
-
-def _log(options: ServeOptions) -> Log:
-    assert options.log is not None
-    return Log(options.log, most_ids=options.ids, most_waiting_bytes=size("waiting", options.waiting))
 
 
 def _check(path: Path, model: ServedModel | None, log: Log) -> None:
