@@ -10,7 +10,7 @@ import typer
 import nolana
 from nolana.cli import INTERRUPTED, discard_output, output_error
 from nolana.cli.learner import METRICS
-from nolana.cli.models import READ, models
+from nolana.cli.models import READ, Json, models
 from nolana.cli.options import Group, check_source, convert_plain_values, text_of, with_groups
 from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
 from nolana.sources import SourceOptions
@@ -29,7 +29,9 @@ app.add_typer(data, name="data")
 app.add_typer(models)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set, see `nolana data list`.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Directory = Annotated[Path | None, typer.Option("--data", help="A directory to search first.")]
+Picture = Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")]
+JsonTable = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
 
 
 def run() -> int:
@@ -106,9 +108,9 @@ def options(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("demo.png"),
+    out: Picture = Path("demo.png"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of nolana's learner.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    json: JsonTable = False,
 ) -> None:
     """Learn real digits that are turned half-way, beside a linear model and a retrained gradient boosting."""
     from nolana.cli.demo import execute
@@ -167,8 +169,8 @@ def compare(
     ] = False,
     scale: Annotated[bool, typer.Option(help="Standardise the features of a file by the rows so far.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
-    out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("compare.png"),
-    json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    out: Picture = Path("compare.png"),
+    json: JsonTable = False,
 ) -> None:
     """Compare methods on your own data with equal memory: each row is predicted before it is learned."""
     if data is not None:
@@ -202,10 +204,7 @@ def data_sets(context: typer.Context) -> None:
 
 
 @data.command("list")
-def list_data(
-    directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
-    json: Json = False,
-) -> None:
+def list_data(directory: Directory = None, json: Json = False) -> None:
     """List the data sets, and where they are on this machine."""
     from nolana.cli.data import show_all
 
@@ -213,11 +212,7 @@ def list_data(
 
 
 @data.command("where")
-def where_data(
-    name: Name,
-    directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
-    json: Json = False,
-) -> None:
+def where_data(name: Name, directory: Directory = None, json: Json = False) -> None:
     """Print the paths of the files of a data set."""
     from nolana.cli.data import show_place
 
