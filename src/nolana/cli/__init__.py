@@ -84,7 +84,7 @@ def _open_at(number: int, mode: int) -> None:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """KeyboardInterrupt, but where a module is being loaded: some print it, or turn it into another error."""
+    """KeyboardInterrupt, unless a module is being loaded: some print it, or turn it into another error."""
     while frame is not None:
         if frame.f_code.co_filename == IMPORTS:
             # A model may be locked already; the module may be the one that is being loaded.

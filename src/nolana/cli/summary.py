@@ -223,7 +223,7 @@ def print_lines(
 
 @contextmanager
 def live_view(*, quiet: bool = False) -> Iterator["Callable[[Run], None] | None"]:
-    """Within this context, the function to call after each block; None where standard error is not a terminal."""
+    """Within this context, the function to call after each block; None if standard error is not a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield None
