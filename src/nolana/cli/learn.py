@@ -201,10 +201,8 @@ class _Printer:
         if self.error is not None:
             return
         rows = scored.predictions
-        known, predicted = rows.known.tolist(), rows.predicted.tolist()
-        predictions = [label if is_known else None for label, is_known in zip(predicted, known, strict=True)]
         try:
-            self._rows.write(scored.block.places, {"prediction": predictions, "label": rows.truth.tolist()})
+            self._rows.write(scored.block.places, {"prediction": rows.answers, "label": rows.truth.tolist()})
         except OSError as error:
             self.error = error
             self._stop.request()

@@ -341,17 +341,16 @@ def _deliver_to(loop: asyncio.AbstractEventLoop, jobs: Sequence[AnyJob]) -> None
 
 def _answer(learned: Learned) -> dict[str, object]:
     """What a client gets for rows to learn; rows in quarantine have no prediction and no score."""
-    outcome, held = learned.outcome, learned.held
-    count = 0 if outcome is None else len(outcome.scores)
+    rows, held = learned.rows, learned.held
+    count = 0 if rows is None else len(rows)
     answer: dict[str, object] = {"rows": count, "duplicate": learned.duplicate, "position": learned.position}
-    if outcome is not None:
+    if rows is not None:
         places = {row.row - 1 for row in held}
-        scores, predicted = iter(outcome.scores.tolist()), iter(outcome.predicted)
-        rows = range(count + len(held))
-        answer["predictions"] = [None if i in places else next(predicted) for i in rows]
-        answer["scores"] = [None if i in places else next(scores) for i in rows]
-        if outcome.classes is not None:
-            answer["classes"] = outcome.classes.tolist()
+        predicted, scores = iter(rows.answers), iter(rows.scores.tolist())
+        answer["predictions"] = [None if i in places else next(predicted) for i in range(count + len(held))]
+        answer["scores"] = [None if i in places else next(scores) for i in range(count + len(held))]
+        if rows.classes is not None:
+            answer["classes"] = rows.classes.tolist()
     if held:
         answer["quarantined"] = [{"row": row.row, "label": json.loads(row.label)} for row in held]
         answer["message"] = QUARANTINED

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nolana.errors import ConflictError, Place, Remedy, Setting
+from nolana.metrics import Predictions
 from nolana.serve.jobs import Classes, Decided, Learn, Learned, Store
 from nolana.serve.log import Log
-from nolana.serve.model import NewModel, Outcome, ServedModel
+from nolana.serve.model import NewModel, ServedModel
 from nolana.serve.options import ServeOptions
 from nolana.serve.quarantine import LONGEST_LABEL, Admission, HeldRow, label_key
 from nolana.serve.refusal import Refusal, no_model
@@ -36,7 +37,7 @@ class Written:
     position: int
     job: Learn | Classes | None = None
 
-    def learned(self, outcome: Outcome | Refusal) -> None:
+    def learned(self, outcome: Predictions | Refusal) -> None:
         """Its rows were learned; if not, that is the result of the job."""
         if isinstance(outcome, Refusal):
             if self.job is None:
@@ -44,7 +45,7 @@ class Written:
             else:
                 self.job.result = outcome
         elif isinstance(self.job, Learn) and isinstance(self.job.result, Learned):
-            self.job.result = replace(self.job.result, outcome=outcome)
+            self.job.result = replace(self.job.result, rows=outcome)
 
 
 class Group:

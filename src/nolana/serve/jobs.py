@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from nolana.serve.model import Outcome
+from nolana.metrics import Predictions
 from nolana.serve.quarantine import HeldRow
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import Label, Rows
@@ -37,14 +37,14 @@ class Learned:
     Parameters
     ----------
     position : of the record; None if all rows are in quarantine.
-    outcome : of the rows that were learned; None if none was, or if the id was known already.
+    rows : those that were learned, with their predictions; None if none was, or if the id was known already.
     duplicate : whether the id was known already.
     held : the rows in quarantine.
     unknown_columns : keys of the rows that are not columns of the model.
     """
 
     position: int | None
-    outcome: Outcome | None = None
+    rows: Predictions | None = None
     duplicate: bool = False
     held: Sequence[HeldRow] = ()
     unknown_columns: Sequence[str] = ()

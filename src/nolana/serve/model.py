@@ -21,7 +21,6 @@ from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation
 from nolana.learner.rows import Matrix, MomentRows
 from nolana.metrics import Predictions
-from nolana.metrics.label_index import Labels
 from nolana.runs import Recipe, Run, Scoring, SourceOptions
 from nolana.runs.checkpoints import LogPosition, SavedRun, read
 from nolana.runs.recipe import task_of
@@ -34,21 +33,12 @@ from nolana.sources.options import LabelKind
 from nolana.sources.plan import Plan, PlannedColumn
 from nolana.sources.rows import PlannedRows, encoder_of
 
-__all__ = ["INTERVAL", "NewModel", "Outcome", "ServedModel", "load"]
+__all__ = ["INTERVAL", "NewModel", "ServedModel", "load"]
 
 INTERVAL = 0.9  # share of the targets between low and high
 ROWS_AT_ONCE = 256  # of small requests that are learned in one call: predictions wait for the lock of the learner
 WITHOUT_SOURCE: dict[str, object] = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
 LABEL_KINDS: dict[str, LabelKind] = {"U": "text", "b": "bool", "f": "float"}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Rows that were learned: scores (n,) or (n, c) from before, the classes (c,) or None, and the predictions (n,)."""
-
-    scores: NDArray[np.float64]
-    classes: Labels | None
-    predicted: list[Label | None]
 
 
 class ServedModel:
@@ -102,9 +92,9 @@ class ServedModel:
 
     # Learning
 
-    def learn(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
-        """Learn the rows of requests; a request that the estimator refuses changes nothing."""
-        outcomes: list[Outcome | Refusal] = []
+    def learn(self, group: Sequence[Rows]) -> list[Predictions | Refusal]:
+        """Learn the rows of requests, each predicted before; a request that the estimator refuses changes nothing."""
+        outcomes: list[Predictions | Refusal] = []
         begin = 0
         while begin < len(group):
             end, count = begin + 1, len(group[begin])
@@ -116,14 +106,15 @@ class ServedModel:
         self._encoder_state = self._rows.encoder.state()
         return outcomes
 
-    def _learn_some(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
+    def _learn_some(self, group: Sequence[Rows]) -> list[Predictions | Refusal]:
         before = self._rows.encoder.state()
         encoded = [self._rows.encode(rows.cells) for rows in group]
         x: Matrix | MomentRows = self.reader.matrix(joined([x for x, _ in encoded]))
+        y = np.concatenate([rows.y for rows in group if rows.y is not None])
         try:
             if any(rows.moments is not None for rows in group):
                 x = MomentRows(x, _joined_moments(group))
-            scores = self.run.push(x, np.concatenate([rows.y for rows in group if rows.y is not None]))
+            scores = self.run.push(x, y)
         except ValueError as error:
             self._rows.encoder.restore(before)
             if len(group) == 1:
@@ -134,17 +125,9 @@ class ServedModel:
                 self._rows.counts.add_column(column)
             for category in categories:
                 self._rows.counts.add_category(category)
+        predictions = Predictions(y, scores, None if self.task == "regression" else self.estimator.classes_)
         ends = np.cumsum([0, *map(len, group)])
-        return [self._outcome(scores[a:b]) for a, b in pairwise(ends)]
-
-    def _outcome(self, scores: NDArray[np.float64]) -> Outcome:
-        if self.task == "regression":
-            return Outcome(scores, None, scores.tolist())
-        classes = self.estimator.classes_
-        rows = Predictions(np.zeros(len(scores)), scores, classes)
-        known, best = rows.known.tolist(), rows.predicted.tolist()
-        predicted = [label if is_known else None for label, is_known in zip(best, known, strict=True)]
-        return Outcome(scores, classes, predicted)
+        return [predictions.part(a, b) for a, b in pairwise(ends)]
 
     # Predicting
 

@@ -13,11 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from nolana.errors import LogError, NolanaError, Place
+from nolana.metrics import Predictions
 from nolana.modelfile.atomic import file_identity
 from nolana.serve.group import Group
 from nolana.serve.jobs import AnyJob, Classes, Decided, FetchModel, Learn, Store
 from nolana.serve.log import Log, Record
-from nolana.serve.model import NewModel, Outcome, ServedModel, load
+from nolana.serve.model import NewModel, ServedModel, load
 from nolana.serve.options import ServeOptions, interval
 from nolana.serve.refusal import RETRY, Refusal, no_model
 from nolana.serve.rows import Rows
@@ -223,12 +224,12 @@ class Service:
             for each, outcome in zip(group.written, outcomes, strict=True):
                 each.learned(outcome)
 
-    def _learn(self, rows: list[Rows], position: int) -> list[Outcome | Refusal]:
+    def _learn(self, rows: list[Rows], position: int) -> list[Predictions | Refusal]:
         assert self.model is not None
         assert self.log is not None
         outcomes = self.model.learn(rows)
         self.model.follow(self.log.id, position)
-        count = sum(len(some) for some, outcome in zip(rows, outcomes, strict=True) if isinstance(outcome, Outcome))
+        count = sum(len(some) for some, outcome in zip(rows, outcomes, strict=True) if isinstance(outcome, Predictions))
         self._rows_since += count
         self.counters.rows += count
         return outcomes
