@@ -104,21 +104,22 @@ class Inspection:
 
     def _run(self, saved: SavedRun) -> dict[str, Any]:
         assert self.evaluation is not None
-        plan = Plan.from_dict(saved.stream["plan"])
+        plan, bad_rows = Plan.from_dict(saved.stream["plan"]), saved.stream["bad_rows"]
+        position = None if saved.source is None else saved.stream["position"]
         return {
             "source": saved.source,
             "finished": saved.finished,
             "sources_before": [each.source for each in saved.learned],
-            "line": None if saved.source is None else saved.stream["position"]["line"],
-            "place": None if saved.source is None else place_words(saved.stream["position"]),
-            "messages": None if saved.source is None else saved.stream["position"].get("messages"),
+            "line": None if position is None else position["line"],
+            "place": None if position is None else place_words(position),
+            "messages": None if position is None else position.get("messages"),
             "columns": None if plan.columns is None else plan.describe(),
             "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),
             "labels": plan.labels,
             "left_out": dict(plan.left_out),
             "new_columns": dict(saved.stream.get("new_columns", {}).get("columns", {})),
             "new_categories": dict(saved.stream.get("new_columns", {}).get("categories", {})),
-            "bad_rows": dict(saved.stream["bad_rows"]["reasons"]),
+            "bad_rows": {} if bad_rows is None else dict(bad_rows["reasons"]),
             "rows_scored": self.evaluation.rows,
             "score": self.evaluation.metrics,
             "recent_score": self.evaluation.recent,

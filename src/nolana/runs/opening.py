@@ -26,6 +26,7 @@ from nolana.runs.source import (
 from nolana.sources import SourceOptions, Stream
 from nolana.sources.messages import is_address
 from nolana.sources.plan import Plan
+from nolana.sources.stream import StreamState
 
 if TYPE_CHECKING:
     from nolana.runs.recipe import Recipe
@@ -140,7 +141,7 @@ def _open(
         return open_resumed(source, options, from_beginning), before
     origin = sys.stdin.buffer.tell() if source == "-" else 0
 
-    def open_at(state: dict[str, Any]) -> Stream:
+    def open_at(state: StreamState) -> Stream:
         if source == "-":
             sys.stdin.buffer.seek(origin)
         return open_resumed(source, options, state)

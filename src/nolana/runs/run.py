@@ -25,6 +25,7 @@ from nolana.runs.workers import Workers, parts_for
 from nolana.sources import Block, Stream
 from nolana.sources.blocks import joined
 from nolana.sources.rows import PlannedRows
+from nolana.sources.stream import StreamState
 from nolana.sources.task import InferredTask
 
 __all__ = ["Run", "ScoredBlock"]
@@ -76,7 +77,7 @@ class Run:
         self.finished = record.finished
         self._first = first
         self._block: Block | None = None
-        self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
+        self._before_block: StreamState | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
         self._learned = estimator.n_rows_ if self.rows_before else 0
         self.learner = estimator  # what learns a block
@@ -238,7 +239,7 @@ class Run:
 
     def _section(self) -> dict[str, Tree]:
         if self._rows is not None:
-            state = self.record.stream | self._rows.state()
+            state: StreamState = {**self.record.stream, **self._rows.state()}
         else:
             state = self._before_block or self.stream.state()
         # Times differ from run to run, and the file must not.

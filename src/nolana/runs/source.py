@@ -2,8 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, BinaryIO
 
 from nolana import sources as streams
@@ -13,7 +12,9 @@ from nolana.runs.recipe import task_of
 from nolana.sources import SourceOptions, Stream
 from nolana.sources.declaration import declared
 from nolana.sources.messages import is_address
+from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan
+from nolana.sources.stream import StreamState
 
 __all__ = [
     "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_width", "is_resumable",
@@ -58,7 +59,7 @@ def _labelled(source: Any, options: SourceOptions, task: str | None, arguments: 
     return stream
 
 
-def open_resumed(source: str, options: SourceOptions, state: Mapping[str, object]) -> Stream:
+def open_resumed(source: str, options: SourceOptions, state: StreamState) -> Stream:
     """The stream from the position of a state, with its columns."""
     return _open(source, _not_saved(options) | {"resume": changed_state(state, options)})
 
@@ -73,7 +74,7 @@ def _known_columns(options: SourceOptions, estimator: Any) -> dict[str, Any]:
     return {"growing": "keep", "only_numbers": not estimator._takes_tables} | categories
 
 
-def open_to_predict(source: str, options: SourceOptions, state: Mapping[str, Any] | None, estimator: Any) -> Stream:
+def open_to_predict(source: str, options: SourceOptions, state: StreamState | None, estimator: Any) -> Stream:
     """The stream from its beginning without labels: columns and encoder of a state, else of the estimator."""
     if state is not None:
         state = changed_state(state, options)
@@ -122,12 +123,11 @@ def changes(options: SourceOptions, plan: Plan) -> dict[str, object]:
     }
 
 
-def changed_state(state: Mapping[str, Any], options: SourceOptions) -> dict[str, Any]:
+def changed_state(state: StreamState, options: SourceOptions) -> StreamState:
     """A state of a stream with the options that were changed."""
     plan = Plan.from_dict(state["plan"])
-    changed = plan.as_dict()
-    changed["options"] |= changes(options, plan)
-    return {**state, "plan": changed}
+    encoding = Encoding(**(asdict(plan.options) | changes(options, plan)))
+    return {**state, "plan": replace(plan, options=encoding).as_dict()}
 
 
 def check_options(options: SourceOptions, saved: SavedRun) -> None:

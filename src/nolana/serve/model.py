@@ -32,12 +32,13 @@ from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import LabelKind
 from nolana.sources.plan import Plan, PlannedColumn
 from nolana.sources.rows import PlannedRows
+from nolana.sources.stream import StreamState
 
 __all__ = ["INTERVAL", "NewModel", "Outcome", "ServedModel", "load"]
 
 INTERVAL = 0.9  # share of the targets between low and high
 ROWS_AT_ONCE = 256  # of small requests that are learned in one call: predictions wait for the lock of the learner
-WITHOUT_SOURCE: dict[str, Any] = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
+WITHOUT_SOURCE: StreamState = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
 LABEL_KINDS: dict[str, LabelKind] = {"U": "text", "b": "bool", "f": "float"}
 
 

@@ -23,9 +23,10 @@ from nolana.sources.encoder import Encoder
 from nolana.sources.jsonl import value_of_key
 from nolana.sources.labels import Labels
 from nolana.sources.new_columns import NewColumn
+from nolana.sources.numbers import NumberEncoder
 from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan, PlannedColumn
-from nolana.sources.rows import AnyEncoder, check_rows, encoder_of
+from nolana.sources.rows import check_rows, encoder_of
 
 __all__ = ["TARGET", "RowReader", "Rows", "as_object", "split_moments", "with_label", "with_moments"]
 
@@ -34,7 +35,7 @@ MOMENT = "nolana:moment"  # the key of the moment of a row
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
 MOST_UNKNOWN = 100  # keys that an answer names
 WIDE = 256  # columns from which rows of LIBSVM models are sparse
-NO_FEATURES = Encoder((), Encoding(), frozen=True)  # of labels alone
+NO_FEATURES = NumberEncoder((), Encoding(), frozen=True)  # of labels alone
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class RowReader:
         sparse = plan.schema is not None and plan.schema.sparse  # rows of words are as long as their text
         self.most_rows = max(1, LARGEST_BLOCK // max(1, len(self.planned) if sparse else self.width))
 
-    def encoder(self, *, frozen: bool) -> AnyEncoder:
+    def encoder(self, *, frozen: bool) -> Encoder:
         """A new encoder of the plan; one that is frozen does not change by the rows that it encodes."""
         return encoder_of(self.plan, frozen=frozen)
 

@@ -10,11 +10,11 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, NotRequired, TypedDict
 
 from nolana.errors import OptionError, Place, StreamError, joined_problems
 
-__all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
+__all__ = ["BadRow", "BadRows", "BadRowsState", "Quarantine", "Refuse", "Skip", "policy"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,13 @@ class BadRow:
     error: StreamError
     reason: str
     raw: str
+
+
+class BadRowsState(TypedDict):
+    """Counts by reason; the size of a quarantine when they were counted."""
+
+    reasons: dict[str, int]
+    quarantined_bytes: NotRequired[int]
 
 
 class BadRows:
@@ -48,11 +55,11 @@ class BadRows:
     def end_block(self) -> None:
         """All rows of a block were read; raises if one of them ends the stream."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> BadRowsState:
         """The counts, for a resumed stream."""
         return {"reasons": dict(self.reasons)}
 
-    def resume(self, state: dict[str, Any], path: str) -> None:
+    def resume(self, state: BadRowsState, path: str) -> None:
         """Continues from a state of the source at ``path``."""
         self.reasons = Counter({str(reason): int(count) for reason, count in state["reasons"].items()})
 
@@ -108,7 +115,7 @@ class Quarantine(BadRows):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__()
         self.path = Path(path)
-        self._file: Any = None
+        self._file: IO[bytes] | None = None
         self._known: dict[tuple[str, int], int] = {}  # rows written after the resumed state, and their offsets
 
     def put_aside(self, row: BadRow) -> None:
@@ -145,11 +152,11 @@ class Quarantine(BadRows):
     def _size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> BadRowsState:
         """The counts, and the offset of the next invalid row: before the remembered ones, else at the end."""
-        return super().state() | {"quarantined_bytes": min(self._known.values(), default=self._size())}
+        return {**super().state(), "quarantined_bytes": min(self._known.values(), default=self._size())}
 
-    def resume(self, state: dict[str, Any], path: str) -> None:
+    def resume(self, state: BadRowsState, path: str) -> None:
         """Finds the rows of the source that were written after the state."""
         super().resume(state, path)
         length = int(state.get("quarantined_bytes", 0))

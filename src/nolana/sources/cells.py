@@ -168,6 +168,7 @@ class TextCells:
     data: bytes
     decode: Callable[[bytes], str]
     _decoded: dict[int, list[str | None]] = field(default_factory=dict)
+    _seconds: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     def texts(self, place: int) -> list[str | None]:
         if place in self._decoded:
@@ -222,7 +223,9 @@ class TextCells:
         return found
 
     def seconds(self, place: int) -> NDArray[np.float64]:
-        return times.column(self.texts(place))
+        if place not in self._seconds:
+            self._seconds[place] = times.column(self.texts(place))
+        return self._seconds[place]
 
     def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         return self._each(text_parsers().number_fields, place, quoted)
@@ -266,6 +269,7 @@ class TextCells:
             rows=self.rows[rows],
             lines=self.lines[rows],
             _decoded={p: [t for t, k in zip(c, rows, strict=True) if k] for p, c in self._decoded.items()},
+            _seconds={place: seconds[rows] for place, seconds in self._seconds.items()},
         )
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +19,12 @@ from nolana.sources.columns import Columns
 from nolana.sources.declaration import declared
 from nolana.sources.options import Column, ColumnNumber, Encoding, SourceOptions, Target
 from nolana.sources.plan import Plan
-from nolana.sources.reader import Problem, TextReader
+from nolana.sources.reader import TextReader
 from nolana.sources.sources import Bytes, fail
 from nolana.sources.text import Text
+
+if TYPE_CHECKING:
+    from nolana.engine.protocol import Problem  # loads the engine
 
 __all__ = ["LibsvmReader"]
 
@@ -92,15 +96,11 @@ class LibsvmReader(TextReader):
         """Whether the line has nothing but a label and index:value pairs."""
         return LINE.fullmatch(line) is not None
 
-    def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:
-        """All columns: the reader has chosen them already."""
-        return list(range(self.columns.width)), 0 if self.has_target else None
-
     def match(self, plan: Plan, target: Target) -> tuple[list[int], int | None]:
         """All columns: the reader has taken them from the plan."""
         return list(range(self.columns.width)), 0 if self.has_target else None
 
-    def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
+    def infer_plan(self, options: SourceOptions) -> Plan:
         """The plan, for which no row is needed: all features are numbers."""
         name = next((name for name in options.specified if name in declared(Encoding)), None)
         if name is not None:
@@ -110,7 +110,7 @@ class LibsvmReader(TextReader):
         return Plan(
             self.format,
             None,
-            target=target,
+            target=0 if self.has_target else None,
             width=self.width,
             chosen=None if self.chosen is None else tuple(self.chosen),
             zero_based=self.zero_based,
@@ -119,8 +119,8 @@ class LibsvmReader(TextReader):
     def select(self, numbers: list[int], texts: list[int]) -> None:
         """Does nothing: all features are numbers and the label is the only text."""
 
-    def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
-        text, d = self.text, self.columns.width
+    def _cells(self, start: int, limit: int) -> "tuple[TextCells, int, int, Problem | None]":
+        text, d = self.cursor, self.columns.width
         sparse = d > WIDE
         x, labels, end, lines, problem = text_parsers().libsvm_rows(
             text.data, start, text.final, limit, self._index_places, d, self._base, self._labelled, sparse
@@ -140,7 +140,7 @@ class LibsvmReader(TextReader):
 
     def _begins_with_label(self) -> bool:
         """Whether the first row has a label though target is False: then all rows have one, and it is ignored."""
-        text = self.text
+        text = self.cursor
         while True:
             for place, line in enumerate(lines := text.data[text.start :].split(b"\n")):
                 if row := line.partition(b"#")[0].split():
@@ -156,7 +156,7 @@ class LibsvmReader(TextReader):
 
         A first pass costs the decompression and little else (covtype: 1.7 s of 3.6 s); n_features saves it.
         """
-        other = self.text.reopen()
+        other = self.cursor.reopen()
         bound = self._extent_of_block(block_rows) if other is None else self._extent_of_all(other)
         width = bound - self._base
         if width < 1:
@@ -186,10 +186,10 @@ class LibsvmReader(TextReader):
                     return bound
                 text.read_more()
         finally:
-            text.source.close()
+            text.close()
 
     def _extent_of_block(self, block_rows: int) -> int:
-        text, ends = self.text, 1 if self.live else block_rows
+        text, ends = self.cursor, 1 if self.live else block_rows
         while True:
             text.read_lines(ends)
             bound, rows, end = text_parsers().libsvm_extent(text.data, text.start, text.final, block_rows)
@@ -212,11 +212,11 @@ class LibsvmReader(TextReader):
         assert isinstance(cells, TextCells)
         begin, end = cells.spans[row, 0].tolist()
         value = cells.data[begin:end].decode("utf-8", "replace")
-        return flaw.error(replace(self.text.place(int(cells.lines[row])), column=1), value)
+        return flaw.error(replace(self.cursor.place(int(cells.lines[row])), column=1), value)
 
-    def _row_error(self, problem: Problem) -> StreamError:
+    def _row_error(self, problem: "Problem") -> StreamError:
         kind, lines, column, begin, end = problem
-        line, token = self.text.line + lines, self.text.show(begin, end)
+        line, token = self.cursor.line + lines, self.cursor.show(begin, end)
         index, _, value = token.partition(":")
         what, remedies = MEANING[kind]
         width: Setting | str = f"the {self.width} features of the first block"
@@ -224,7 +224,7 @@ class LibsvmReader(TextReader):
             width, remedies = Setting("n_features", self.width), () if kind == "beyond" else remedies
         return StreamError(
             what,
-            place=replace(self.text.place(line), column=column),
+            place=replace(self.cursor.place(line), column=column),
             value=value if kind in OF_VALUES else token,
             remedies=remedies,
             facts={"index": index, "width": width},

@@ -1,15 +1,14 @@
 """Columns, keys and categories that the first block did not have: they are left out, and counted."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from nolana.errors import Place, Remedy, StreamError, StreamWarning
 from nolana.sources.options import NewColumns
 from nolana.sources.sources import warn
 
-__all__ = ["NewCategory", "NewColumn", "NewColumnCounts"]
+__all__ = ["Counts", "NewCategory", "NewColumn", "NewColumnCounts"]
 
 MOST_NAMES = 100  # that are counted one by one; a bound on memory
 REST = "..."  # all others together
@@ -33,6 +32,13 @@ class NewCategory:
     column: NewColumn
     first: str
     largest: int | None
+
+
+class Counts(TypedDict):
+    """In how many rows, by column."""
+
+    columns: dict[str, int]
+    categories: dict[str, int]
 
 
 class NewColumnCounts:
@@ -71,11 +77,11 @@ class NewColumnCounts:
             warn(StreamWarning(problem, place=place, value=value, facts=facts))
         counts[name] += column.rows
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Counts:
         """The counts, for a resumed stream."""
         return {"columns": dict(self.columns), "categories": dict(self.categories)}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Counts) -> None:
         """Continues from what ``state`` returned."""
         self.columns = Counter({str(name): int(count) for name, count in state["columns"].items()})
         self.categories = Counter({str(name): int(count) for name, count in state["categories"].items()})

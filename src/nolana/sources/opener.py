@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import cast
 
 from nolana.sources.bad_rows import policy
+from nolana.sources.encoder import EncoderState
 from nolana.sources.formats import MAGIC, open_reader
 from nolana.sources.labels import Labels, infer_label_kind
 from nolana.sources.messages import open_messages
@@ -12,7 +14,7 @@ from nolana.sources.options import Arguments, Encoding
 from nolana.sources.plan import Plan
 from nolana.sources.rows import PlannedRows
 from nolana.sources.sources import Bytes, Source
-from nolana.sources.stream import Stream
+from nolana.sources.stream import Stream, StreamState
 
 __all__ = ["open_stream"]
 
@@ -28,7 +30,7 @@ def open_stream(source: Source, options: Arguments) -> Stream:
     try:
         reader = open_reader(opened, options, plan)
         if plan is None:
-            plan = reader.infer_plan(options, *reader.choose(options))
+            plan = reader.infer_plan(options)
         columns, target = reader.match(plan, options.target)
         if target is not None and plan.target is None and not reader.indexed:  # of a model that learned no source
             plan = replace(plan, target=reader.columns.key(target))
@@ -43,9 +45,9 @@ def open_stream(source: Source, options: Arguments) -> Stream:
         reader.select(numbers, texts)
         stream = Stream(reader, rows, policy(options.on_bad_row), options.block_rows, columns, target)
         if options.encoder is not None:
-            encoder.restore(options.encoder)
+            encoder.restore(cast(EncoderState, options.encoder))
         if resume is not None:
-            stream._resume(resume)
+            stream._resume(cast(StreamState, resume))
         if target is not None and kind is None:
             labels.kind = infer_label_kind(reader.peek(options.block_rows, [target]), 0, reader.typed)
             reader.select(numbers, texts)

@@ -1,7 +1,6 @@
 """A stream of blocks of rows."""
 
 import functools
-from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -9,15 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import StreamError
-from nolana.sources.bad_rows import BadRow, BadRows
-from nolana.sources.blocks import Block, Position, dense_rows, joined
+from nolana.learner.rows import Matrix
+from nolana.sources.bad_rows import BadRow, BadRows, BadRowsState
+from nolana.sources.blocks import Block, Places, Position, SavedPosition, dense_rows, joined
 from nolana.sources.cells import Cells, Flaw
 from nolana.sources.reader import Reader
-from nolana.sources.rows import PlannedRows
+from nolana.sources.rows import PlannedRows, RowsState
 
-__all__ = ["Stream"]
+__all__ = ["Stream", "StreamState"]
 
 VERSION = 1
+
+
+class StreamState(RowsState, total=False):
+    """All that ``open(source, resume=...)`` needs to continue after a block."""
+
+    version: int
+    position: SavedPosition | None  # None: the source is another one, read from its beginning
+    bad_rows: BadRowsState | None  # None: not counted so far
 
 
 class Stream:
@@ -43,7 +51,7 @@ class Stream:
         self._ended = self._closed = False
         self.n_features = rows.encoder.width
         self.feature_names = rows.encoder.names if rows.plan.named else None
-        self.position = Position(0, *reader.place)
+        self.position = Position(0, reader.cursor.offset, reader.cursor.line)
 
     # Blocks
 
@@ -75,8 +83,9 @@ class Stream:
         return block
 
     def _next(self) -> Block | None:
-        parts: list[tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]] = []
+        parts: list[tuple[Matrix, NDArray[np.generic] | None, NDArray[np.int64]]] = []
         count = 0
+        cursor = self._reader.cursor
         while count + self._bad.refused < self.block_rows:
             cells, malformed = self._reader.parse(self.block_rows - count)
             for column in self._reader.new_columns(cells):
@@ -87,11 +96,11 @@ class Stream:
             if malformed is not None:
                 self._bad.add(malformed)
             elif count < self.block_rows and not len(cells.lines):
-                if self._reader.final or (self._reader.live and (count or self._bad.refused)):
+                if cursor.final or (self._reader.live and (count or self._bad.refused)):
                     break
-                self._reader.read_more()
+                cursor.read_more()
         self._bad.end_block()
-        self.position = Position(self.position.rows + count, *self._reader.place)
+        self.position = Position(self.position.rows + count, cursor.offset, cursor.line)
         if not count:
             return None
         x, y, lines = (_joined([part[i] for part in parts]) for i in range(3))
@@ -99,7 +108,7 @@ class Stream:
         assert lines is not None
         return Block(x, y, self.position, lines, self._reader.places(lines.tolist()))
 
-    def _read(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
+    def _read(self, cells: Cells) -> tuple[Matrix, NDArray[np.generic] | None, NDArray[np.int64]]:
         """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
         y, flaws = self.rows.check(cells)
         if flaws:
@@ -123,7 +132,7 @@ class Stream:
     def close(self) -> None:
         """Closes the source, unless the caller opened it."""
         self._closed = True
-        self._reader.close()
+        self._reader.cursor.close()
         self._bad.close()
 
     def gather(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
@@ -145,7 +154,7 @@ class Stream:
         return self._reader.live
 
     @property
-    def no_places(self) -> dict[str, list[Any]]:
+    def no_places(self) -> Places:
         """The fields of ``Block.places``, without rows."""
         return self._reader.places([]) or {"line": []}
 
@@ -162,20 +171,20 @@ class Stream:
     @property
     def share(self) -> float | None:
         """The part of the source that was read, from 0 to 1; None if it is unknown."""
-        return self._reader.share
+        return self._reader.cursor.share
 
     @property
     def unfinished_line(self) -> int | None:
         """The last line, if it has no line end and ``last_line="leave"`` left it."""
-        return self._reader.unfinished_line
+        return self._reader.cursor.unfinished_line
 
-    def begins_like(self, position: Mapping[str, Any]) -> bool:
+    def begins_like(self, position: SavedPosition) -> bool:
         """Whether the source begins as the one of ``state()["position"]`` did; resuming it compares all."""
-        return self._reader.begins_like(position)
+        return self._reader.cursor.begins_like(position)
 
-    def resembles(self, position: Mapping[str, Any]) -> bool:
+    def resembles(self, position: SavedPosition) -> bool:
         """Whether the source has much in common with the one of ``state()["position"]``."""
-        return self._reader.resembles(position)
+        return self._reader.cursor.resembles(position)
 
     def read_labels_for(self, task: str) -> None:
         """From the next block on labels are floats, also in the plan, or classes, among which a fraction is invalid."""
@@ -185,7 +194,7 @@ class Stream:
     # Plan and state
 
     @property
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> dict[str, object]:
         """How the columns are read, in JSON's types; ``open(other, plan=...)`` reads another source in the same way."""
         return self.rows.plan.as_dict()
 
@@ -219,7 +228,7 @@ class Stream:
         """How many rows had a text without a column of its own, by column."""
         return dict(self.rows.counts.categories)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> StreamState:
         """All that ``open(source, resume=...)`` needs to continue after the last block: JSON's types and arrays."""
         return {
             "version": VERSION,
@@ -230,12 +239,12 @@ class Stream:
                 "line": self.position.line,
                 "target": self._target is not None,
                 "encoding": self._reader.encoding,
-                **self._reader.checksums(),
+                **self._reader.cursor.checksums(),
             },
             "bad_rows": self._bad.state(),
         }
 
-    def _resume(self, state: Mapping[str, Any]) -> None:
+    def _resume(self, state: StreamState) -> None:
         """Continues from a state; with position None the source is another one, read from its beginning."""
         position = state["position"]
         if position is None:
@@ -243,12 +252,12 @@ class Stream:
             return
         self.rows.restore(state)
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
-        self._reader.resume(self.position, position)
+        self._reader.cursor.resume(position)
         if state["bad_rows"] is not None:
             self._bad.resume(state["bad_rows"], self._reader.path)
 
 
-def _narrow(y: NDArray[Any]) -> NDArray[Any]:
+def _narrow(y: NDArray[np.generic]) -> NDArray[np.generic]:
     """An array of text no wider than its longest one, so that rows left out do not change its type."""
     return np.array(y.tolist(), dtype=np.str_) if y.dtype.kind == "U" else y
 
