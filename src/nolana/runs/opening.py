@@ -40,7 +40,7 @@ Path = str | os.PathLike[str]
 
 
 def start(source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring") -> "Run":
-    """A new run; the task is inferred from the first block if the recipe has none (`nolana.sources.task`).
+    """A new run; the task is inferred from the first block if the recipe has none (`nolana.sources.labels`).
 
     Examples
     --------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nolana.errors import ConflictError, OptionError, Remedy, Setting
 from nolana.estimators._sklearn import is_classifier
 from nolana.metrics import MAIN_METRICS
-from nolana.sources.task import InferredTask, infer_task
+from nolana.sources.labels import InferredTask, infer_task
 
 if TYPE_CHECKING:
     from nolana.estimators.methods import Method

@@ -24,9 +24,9 @@ from nolana.runs.source import BLOCK_ROWS
 from nolana.runs.workers import Workers, parts_for
 from nolana.sources import Block, Stream
 from nolana.sources.blocks import joined
+from nolana.sources.labels import InferredTask
 from nolana.sources.rows import PlannedRows
 from nolana.sources.stream import StreamState
-from nolana.sources.task import InferredTask
 
 __all__ = ["Run", "ScoredBlock"]
 

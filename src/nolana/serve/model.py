@@ -27,8 +27,8 @@ from nolana.runs.recipe import task_of
 from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import TARGET, RowReader, Rows
+from nolana.sources.bad_rows import NewColumnCounts
 from nolana.sources.blocks import joined
-from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import LabelKind
 from nolana.sources.plan import Plan, PlannedColumn
 from nolana.sources.rows import PlannedRows

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from nolana.backend import backend, text_parsers
 from nolana.errors import Place, joined_problems
 from nolana.serve.refusal import Refusal
+from nolana.sources.bad_rows import NewColumn
 from nolana.sources.cells import ABSENT, NUMBER, Flaw, TextCells, decode_json
 from nolana.sources.encoder import Encoder
 from nolana.sources.jsonl import value_of_key
 from nolana.sources.labels import Labels
-from nolana.sources.new_columns import NewColumn
 from nolana.sources.numbers import NumberEncoder
 from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan, PlannedColumn
@@ -211,7 +211,7 @@ class RowReader:
 
     def _label_reader(self) -> Labels:
         classes = self.task == "classification"
-        return Labels(self.plan.labels, explicit=False, quoted=True, typed=True, classes=classes)
+        return Labels(self.plan.labels, explicit=False, quoted=True, classes=classes)
 
     def _as_targets(self, y: NDArray[Any] | None) -> NDArray[Any] | None:
         return y if y is None or self.task == "classification" else y.astype(np.float64, copy=False)

@@ -14,12 +14,12 @@ from nolana.columns.tables import ArrowTable
 from nolana.columns.values import Values
 from nolana.errors import Remedy, StreamError
 from nolana.sources.bad_rows import BadRow
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
 from nolana.sources.columns import Columns
 from nolana.sources.options import SourceOptions
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Reader
-from nolana.sources.sources import Bytes
 from nolana.sources.tables import ArrowFile, ArrowStream, Batches, ParquetFile, pyarrow
 
 if TYPE_CHECKING:
@@ -174,7 +174,6 @@ def _text(value: object) -> str | None:
 class TableReader(Reader):
     """The rows of a Parquet or Arrow table."""
 
-    typed = True
     unit = "row"
     cursor: Batches
 

@@ -13,13 +13,13 @@ import numpy as np
 from nolana.backend import text_parsers
 from nolana.columns.times import seconds
 from nolana.errors import OptionError, Remedy, StreamError
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import NUMBER, TEXT, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
-from nolana.sources.normal import Lines, decimal_points
+from nolana.sources.filters import Lines, decimal_points
 from nolana.sources.options import SourceOptions, Target
 from nolana.sources.plan import Plan, TextFormat
 from nolana.sources.reader import TextReader
-from nolana.sources.sources import Bytes, fail
 
 if TYPE_CHECKING:
     from nolana.engine.protocol import CellRows, Integers, Problem  # loads the engine
@@ -86,7 +86,8 @@ class CsvReader(TextReader):
         named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
         if named and by_message:
             remedies = [Remedy("names", ..., "names the columns of messages")]
-            fail(self.path, f"{named[0]!r} is a name, and CSV in messages has no header", remedies=remedies)
+            what = f"{named[0]!r} is a name, and CSV in messages has no header"
+            raise StreamError(what, path=self.path, remedies=remedies)
         if named and header is False:
             raise OptionError("header", False, f"says that columns have no names, but {named[0]!r} is one")
         header = False if by_message else header
@@ -227,8 +228,9 @@ class CsvReader(TextReader):
         if not len(spans):
             if text.unfinished_line is not None:
                 remedies = [Remedy("last_line", "take", "reads it")]
-                fail(self.path, "its only line has no line end", line=text.unfinished_line, remedies=remedies)
-            fail(self.path, "the source is empty: it has neither a header nor rows")
+                what, line = "its only line has no line end", text.unfinished_line
+                raise StreamError(what, path=self.path, line=line, remedies=remedies)
+            raise StreamError("the source is empty: it has neither a header nor rows", path=self.path)
         fields = [text.data[begin:stop] for begin, stop, _ in spans.tolist()]
         return fields, text.line + int(spans[0, 2]), end, lines
 

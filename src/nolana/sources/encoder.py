@@ -18,9 +18,9 @@ from nolana.columns.encode import encode_columns
 from nolana.columns.schema import Kind
 from nolana.columns.values import Numbers, Values
 from nolana.errors import Remedy
+from nolana.sources.bad_rows import NewCategory
 from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw, RowFlaws
 from nolana.sources.labels import LATIN
-from nolana.sources.new_columns import NewCategory
 from nolana.sources.plan import PlannedColumn
 
 __all__ = ["TIMES", "Encoder", "EncoderState", "MeansState", "SchemaEncoder", "is_missing"]

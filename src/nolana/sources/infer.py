@@ -103,7 +103,7 @@ def infer_plan(reader: "Reader", options: SourceOptions, columns: list[int], tar
         left_out={reader.columns.title(columns[place]): growth for place, growth in left_out.items()},
         known=None if names is None else tuple(names),
         target=None if target is None else reader.columns.key(target),
-        labels=None if target is None else infer_label_kind(cells, len(columns), reader.typed),
+        labels=None if target is None else infer_label_kind(cells, len(columns)),
         width=reader.columns.width,
         options=encoding,
         **reader.plan_fields(),

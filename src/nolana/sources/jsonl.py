@@ -10,14 +10,14 @@ import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.errors import Place, StreamError
+from nolana.sources.bad_rows import NewColumn
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import Cells, Flaw, TextCells, decode_json
 from nolana.sources.columns import Columns
-from nolana.sources.new_columns import NewColumn
-from nolana.sources.normal import Objects
+from nolana.sources.filters import Objects
 from nolana.sources.options import Column, SourceOptions, Target
 from nolana.sources.plan import Plan, TextFormat
 from nolana.sources.reader import TextReader
-from nolana.sources.sources import Bytes, fail
 
 if TYPE_CHECKING:
     from nolana.engine.protocol import CellRows, Problem  # loads the engine
@@ -39,7 +39,6 @@ class JsonReader(TextReader):
     format = "jsonl"
     title = "JSON lines"
     endings = ("jsonl", "ndjson", "json")
-    typed = True
     quoted_numbers = True
     own_options = ("comment",)
     decode = staticmethod(decode_json)
@@ -93,7 +92,7 @@ class JsonReader(TextReader):
                 later |= dict.fromkeys(key for key in keys if key not in first)
         if not first:
             what = f"no {self.unit} of the first block is a JSON object with keys"
-            fail(self.path, what, line=None if self.by_message else text.line)
+            raise StreamError(what, path=self.path, line=None if self.by_message else text.line)
         return [*later, *first]
 
     def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:

@@ -14,13 +14,13 @@ import numpy as np
 from nolana.backend import text_parsers
 from nolana.errors import OptionError, Remedy, Setting, StreamError
 from nolana.learner.rows import WIDE
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import NUMBER, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
 from nolana.sources.declaration import declared
 from nolana.sources.options import Column, ColumnNumber, Encoding, SourceOptions, Target
 from nolana.sources.plan import Plan
 from nolana.sources.reader import TextReader
-from nolana.sources.sources import Bytes, fail
 from nolana.sources.text import Text
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class LibsvmReader(TextReader):
         width = bound - self._base
         if width < 1:
             what = "there is no index:value to infer the number of features from"
-            fail(self.path, what, remedies=[Remedy("n_features", ..., "sets it")])
+            raise StreamError(what, path=self.path, remedies=[Remedy("n_features", ..., "sets it")])
         size = 8 * max(width, block_rows * (width if features is None else len(features)))
         if size > LARGEST_BLOCK:
             remedies = [Remedy("features", ..., "selects some"), Remedy("n_features", ..., "if that is right")]
@@ -171,7 +171,7 @@ class LibsvmReader(TextReader):
             what = (
                 f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} bytes"
             )
-            fail(self.path, what, remedies=remedies)
+            raise StreamError(what, path=self.path, remedies=remedies)
         return width
 
     @staticmethod

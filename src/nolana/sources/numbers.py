@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from nolana.columns.times import parts
 from nolana.errors import Remedy
+from nolana.sources.bad_rows import NewCategory
 from nolana.sources.cells import NESTED, TIME, Cells, Codes
 from nolana.sources.encoder import TIMES, Encoder, EncoderState, MeansState, is_missing
-from nolana.sources.new_columns import NewCategory, NewColumn
 from nolana.sources.options import Encoding, column_title
 from nolana.sources.plan import PlannedColumn
 
@@ -113,9 +113,10 @@ class NumberEncoder(Encoder):
     def new_categories(self, cells: Cells) -> list[NewCategory]:
         new = []
         for f, rows in self._without_slot.items():
-            column, text = self._columns[f], cells.texts(self._text_place[f])[rows[0]]
-            where = NewColumn(column_title(column.column), len(rows), int(cells.lines[rows[0]]))
-            new.append(NewCategory(where, str(text), None if self._frozen else column.largest(self._options)))
+            column, line = self._columns[f], int(cells.lines[rows[0]])
+            first = str(cells.texts(self._text_place[f])[rows[0]])
+            largest = None if self._frozen else column.largest(self._options)
+            new.append(NewCategory(column_title(column.column), len(rows), line, first, largest))
         return new
 
     def state(self) -> EncoderState:

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from nolana.columns.times import seconds
 from nolana.errors import OptionError, Setting
-from nolana.sources.bad_rows import BadRows, policy
+from nolana.sources.bad_rows import BadRows, NewColumns, policy
 from nolana.sources.declaration import Options, at_least, option
 
 __all__ = [
     "Arguments", "Categories", "Column", "ColumnKind", "ColumnNumber", "Encoding", "Growing", "LabelKind", "Missing",
-    "NewColumns", "SourceOptions", "Target", "column_of_text", "column_title", "columns_of_text",
+    "SourceOptions", "Target", "column_of_text", "column_title", "columns_of_text",
 ]  # fmt: skip
 
 Column = str | int
@@ -22,7 +22,6 @@ LabelKind = Literal["int", "float", "bool", "text"]
 Categories = Literal["native", "error", "hash", "onehot"]
 Missing = Literal["native", "error", "mean", "indicator"]
 Growing = Literal["keep", "leave_out"]
-NewColumns = Literal["warn", "ignore", "error"]
 LastLine = Literal["take", "leave"]
 ONLY_NUMBERS = {"categories": "onehot", "missing": "mean"}  # of a learner that takes neither strings nor NaN
 

@@ -9,16 +9,15 @@ import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.errors import Place, Remedy, StreamError
-from nolana.sources.bad_rows import BadRow
+from nolana.sources.bad_rows import BadRow, NewColumn
 from nolana.sources.blocks import Cursor, Places, joined
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import Cells, Flaw, TextCells
 from nolana.sources.columns import Columns
+from nolana.sources.filters import Lines, blank_comments
 from nolana.sources.infer import infer_plan
-from nolana.sources.new_columns import NewColumn
-from nolana.sources.normal import Lines, blank_comments
 from nolana.sources.options import Column, SourceOptions, Target
 from nolana.sources.plan import Plan, TextFormat
-from nolana.sources.sources import Bytes
 from nolana.sources.text import MessageText, Text
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class Reader(ABC):
     endings: ClassVar[tuple[str, ...]]  # of file names
     magic: ClassVar[tuple[bytes, ...]] = ()  # first bytes of a binary format; a text format has none
     own_options: ClassVar[tuple[str, ...]] = ()  # options that other formats do not have
-    typed: ClassVar[bool] = False  # whether the source distinguishes numbers, true and false from text
     quoted_numbers: ClassVar[bool] = False  # whether a text in a column of numbers is the number that it contains
     unit: str = "line"  # what a row is in messages
     indexed: ClassVar[bool] = False  # whether all columns are numbers known by their index

@@ -10,10 +10,10 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.sources.bad_rows import Counts, NewCategory, NewColumnCounts
 from nolana.sources.cells import ABSENT, Cells, Flaw
 from nolana.sources.encoder import Encoder, EncoderState, SchemaEncoder
 from nolana.sources.labels import Labels
-from nolana.sources.new_columns import Counts, NewCategory, NewColumnCounts
 from nolana.sources.numbers import NumberEncoder
 from nolana.sources.plan import Plan
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nolana.errors import MissingExtraError, OtherSourceError, StreamError
 from nolana.sources.blocks import Checksums, Cursor, SavedPosition
-from nolana.sources.sources import Bytes
+from nolana.sources.bytes import Bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,8 +5,8 @@ from typing import NoReturn
 
 from nolana.errors import OtherSourceError, Place, StreamError
 from nolana.sources.blocks import Checksums, Cursor, Places, SavedPosition
+from nolana.sources.bytes import BYTE_ORDER_MARK, LONGEST_ROW, Bytes
 from nolana.sources.messages import Messages
-from nolana.sources.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes
 
 __all__ = ["MessageText", "Text"]
 

@@ -61,7 +61,7 @@ class RowReader:
 
     def __init__(self, columns: Columns, place: str, array: str | None = None) -> None:
         self._columns, self._place, self._array = columns, place, array or columns.features[0]
-        self._labels = None if columns.labels is None else Labels(columns.labels, explicit=True, typed=True)
+        self._labels = None if columns.labels is None else Labels(columns.labels, explicit=True)
         self._encoder: Encoder | None = None
         self._names: list[str] = []
         self.width = columns.width if columns.vector else len(columns.features)

@@ -6,16 +6,24 @@ import io
 import os
 import stat
 import sys
-import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
-from nolana.errors import Remedy, StreamError, StreamWarning
-from nolana.sources.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
+from nolana.errors import Remedy, StreamError
+from nolana.sources.filters import (
+    COMPRESSIONS,
+    MARKS,
+    Compression,
+    Eager,
+    Prefixed,
+    Transcoded,
+    detect_compression,
+    detect_encoding,
+    is_damage,
+)
 from nolana.sources.messages.base import REFUSED_LINE, Messages
-from nolana.sources.normal import MARKS, Transcoded, detect_encoding
 
-__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "warn"]
+__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source"]
 
 Source = str | os.PathLike[str] | BinaryIO
 
@@ -273,13 +281,3 @@ def _name(source: Any) -> str:
         return "<stdin>"
     name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
     return os.fspath(name) if isinstance(name, str | os.PathLike) else "<stream>"
-
-
-def fail(path: str, problem: str, *, line: int | None = None, **data: Any) -> NoReturn:
-    """Raise a `StreamError`."""
-    raise StreamError(problem, path=path, line=line, **data)
-
-
-def warn(warning: StreamWarning) -> None:
-    """Warn; it names no line of code, for it is about the data."""
-    warnings.warn(warning, stacklevel=1)
