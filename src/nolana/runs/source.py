@@ -107,7 +107,7 @@ def _counted(options: SourceOptions, plan: Plan) -> dict[str, object]:
     values = options.to_save
     if plan.columns is None:
         for name in values.keys() & {"features", "ignore"}:
-            values[name] = [getattr(column, "number", column) for column in values[name]]
+            values[name] = [getattr(column, "number", column) for column in options.specified[name]]
     return values
 
 

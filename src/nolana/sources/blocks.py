@@ -31,7 +31,7 @@ class Block:
     """Some rows of a stream: n rows, d features."""
 
     X: Any  # (n, d): `EncodedRows` of a schema, or an array; LIBSVM text of more than 256 features: a CSR matrix
-    y: NDArray[np.generic] | None  # (n,) of int64, float64, bool or text; None if the stream has no target
+    y: NDArray[Any] | None  # (n,) of int64, float64, bool or text; None if the stream has no target
     position: Position  # after these rows
     lines: NDArray[np.int64]  # (n,): the line where each row begins, from 1; the row of a table, the message of a topic
     messages: Places | None = None  # places of the rows by field: partition and offset, or id; n of each
@@ -127,6 +127,8 @@ def dense_rows(x: Matrix) -> NDArray[np.float64]:
 
 def joined(arrays: list[Any]) -> Any:
     """Arrays, or CSR matrices, as one; encoded rows keep their schema."""
+    if len(arrays) == 1:
+        return arrays[0]
     schema = getattr(arrays[0], "schema", None)
     if isinstance(arrays[0], np.ndarray):
         rows = np.concatenate(arrays)

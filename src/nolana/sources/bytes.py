@@ -13,6 +13,7 @@ from nolana.errors import Remedy, StreamError
 from nolana.sources.filters import (
     COMPRESSIONS,
     MARKS,
+    ByteFile,
     Compression,
     Eager,
     Prefixed,
@@ -56,13 +57,13 @@ class Bytes:
         self.path = _name(source)
         self.compression: Compression | None = None
         self._ends_with_return: bool | None = None  # whether lines end with CR alone; None: not yet known
-        self._mine: list[Any] = []  # what close() closes, the outermost first
+        self._closers: list[Callable[[], None]] = []  # of what was opened here, the outermost first
         try:
             self.file = self._open()
-            self.live = _is_live(self.file)
+            self.live = self._is_live()
             self._origin = self._tell()
             self.head = self._read_head()
-            self._file: Any = self._decompress(Prefixed(self.head, self.file))
+            self._file: ByteFile = self._decompress(Prefixed(self.head, self.file))
             self.seekable = self.compression is None and self._origin is not None
             self.encoding = self._transcode(encoding)
         except BaseException:
@@ -72,7 +73,7 @@ class Bytes:
     def read1(self, size: int, after: str = "") -> bytes:
         """At most about so many bytes, at least one unless the source ends; ``after`` is a place for errors."""
         try:
-            data: bytes = self._file.read1(size)
+            data = self._file.read1(size)
             if self.compression and not self.live and 0 < len(data) < size:  # decompressors return little at a time
                 parts, count = [data], len(data)
                 while count < size and (more := self._file.read1(size - count)):
@@ -129,7 +130,7 @@ class Bytes:
         refused = self.messages is not None and line == REFUSED_LINE
         return bool(line.strip()) and not line.lstrip().startswith(b"#") and not refused
 
-    def filter(self, wrap: Callable[[Any], Any]) -> None:
+    def filter(self, wrap: Callable[[ByteFile], ByteFile]) -> None:
         """Changes the text before it is read on."""
         self._file, self.seekable = wrap(self._file), False
 
@@ -187,8 +188,8 @@ class Bytes:
 
     def close(self) -> None:
         """Closes what was opened here; a file that the caller opened stays open."""
-        while self._mine:
-            self._mine.pop(0).close()
+        while self._closers:
+            self._closers.pop(0)()
 
     def _open(self) -> Any:
         if isinstance(self.source, str) and self.source == "-":
@@ -196,11 +197,11 @@ class Bytes:
                 raise OSError(errno.EBADF, "standard input is closed")
             return sys.stdin.buffer
         if isinstance(self.source, str | os.PathLike):
-            file: Any = open(self.source, "rb")  # noqa: SIM115  (closed by close)
-            self._mine.append(file)
+            file = open(self.source, "rb")  # noqa: SIM115  (closed by close)
+            self._closers.append(file.close)
             return file
         if isinstance(self.source, Messages):
-            self._mine.append(self.source)
+            self._closers.append(self.source.close)
             return self.source
         if isinstance(self.source, io.TextIOBase):
             raise TypeError(f"{self.path} is open as text; open it as binary, mode 'rb'")
@@ -209,6 +210,15 @@ class Bytes:
         if hasattr(self.source, "read"):
             return io.BufferedReader(_Raw(self.source))
         raise TypeError(f"source must be a path or a binary file, got {type(self.source).__name__}")
+
+    def _is_live(self) -> bool:
+        if self.messages is not None:
+            return self.messages.live
+        try:
+            mode = os.fstat(self.file.fileno()).st_mode
+        except (AttributeError, OSError, ValueError):
+            return False
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
     def _tell(self) -> int | None:
         try:
@@ -229,7 +239,7 @@ class Bytes:
             head += more
         return head
 
-    def _decompress(self, file: Prefixed) -> Any:
+    def _decompress(self, file: Prefixed) -> ByteFile:
         for kind, magic in UNSUPPORTED.items():
             if self.head.startswith(magic):
                 what = f"this is {kind}, which is not supported; convert it to UTF-8 text, plain or compressed"
@@ -238,14 +248,14 @@ class Bytes:
         if self.compression is None:
             return file
         decompressed = self.compression.open(Eager(file))
-        self._mine.insert(0, decompressed)
+        self._closers.insert(0, decompressed.close)
         return decompressed
 
 
 class _Raw(io.RawIOBase):
     """A file of the caller's that only has ``read``; closing this does not close it."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.name = getattr(file, "name", None)
 
@@ -266,17 +276,7 @@ class _Raw(io.RawIOBase):
         return len(data)
 
 
-def _is_live(file: Any) -> bool:
-    if isinstance(file, Messages):
-        return file.live
-    try:
-        mode = os.fstat(file.fileno()).st_mode
-    except (AttributeError, OSError, ValueError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
-
-
-def _name(source: Any) -> str:
+def _name(source: object) -> str:
     if isinstance(source, str) and source == "-":
         return "<stdin>"
     name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", None)

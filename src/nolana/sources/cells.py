@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ __all__ = [
 
 Codes = NDArray[np.uint8]
 E = TypeVar("E", bound=Diagnostic)
+N = TypeVar("N", np.float64, np.int64)
 
 # What a field is by its letters alone (core/cells.hpp has the same numbers); TIME, a date or time in seconds, comes
 # from typed tables only.
@@ -235,8 +236,8 @@ class TextCells:
         return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
 
     def _each(
-        self, parse: Callable[[bytes, Any], Any], place: int, quoted: bool
-    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        self, parse: Callable[[bytes, NDArray[np.int64]], tuple[NDArray[N], int]], place: int, quoted: bool
+    ) -> tuple[NDArray[N], NDArray[np.bool_]]:
         spans = np.zeros((len(self.lines), 3), dtype=np.int64)
         spans[:, :2] = self.spans[:, place]
         valid = (self.text_codes[:, place] != TEXT) | quoted  # 1 is a number, "1" in JSON only if one is expected

@@ -59,12 +59,12 @@ def detect(source: Bytes, plan: Plan | None = None) -> type[Reader]:
 
 def open_stream(source: Source, options: Arguments) -> Stream:
     """The stream of a source, at its beginning or at the position of ``resume``."""
-    plan, resume = _existing_plan(options), options.resume
+    plan, resume = _existing_plan(options), cast("StreamState | None", options.resume)
     position = None if resume is None else resume["position"]
     if position is not None and options.target is None and not position["target"]:
         options = Arguments(**(options.specified | {"target": False}))
     messages = open_messages(source, options, position)
-    opened = Bytes(messages or source, MAGIC, options.encoding or (position or {}).get("encoding"))
+    opened = Bytes(messages or source, MAGIC, options.encoding or (position and position.get("encoding")))
     try:
         reader = _open_reader(opened, options, plan)
         if plan is None:
@@ -85,7 +85,7 @@ def open_stream(source: Source, options: Arguments) -> Stream:
         if options.encoder is not None:
             encoder.restore(cast(EncoderState, options.encoder))
         if resume is not None:
-            stream._resume(cast(StreamState, resume))
+            stream._resume(resume)
         if target is not None and kind is None:
             labels.kind = infer_label_kind(reader.peek(options.block_rows, [target]), 0)
             reader.select(numbers, texts)
@@ -118,7 +118,7 @@ def _existing_plan(options: Arguments) -> Plan | None:
     if resume is not None:
         if not isinstance(resume, Mapping) or not {"plan", "encoder", "position", "bad_rows"} <= resume.keys():
             raise ValueError("resume= is not the state of a stream; pass what stream.state() returned")
-        tree = resume["plan"]
+        tree = cast(StreamState, resume)["plan"]
     if tree is None:
         return None
     plan = Plan.from_dict(tree)

@@ -175,11 +175,18 @@ class Plan:
         return plan
 
     @classmethod
-    def of_schema(cls, schema: Schema, format: str, **others: Any) -> "Plan":
+    def of_schema(
+        cls,
+        schema: Schema,
+        format: str,
+        target: Column | None = None,
+        labels: LabelKind | None = None,
+        known: tuple[str, ...] | None = None,
+    ) -> "Plan":
         """How the columns of a model that learned tables are read from a source."""
         kinds = {kind: planned for planned, kind in KINDS.items() if planned != "time"}
         columns = tuple(PlannedColumn(c.name, kinds[c.kind], c.parts, unit=c.unit) for c in schema.columns)
-        return cls(format, columns, width=len(columns), **others)
+        return cls(format, columns, target, labels, len(columns), known=known)
 
     def describe(self) -> dict[str, str]:
         """What each column is learned as, by its title."""

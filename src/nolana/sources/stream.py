@@ -91,8 +91,10 @@ class Stream:
             for column in self._reader.new_columns(cells):
                 self.rows.counts.add_column(column)
             if len(cells.lines):
-                parts.append(self._read(cells))
-                count += len(parts[-1][2])
+                part = self._read(cells)
+                if valid := len(part[2]):
+                    parts.append(part)
+                    count += valid
             if malformed is not None:
                 self._bad.add(malformed)
             elif count < self.block_rows and not len(cells.lines):
@@ -103,10 +105,9 @@ class Stream:
         self.position = Position(self.position.rows + count, cursor.offset, cursor.line)
         if not count:
             return None
-        x, y, lines = (_joined([part[i] for part in parts]) for i in range(3))
-        assert x is not None
-        assert lines is not None
-        return Block(x, y, self.position, lines, self._reader.places(lines.tolist()))
+        lines = np.concatenate([part[2] for part in parts])
+        y = None if self._target is None else joined([part[1] for part in parts])
+        return Block(joined([part[0] for part in parts]), y, self.position, lines, self._reader.places(lines.tolist()))
 
     def _read(self, cells: Cells) -> tuple[Matrix, NDArray[np.generic] | None, NDArray[np.int64]]:
         """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
@@ -260,10 +261,3 @@ class Stream:
 def _narrow(y: NDArray[np.generic]) -> NDArray[np.generic]:
     """An array of text no wider than its longest one, so that rows left out do not change its type."""
     return np.array(y.tolist(), dtype=np.str_) if y.dtype.kind == "U" else y
-
-
-def _joined(arrays: list[Any]) -> Any:
-    if arrays[0] is None:
-        return None
-    full = [array for array in arrays if array.shape[0]] or arrays[:1]
-    return full[0] if len(full) == 1 else joined(full)
