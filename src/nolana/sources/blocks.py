@@ -95,6 +95,10 @@ class Cursor(ABC):
     def share(self) -> float | None:
         """The part that was read, from 0 to 1; None if it is unknown."""
 
+    def places(self, lines: list[int]) -> Places | None:
+        """The places of consumed rows in a source of messages; None: their lines are their places."""
+        return None
+
     @abstractmethod
     def read_more(self) -> None:
         """Reads on."""

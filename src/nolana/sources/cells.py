@@ -19,7 +19,7 @@ from nolana.errors import MOST_PROBLEMS, Diagnostic, Place, Remedy, Setting, Str
 
 __all__ = [
     "ABSENT", "NESTED", "NUMBER", "TEXT", "TIME", "TRUTH", "UNBOUNDED", "UNKNOWN", "Cells", "Codes", "Flaw",
-    "RowFlaws", "TextCells",
+    "RowFlaws", "TextCells", "is_missing",
 ]  # fmt: skip
 
 Codes = NDArray[np.uint8]
@@ -29,6 +29,11 @@ N = TypeVar("N", np.float64, np.int64)
 # What a field is by its letters alone (core/cells.hpp has the same numbers); TIME, a date or time in seconds, comes
 # from typed tables only.
 NUMBER, ABSENT, UNKNOWN, UNBOUNDED, TEXT, TRUTH, NESTED, TIME = range(8)
+
+
+def is_missing(codes: Codes) -> NDArray[np.bool_]:
+    """Whether nothing is there, or what says so."""
+    return np.asarray((codes == ABSENT) | (codes == UNKNOWN))
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ class TextCells:
 
     def keys(self, place: int) -> NDArray[np.float64]:
         codes = self.text_codes[:, place]
-        missing = (codes == ABSENT) | (codes == UNKNOWN)
+        missing = is_missing(codes)
         if self.decode not in (decode_csv, decode_json):  # the text was changed for the parser
             texts = self.texts(place)
             return keys([None if gone else text for text, gone in zip(texts, missing.tolist(), strict=True)])

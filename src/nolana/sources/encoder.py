@@ -19,11 +19,24 @@ from nolana.columns.schema import Kind
 from nolana.columns.values import Numbers, Values
 from nolana.errors import Remedy
 from nolana.sources.bad_rows import NewCategory
-from nolana.sources.cells import ABSENT, NESTED, NUMBER, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw, RowFlaws
+from nolana.sources.cells import (
+    ABSENT,
+    NESTED,
+    NUMBER,
+    TIME,
+    TRUTH,
+    UNBOUNDED,
+    UNKNOWN,
+    Cells,
+    Codes,
+    Flaw,
+    RowFlaws,
+    is_missing,
+)
 from nolana.sources.labels import LATIN
 from nolana.sources.plan import PlannedColumn
 
-__all__ = ["TIMES", "Encoder", "EncoderState", "MeansState", "SchemaEncoder", "is_missing"]
+__all__ = ["TIMES", "Encoder", "EncoderState", "MeansState", "SchemaEncoder"]
 
 Array = NDArray[np.float64]
 TIMES = ("time", "date")
@@ -155,11 +168,6 @@ class Encoder(ABC):
         """Continues from what ``state`` returned."""
         if len(state["categories"]) != sum(column.kind == "text" for column in self._columns):
             raise ValueError("the state of the encoder belongs to another plan")
-
-
-def is_missing(codes: Codes) -> NDArray[np.bool_]:
-    """Whether nothing is there, or what says so."""
-    return np.asarray((codes == ABSENT) | (codes == UNKNOWN))
 
 
 class SchemaEncoder(Encoder):

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.columns.infer import are_prose, both_declared, unix_unit
+from nolana.columns.infer import UNITS, are_prose, both_declared, unix_unit
 from nolana.columns.times import PARTS, infer_parts, seconds
 from nolana.columns.values import Numbers
 from nolana.errors import Remedy, StreamError, StreamWarning, joined_problems
-from nolana.sources.cells import ABSENT, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Flaw
+from nolana.sources.cells import ABSENT, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, Cells, Flaw, is_missing
 from nolana.sources.labels import infer_label_kind
 from nolana.sources.options import Categories, Column, ColumnKind, Growing, SourceOptions
 from nolana.sources.plan import Plan, PlannedColumn
@@ -49,7 +49,6 @@ LARGEST_FALL = 0.01  # of the range
 DIFFERENT = 0.9  # of the values
 FEWEST_TIMES = 10  # different values of a UNIX time
 UNIX = (1e9, 5e9)  # seconds
-UNITS = (1.0, 1e3, 1e6, 1e9)  # in a second
 EQUAL = 1e-6  # of a step
 SPARE = 4  # one spare slot for this many categories, and one more: a file in time order begins with few of them
 
@@ -65,17 +64,20 @@ def infer_plan(reader: "Reader", options: SourceOptions, columns: list[int], tar
     for place, column in enumerate(columns):
         growing = "keep" if column in kept else options.growing
         key = reader.columns.key(column)
-        inferred, text = infer_column(key, cells, place, encoding.categories, growing, reader.quoted_numbers)
-        if text >= 0:
-            refused.append(reader.cell_error(cells, text, column, _column_of_strings(place, key)))
+        inferred = infer_column(key, cells, place, encoding.categories, growing, reader.quoted_numbers)
+        if inferred.kind == "text" and encoding.categories == "error":
+            row = int((~is_missing(cells.text_codes[:, place])).argmax())
+            refused.append(reader.cell_error(cells, row, column, _column_of_strings(place, key)))
+            inferred = PlannedColumn(key)
         if column in declared:
             inferred = PlannedColumn(key, declared[column])
         elif inferred.kind == "text":
             reader.check_strings(cells, place, column)
             if encoding.categories == "native" and are_prose(cells.texts(place)):
                 what = f"{reader.columns.describe(column)} looks like text, and is learned as a category"
-                words, ignore = Remedy("text_features", [key], "learns its words"), _ignore(key, "leaves it out")
-                warnings.warn(StreamWarning(what, place=reader.path, remedies=[words, ignore]), stacklevel=1)
+                words = Remedy("text_features", [key], "learns its words")
+                remedies = [words, Remedy("ignore", [key], "leaves it out")]
+                warnings.warn(StreamWarning(what, place=reader.path, remedies=remedies), stacklevel=1)
         if inferred.kind == "text" and sized:  # the first rows of a pipe are as many as have come: no sample
             inferred = replace(inferred, slots=infer_slots(cells.texts(place), options.max_categories))
         planned.append(inferred)
@@ -120,16 +122,12 @@ def _declared(reader: "Reader", options: SourceOptions) -> dict[int, ColumnKind]
     return kinds | dict.fromkeys(categories, "text")
 
 
-def _ignore(key: Column, effect: str) -> Remedy:
-    return Remedy("ignore", [key], effect)
-
-
 def _column_of_strings(feature: int, key: Column) -> Flaw:
     """Why a column without a number cannot be learned."""
     remedies = (
         Remedy("categories", "hash"),
         Remedy("categories", "onehot", "turns strings into numbers"),
-        _ignore(key, "leaves the column out"),
+        Remedy("ignore", [key], "leaves the column out"),
     )
     what = "{value} is not a number, nor is any value of this column in the first block"
     return Flaw(feature, "number", what, remedies, numeric=True)
@@ -137,8 +135,8 @@ def _column_of_strings(feature: int, key: Column) -> Flaw:
 
 def infer_column(
     column: Column, cells: Cells, place: int, categories: Categories, growing: Growing, quoted_numbers: bool
-) -> tuple[PlannedColumn, int]:
-    """A column of texts, its kind inferred from all its values in these rows; and the first row of text, or -1.
+) -> PlannedColumn:
+    """A column of texts, its kind inferred from all its values in these rows.
 
     A column is of numbers, of true and false, or of dates and times where all its values are, missing ones apart; a
     number with a leading zero is a string. Of other columns those of numbers, but for one value or a tenth, have
@@ -147,34 +145,34 @@ def infer_column(
     """
     codes = cells.text_codes[:, place]
     native = categories == "native"
-    present = (codes != ABSENT) & (codes != UNKNOWN)
+    present = ~is_missing(codes)
     if not present.any():
-        return PlannedColumn(column), -1
+        return PlannedColumn(column)
     number = codes == NUMBER
     if quoted_numbers and np.isin(codes[present], (NUMBER, TEXT)).all():
         number = cells.floats(place, quoted=True)[1]
     if number[present].all():
         if native and _are_identifiers(cells, place):
-            return PlannedColumn(column, "text"), -1
+            return PlannedColumn(column, "text")
         values = cells.floats(place, quoted=quoted_numbers)[0][present]
         unit = unix_unit(column, Numbers(values)) if native and growing == "leave_out" else None
-        return PlannedColumn(column) if unit is None else PlannedColumn(column, "date", PARTS, unit=unit), -1
+        return PlannedColumn(column) if unit is None else PlannedColumn(column, "date", PARTS, unit=unit)
     if (codes[present] == TRUTH).all():
-        return PlannedColumn(column, "bool"), -1
+        return PlannedColumn(column, "bool")
     if (codes[present] == TIME).all():
-        return _times(column, cells.floats(place)[0][present], growing, native), -1
+        return _times(column, cells.floats(place)[0][present], growing, native)
     if (codes[present] == TEXT).all():
         texts = cells.texts(place)
         times = [seconds(texts[i] or "") for i in np.flatnonzero(present)]
         if None not in times:
-            return _times(column, np.array(times, dtype=np.float64), growing, native), -1
+            return _times(column, np.array(times, dtype=np.float64), growing, native)
         if categories == "error":
-            return PlannedColumn(column), int(np.flatnonzero(present)[0])
+            return PlannedColumn(column, "text")
     finite = number | (codes == UNBOUNDED)
     others = int((present & ~finite).sum())
     few = others <= max(1.0, (1 - MOSTLY) * present.sum()) and others < finite[present].sum()
     mostly_numbers = native and few and not _are_identifiers(cells, place)
-    return PlannedColumn(column, "number" if categories == "error" or mostly_numbers else "text"), -1
+    return PlannedColumn(column, "number" if categories == "error" or mostly_numbers else "text")
 
 
 def _are_identifiers(cells: Cells, place: int) -> bool:
@@ -211,7 +209,7 @@ def infer_growth(values: NDArray[np.float64]) -> str | None:
             return None
     different = len(np.unique(values))
     low, high = np.abs(values).min(), np.abs(values).max()
-    if different >= FEWEST_TIMES and any(unit * UNIX[0] <= low and high <= unit * UNIX[1] for unit in UNITS):
+    if different >= FEWEST_TIMES and any(unit * UNIX[0] <= low and high <= unit * UNIX[1] for unit in UNITS.values()):
         return "UNIX time"
     return "counter" if different >= DIFFERENT * len(values) else None
 

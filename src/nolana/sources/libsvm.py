@@ -24,7 +24,7 @@ from nolana.sources.reader import TextReader
 from nolana.sources.text import Text
 
 if TYPE_CHECKING:
-    from nolana.engine.protocol import Problem  # loads the engine
+    from nolana.engine.protocol import CellRows, Problem  # loads the engine
 
 __all__ = ["LibsvmReader"]
 
@@ -66,6 +66,7 @@ class LibsvmReader(TextReader):
     endings = ("libsvm", "svm", "svmlight")
     own_options = ("n_features", "zero_based")
     indexed = True
+    cells = LibsvmCells
     decode = staticmethod(decode_csv)
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
@@ -119,7 +120,7 @@ class LibsvmReader(TextReader):
     def select(self, numbers: list[int], texts: list[int]) -> None:
         """Does nothing: all features are numbers and the label is the only text."""
 
-    def _cells(self, start: int, limit: int) -> "tuple[TextCells, int, int, Problem | None]":
+    def _parse(self, start: int, limit: int) -> "CellRows":
         text, d = self.cursor, self.columns.width
         sparse = d > WIDE
         x, labels, end, lines, problem = text_parsers().libsvm_rows(
@@ -134,9 +135,7 @@ class LibsvmReader(TextReader):
             x = csr_matrix((values, places, starts), (n, d))
         codes = np.broadcast_to(np.uint8(NUMBER), (n, 0 if sparse else d))  # whatever is not a number is malformed
         text_codes = np.full((n, t), NUMBER, dtype=np.uint8)  # the type of a label is inferred from its letters
-        lines_of = labels[:, 2] + text.line
-        cells = LibsvmCells(x, codes, spans, text_codes, labels[:, :2], lines_of, text.data, type(self).decode)
-        return cells, end, lines, problem
+        return x, codes, spans, text_codes, labels, end, lines, problem
 
     def _begins_with_label(self) -> bool:
         """Whether the first row has a label though target is False: then all rows have one, and it is ignored."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nolana.columns.times import parts
 from nolana.errors import Remedy
 from nolana.sources.bad_rows import NewCategory
-from nolana.sources.cells import NESTED, TIME, Cells, Codes
-from nolana.sources.encoder import TIMES, Encoder, EncoderState, MeansState, is_missing
+from nolana.sources.cells import NESTED, TIME, Cells, Codes, is_missing
+from nolana.sources.encoder import TIMES, Encoder, EncoderState, MeansState
 from nolana.sources.options import Encoding, column_title
 from nolana.sources.plan import PlannedColumn
 

@@ -10,7 +10,7 @@ import numpy as np
 from nolana.backend import text_parsers
 from nolana.errors import Place, Remedy, StreamError
 from nolana.sources.bad_rows import BadRow, NewColumn
-from nolana.sources.blocks import Cursor, Places, joined
+from nolana.sources.blocks import Cursor, joined
 from nolana.sources.bytes import Bytes
 from nolana.sources.cells import Cells, Flaw, TextCells
 from nolana.sources.columns import Columns
@@ -117,10 +117,6 @@ class Reader(ABC):
         """A cell, by the index of its column."""
         return Place(self.path, line, column + 1, self.columns.name(column), self.unit)
 
-    def places(self, lines: list[int]) -> Places | None:
-        """The places of the last rows in a source of messages, by field; None: they have lines."""
-        return None
-
     def original(self, text: str) -> str:
         """A row or field, from the text that was parsed, as the source has it."""
         return text
@@ -146,6 +142,7 @@ class TextReader(Reader):
     """What text formats share; ``_parse`` calls the engine, ``_row_error`` describes a problem."""
 
     cursor: Text
+    cells: ClassVar[type[TextCells]] = TextCells
     decode: Callable[[bytes], str]
     _wanted: "tuple[Integers, Integers, int, int]"  # the place of each column among numbers and texts; how many
 
@@ -174,9 +171,6 @@ class TextReader(Reader):
 
     def _place(self, line: int, column: int) -> Place:
         return replace(self.cursor.place(line), column=column + 1, name=self.columns.name(column))
-
-    def places(self, lines: list[int]) -> Places | None:
-        return self.cursor.places(lines)
 
     def select(self, numbers: list[int], texts: list[int]) -> None:
         of_numbers, of_texts = np.full((2, self.columns.width), -1, dtype=np.int64)
@@ -239,12 +233,12 @@ class TextReader(Reader):
         """Rows of the window from an offset: cells, their end, their line ends, the problem that ended them."""
         values, codes, spans, span_codes, rows, end, lines, problem = self._parse(start, limit)
         text, lines_of = self.cursor, rows[:, 2] + self.cursor.line
-        cells = TextCells(values, codes, spans, span_codes, rows[:, :2], lines_of, text.data, self.decode)
+        cells = self.cells(values, codes, spans, span_codes, rows[:, :2], lines_of, text.data, self.decode)
         return cells, end, lines, problem
 
+    @abstractmethod
     def _parse(self, start: int, limit: int) -> "CellRows":
         """Lets the engine parse rows of the window."""
-        raise NotImplementedError
 
     @abstractmethod
     def _row_error(self, problem: "Problem") -> StreamError:

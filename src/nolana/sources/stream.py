@@ -107,7 +107,7 @@ class Stream:
             return None
         lines = np.concatenate([part[2] for part in parts])
         y = None if self._target is None else joined([part[1] for part in parts])
-        return Block(joined([part[0] for part in parts]), y, self.position, lines, self._reader.places(lines.tolist()))
+        return Block(joined([part[0] for part in parts]), y, self.position, lines, cursor.places(lines.tolist()))
 
     def _read(self, cells: Cells) -> tuple[Matrix, NDArray[np.generic] | None, NDArray[np.int64]]:
         """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
@@ -157,7 +157,7 @@ class Stream:
     @property
     def no_places(self) -> Places:
         """The fields of ``Block.places``, without rows."""
-        return self._reader.places([]) or {"line": []}
+        return self._reader.cursor.places([]) or {"line": []}
 
     @property
     def waits(self) -> bool:

@@ -132,10 +132,6 @@ class Text(Cursor):
         """The place of a line that was read."""
         return Place(self.path, line)
 
-    def places(self, lines: list[int]) -> Places | None:
-        """The places of consumed rows in a source of messages; None: its lines are their places."""
-        return None
-
     def refused(self, line: int) -> tuple[str, str, str] | None:
         """Why a line is no row, whatever the format: the problem, its reason in one word, and the text."""
         return None
