@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.columns.infer import UNITS
-from nolana.columns.problems import ColumnProblem, refuse
 from nolana.columns.schema import Column, EncodedRows, Schema
 from nolana.columns.tables import Table, table_of
 from nolana.columns.times import circles
 from nolana.columns.tokens import SparseBuilder
-from nolana.columns.values import MisfitError, Numbers, Values
+from nolana.columns.values import ColumnProblem, MisfitError, Numbers, Values, refuse
 from nolana.errors import ColumnsError, ColumnsWarning
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nolana.columns import EncodedRows, Schema
 from nolana.columns.encode import encode_columns
 from nolana.columns.schema import Kind
-from nolana.columns.values import Numbers, Values
+from nolana.columns.values import A_DATE, Numbers, Values
 from nolana.errors import Remedy
 from nolana.sources.bad_rows import NewCategory
 from nolana.sources.cells import (
@@ -40,9 +40,8 @@ __all__ = ["TIMES", "Encoder", "EncoderState", "MeansState", "SchemaEncoder"]
 
 Array = NDArray[np.float64]
 TIMES = ("time", "date")
-A_TIME = "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
 NOUNS = {
-    "number": "a number", "bool": "true or false", "text": "text", "words": "text", "time": A_TIME, "date": A_TIME,
+    "number": "a number", "bool": "true or false", "text": "text", "words": "text", "time": A_DATE, "date": A_DATE,
 }  # fmt: skip
 MOST_NAMES, LONGEST_NAME = 64, 64  # categories of a column that are kept by name, and their bytes
 

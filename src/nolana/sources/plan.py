@@ -10,8 +10,7 @@ from typing import Any, TypedDict, get_args
 
 from nolana.columns import Column as SchemaColumn
 from nolana.columns import Schema
-from nolana.columns.schema import Kind, Unit
-from nolana.columns.times import PARTS
+from nolana.columns.schema import Kind, Unit, check_kind
 from nolana.sources.declaration import at_least
 from nolana.sources.options import Column, ColumnKind, Encoding, LabelKind, column_title
 
@@ -160,18 +159,10 @@ class Plan:
         if plan.width is not None:
             at_least(1)("width", plan.width)
         for column in plan.columns or ():
-            if column.kind not in get_args(ColumnKind):
-                raise ValueError(f"the plan's column {column.column!r} has kind {column.kind!r}, not one of: "
-                                 f"{', '.join(get_args(ColumnKind))}")  # fmt: skip
-            if (column.kind == "date") != bool(column.parts) or not set(column.parts) <= set(PARTS):
-                raise ValueError(f"the plan's column {column.column!r} has parts {column.parts!r}, not some of: "
-                                 f"{', '.join(PARTS)}")  # fmt: skip
-            if column.slots is not None and not 1 <= column.slots <= plan.options.max_categories:
-                raise ValueError(f"the plan's column {column.column!r} has {column.slots} slots, not 1 to "
-                                 f"{plan.options.max_categories}")  # fmt: skip
-            if column.unit is not None and (column.kind != "date" or column.unit not in get_args(Unit)):
-                raise ValueError(f"the plan's column {column.column!r} has unit {column.unit!r}, not one of: "
-                                 f"{', '.join(get_args(Unit))}")  # fmt: skip
+            title, most = f"the plan's column {column.column!r}", plan.options.max_categories
+            check_kind(title, column.kind, get_args(ColumnKind), column.parts, column.unit)
+            if column.slots is not None and not 1 <= column.slots <= most:
+                raise ValueError(f"{title} has {column.slots} slots, not 1 to {most}")
         return plan
 
     @classmethod
