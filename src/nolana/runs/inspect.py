@@ -12,8 +12,7 @@ from nolana.evaluate import Evaluation, Point
 from nolana.learner.memory import memory_bytes
 from nolana.learner.stream import StreamLearner
 from nolana.runs.checkpoints import SavedRun, place_words, read
-from nolana.runs.recipe import task_of
-from nolana.runs.score import Scoring
+from nolana.runs.recipe import Scoring, task_of
 from nolana.sources.options import column_title
 from nolana.sources.plan import Plan
 

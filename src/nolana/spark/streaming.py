@@ -26,8 +26,7 @@ from nolana.modelfile.atomic import remove_leftovers
 from nolana.runs.checkpoints import SECTION as RUN
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.lock import ModelLock
-from nolana.runs.recipe import Recipe
-from nolana.runs.score import Scoring
+from nolana.runs.recipe import Recipe, Scoring
 from nolana.spark.columns import Columns, Features, choose, quoted
 from nolana.spark.packing import XY, pack, unpack
 from nolana.spark.predict import SECTION
