@@ -32,6 +32,7 @@ from nolana.sources.plan import Plan
 from nolana.sources.stream import StreamState
 
 if TYPE_CHECKING:
+    from nolana.estimators.base import OnlineEstimator
     from nolana.runs.run import Run
 
 __all__ = [
@@ -155,15 +156,13 @@ class SavedRun:
     learned: tuple[LearnedSource, ...] = ()
     log: LogPosition | None = None
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> dict[str, object]:
         """The section of the file."""
-        section = {"asked" if name == "options" else name: value for name, value in self.__dict__.items()}
-        section["learned"] = [asdict(each) for each in self.learned]
-        if not self.learned:
-            del section["learned"]
-        if self.log is None:
-            del section["log"]
-        else:
+        section: dict[str, object] = {"source": self.source, "finished": self.finished, "asked": self.options}
+        section |= {"stream": self.stream, "evaluation": self.evaluation}
+        if self.learned:
+            section["learned"] = [asdict(each) for each in self.learned]
+        if self.log is not None:
             section["log"] = asdict(self.log)
         return section
 
@@ -183,7 +182,7 @@ def place_words(position: SavedPosition | None) -> str:
     return f"{'line' if position.get('messages') is None else 'message'} {position['line']:,}"
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
+def read(path: str | os.PathLike[str]) -> "tuple[OnlineEstimator, SavedRun | None]":
     """The estimator of a model file, and its run if it has one; ModelFileError if the file is invalid."""
     from nolana.estimators.loading import load_with_extra  # loads the estimators
 
@@ -198,7 +197,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
         raise ModelFileError.of(error, os.fspath(path)) from error
 
 
-def encoded_width(estimator: Any) -> int:
+def encoded_width(estimator: "OnlineEstimator") -> int:
     """Columns of X of an estimator that has learned rows: of a table those that it was encoded in."""
     return int(estimator._learner.n_features)
 

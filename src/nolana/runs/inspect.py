@@ -76,7 +76,7 @@ class Inspection:
             return {str(column.name): column.became for column in schema.columns}
         return None if self.saved is None else Plan.from_dict(self.saved.stream["plan"]).describe() or None
 
-    def _categories(self) -> dict[str, Any] | None:
+    def _categories(self) -> dict[str, object] | None:
         """The effects of the first categories of each column, the open pairs, and how many were evicted."""
         schema, learner = self.estimator.__dict__.get("_schema"), self.estimator._learner
         if schema is None or schema.sparse or not schema.categories or not isinstance(learner, StreamLearner):
@@ -101,7 +101,7 @@ class Inspection:
             "evicted": facts["evicted"],
         }
 
-    def _run(self, saved: SavedRun) -> dict[str, Any]:
+    def _run(self, saved: SavedRun) -> dict[str, object]:
         assert self.evaluation is not None
         plan, bad_rows = Plan.from_dict(saved.stream["plan"]), saved.stream["bad_rows"]
         position = None if saved.source is None else saved.stream["position"]
@@ -129,7 +129,7 @@ class Inspection:
         }
 
 
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+def _plain(parameters: dict[str, object]) -> dict[str, object]:
     """The parameters that are not None, in JSON's types; others as Python prints them."""
     plain = (str, int, float, bool)
     return {k: v if isinstance(v, plain) else repr(v) for k, v in parameters.items() if v is not None}

@@ -257,7 +257,7 @@ def _open(source: str | BinaryIO, arguments: dict[str, Any]) -> Stream:
     return streams.open(source, **({"block_rows": BLOCK_ROWS} | arguments))
 
 
-def _not_saved(options: SourceOptions) -> dict[str, Any]:
+def _not_saved(options: SourceOptions) -> dict[str, object]:
     """The specified options that a model file does not decide."""
     saved = {name for name, option in declared(SourceOptions).items() if option.saved}
     return {name: value for name, value in options.specified.items() if name not in saved}

@@ -1,7 +1,6 @@
 """A stream of blocks of rows."""
 
 import functools
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -58,9 +57,7 @@ class Stream:
     def __enter__(self) -> "Stream":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __iter__(self) -> "Stream":
