@@ -151,7 +151,7 @@ def _resume_stream(
         if not may_leave:
             raise _unfinished(path, saved, other.problem) from other
     stream = open_at(from_beginning)
-    candidates = [each for each in saved.learned if stream.begins_like(each.position)]
+    candidates = [each for each in saved.learned if stream.cursor.begins_like(each.position)]
     for known in sorted(candidates, key=lambda each: -int(each.position["offset"])):
         try:
             resumed = open_at(saved.stream | {"position": known.position, "bad_rows": None})
@@ -160,7 +160,7 @@ def _resume_stream(
         stream.close()
         return resumed, saved.learned_before(known)
     for known in before:
-        if known.source == (stream.name if is_address(source) else source) and stream.resembles(known.position):
+        if known.source == (stream.name if is_address(source) else source) and stream.cursor.resembles(known.position):
             stream.close()
             raise _changed(path, known)
     return (open_at(from_beginning) if source == "-" else stream), before

@@ -6,7 +6,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from nolana.errors import Remedy, StreamError
@@ -32,7 +32,7 @@ LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed must not fill the m
 HEAD = 1 << 16  # bytes read at first, as many as a pipe holds
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-UNSUPPORTED = {"ZIP": b"PK\x03\x04"}
+ZIP = b"PK\x03\x04"
 
 
 class Bytes:
@@ -51,7 +51,7 @@ class Bytes:
     encoding : of text; None: detected from the first bytes.
     """
 
-    def __init__(self, source: Source | Messages, magic: Sequence[bytes] = (), encoding: str | None = None) -> None:
+    def __init__(self, source: Source | Messages, magic: tuple[bytes, ...] = (), encoding: str | None = None) -> None:
         self.source, self._magic, self._encoding = source, magic, encoding
         self.messages = source if isinstance(source, Messages) else None
         self.path = _name(source)
@@ -97,7 +97,7 @@ class Bytes:
 
     def _detect_return(self, data: bytes) -> bool | None:
         """Whether the lines of a text end with CR alone, as old Macs wrote them; None if no line ends in it."""
-        if b"\n" in data or any(data.startswith(magic) for magic in self._magic):
+        if b"\n" in data or data.startswith(self._magic):
             return False
         return True if b"\r" in data[:-1] else None  # after the last byte LF may follow
 
@@ -140,7 +140,7 @@ class Bytes:
             return self.messages.encoding
         if encoding is None:
             head = self._first_bytes()
-            encoding = "utf-8" if any(head.startswith(magic) for magic in self._magic) else detect_encoding(head)
+            encoding = "utf-8" if head.startswith(self._magic) else detect_encoding(head)
         encoding = codecs.lookup(encoding).name
         head = self._first_bytes() if encoding in ("utf-16", "utf-32") else b""
         if head and not head.startswith(tuple(MARKS)):
@@ -208,7 +208,7 @@ class Bytes:
         if hasattr(self.source, "read1"):
             return self.source
         if hasattr(self.source, "read"):
-            return io.BufferedReader(_Raw(self.source))
+            return _OnlyRead(self.source)
         raise TypeError(f"source must be a path or a binary file, got {type(self.source).__name__}")
 
     def _is_live(self) -> bool:
@@ -230,7 +230,7 @@ class Bytes:
         """The first bytes that come, and more while they could still become one of the known beginnings."""
         if self.messages is not None:
             return b""  # no message is compressed, or a table
-        known = (*(compression.magic for compression in COMPRESSIONS), *UNSUPPORTED.values(), *self._magic)
+        known = (*(compression.magic for compression in COMPRESSIONS), ZIP, *self._magic)
         head: bytes = self.file.read1(HEAD)
         while any(len(head) < len(magic) and magic.startswith(head) for magic in known):
             more = self.file.read1(HEAD)
@@ -240,10 +240,9 @@ class Bytes:
         return head
 
     def _decompress(self, file: Prefixed) -> ByteFile:
-        for kind, magic in UNSUPPORTED.items():
-            if self.head.startswith(magic):
-                what = f"this is {kind}, which is not supported; convert it to UTF-8 text, plain or compressed"
-                raise StreamError(what, path=self.path)
+        if self.head.startswith(ZIP):
+            what = "this is ZIP, which is not supported; convert it to UTF-8 text, plain or compressed"
+            raise StreamError(what, path=self.path)
         self.compression = detect_compression(self.head)
         if self.compression is None:
             return file
@@ -252,28 +251,20 @@ class Bytes:
         return decompressed
 
 
-class _Raw(io.RawIOBase):
-    """A file of the caller's that only has ``read``; closing this does not close it."""
+class _OnlyRead:
+    """A file of the caller's that only has ``read``."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self.name = getattr(file, "name", None)
 
     def fileno(self) -> int:
-        if not hasattr(self._file, "fileno"):
-            raise io.UnsupportedOperation("fileno")
-        return int(self._file.fileno())
+        return self._file.fileno()
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """What one ``read`` returns."""
-        data = self._file.read(len(buffer))
+    def read1(self, size: int) -> bytes:
+        data = self._file.read(size)
         if not isinstance(data, bytes):
             raise TypeError(f"read() of the source returns {type(data).__name__}, not bytes; open it as binary")
-        buffer[: len(data)] = data
-        return len(data)
+        return data
 
 
 def _name(source: object) -> str:

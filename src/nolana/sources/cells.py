@@ -110,28 +110,17 @@ class Cells(Protocol):
     """Some rows of a source."""
 
     @property
-    def values(self) -> NDArray[np.float64]:
-        """The numbers, (n, d)."""
-
+    def values(self) -> NDArray[np.float64]: ...  # (n, d): the numbers
     @property
-    def codes(self) -> Codes:
-        """What the numbers are, (n, d)."""
-
+    def codes(self) -> Codes: ...  # (n, d): what they are
     @property
-    def text_codes(self) -> Codes:
-        """What the texts are, (n, t)."""
-
+    def text_codes(self) -> Codes: ...  # (n, t): what the texts are
     @property
-    def lines(self) -> NDArray[np.int64]:
-        """The line of each row, or the row in a table without lines, from 1, (n,)."""
-
+    def lines(self) -> NDArray[np.int64]: ...  # (n,): the line of each row, or the row in a table without lines, from 1
     @property
-    def typed(self) -> bool:
-        """Whether the source distinguishes numbers from strings."""
-
+    def typed(self) -> bool: ...  # whether the source distinguishes numbers from strings
     @property
-    def readable(self) -> bool:
-        """Whether all texts can be decoded; False: perhaps not."""
+    def readable(self) -> bool: ...  # whether all texts can be decoded; False: perhaps not
 
     def texts(self, place: int) -> list[str | None]:
         """A column of texts; None if a text cannot be decoded."""

@@ -36,7 +36,7 @@ def detect(source: Bytes, plan: Plan | None = None) -> type[Reader]:
     """The format of a source: by its first bytes, its name, the format of the plan, then its first line."""
     if source.compression is None:
         for format in FORMATS.values():
-            if any(source.head.startswith(magic) for magic in format.magic):
+            if source.head.startswith(format.magic):
                 return format
     ending = COMPRESSED.sub("", source.path).rpartition(".")[2].lower()
     for format in FORMATS.values():

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader", "TextReader"]
 
+T = TypeVar("T")
 COMMENTS = ("#", "//", "%")
 LONGEST_RAW = 1000  # bytes of a row without an end that are reported
 
@@ -179,20 +180,32 @@ class TextReader(Reader):
 
     def peek(self, limit: int, columns: list[int]) -> Cells:
         self.select([], columns)
+        return _join(self._scan_block(limit, self._window_cells))
+
+    def _window_cells(self, limit: int) -> tuple[list[TextCells], int, int]:
+        """The cells of rows of the window, how many rows they are, and their end."""
+        at, parts, count = self.cursor.start, list[TextCells](), 0
+        while count < limit:
+            cells, end, _, problem = self._cells(at, limit - count)
+            parts.append(cells)
+            count += len(cells.lines)
+            at = end if problem is None else self._next_line(end)
+            if problem is None:
+                break
+        return parts, count, at
+
+    def _scan_block(self, limit: int, scan: Callable[[int], tuple[T, int, int]]) -> T:
+        """What ``scan`` finds in a window of so many rows, or of all; it returns their number and their end too.
+
+        A row without an end is left out.
+        """
         text, ends = self.cursor, 1 if self.live else limit
         while True:
             text.read_lines(ends)
-            at, parts, count = text.start, list[TextCells](), 0
-            while count < limit:
-                cells, end, _, problem = self._cells(at, limit - count)
-                parts.append(cells)
-                count += len(cells.lines)
-                at = end if problem is None else self._next_line(end)
-                if problem is None:
-                    break
-            if count == limit or text.final or (text.live and count) or len(text.data) - at > text.longest:
-                if at > text.start or not text.is_too_long:
-                    return _join(parts)
+            found, rows, end = scan(limit)
+            if rows == limit or text.final or (text.live and rows) or len(text.data) - end > text.longest:
+                if end > text.start or not text.is_too_long:
+                    return found
                 self._too_long.append(self._leave_long_row())
             ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines, or rows of several lines
 

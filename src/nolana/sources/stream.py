@@ -32,7 +32,9 @@ class Stream:
 
     ``plan`` is what is read and how; ``state()`` the position, and means and categories of the columns so far;
     ``bad_rows`` and ``bad_rows_by_reason`` count the rows that were left out. ``block_rows``, the size of the next
-    blocks, may be changed between two blocks.
+    blocks, may be changed between two blocks. ``name`` is that of the source in messages, ``unit`` what a row is called
+    in them, ``cursor`` the place in the source. ``live``: it is a pipe or a terminal, whose rows are not waited for;
+    ``waits``: rows come from another process, so that reading them may take any time.
     """
 
     def __init__(
@@ -44,13 +46,15 @@ class Stream:
         columns: list[int],
         target: int | None,
     ) -> None:
-        self._reader, self.rows, self._bad = reader, rows, bad
+        self._reader, self.cursor, self.rows, self._bad = reader, reader.cursor, rows, bad
+        self.name, self.live, self.unit = reader.path, reader.live, reader.unit
+        self.waits = self.live or self.unit == "message"
         self.block_rows, self._columns = block_rows, columns
         self._target = target  # index of the label's column, or None
         self._ended = self._closed = False
         self.n_features = rows.encoder.width
         self.feature_names = rows.encoder.names if rows.plan.named else None
-        self.position = Position(0, reader.cursor.offset, reader.cursor.line)
+        self.position = Position(0, self.cursor.offset, self.cursor.line)
 
     # Blocks
 
@@ -67,7 +71,7 @@ class Stream:
         if self._ended:
             raise StopIteration
         if self._closed:
-            raise ValueError(f"the stream of {self._reader.path} is closed; open it again to continue")
+            raise ValueError(f"the stream of {self.name} is closed; open it again to continue")
         try:
             block = self._next()
         except BaseException:  # rows may be lost: the next call must not skip them silently
@@ -82,7 +86,7 @@ class Stream:
     def _next(self) -> Block | None:
         parts: list[tuple[Matrix, NDArray[np.generic] | None, NDArray[np.int64]]] = []
         count = 0
-        cursor = self._reader.cursor
+        cursor = self.cursor
         while count + self._bad.refused < self.block_rows:
             cells, malformed = self._reader.parse(self.block_rows - count)
             for column in self._reader.new_columns(cells):
@@ -95,7 +99,7 @@ class Stream:
             if malformed is not None:
                 self._bad.add(malformed)
             elif count < self.block_rows and not len(cells.lines):
-                if cursor.final or (self._reader.live and (count or self._bad.refused)):
+                if cursor.final or (self.live and (count or self._bad.refused)):
                     break
                 cursor.read_more()
         self._bad.end_block()
@@ -130,7 +134,7 @@ class Stream:
     def close(self) -> None:
         """Closes the source, unless the caller opened it."""
         self._closed = True
-        self._reader.cursor.close()
+        self.cursor.close()
         self._bad.close()
 
     def gather(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
@@ -139,50 +143,22 @@ class Stream:
         if not blocks:
             return np.zeros((0, self.n_features)), None if self.rows.labels is None else self.rows.labels.none()
         x = joined([block.X if hasattr(block.X, "schema") else dense_rows(block.X) for block in blocks])
-        return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
-
-    @property
-    def name(self) -> str:
-        """The name of the source in messages."""
-        return self._reader.path
-
-    @property
-    def live(self) -> bool:
-        """Whether the source is a pipe or a terminal, whose rows must not be waited for."""
-        return self._reader.live
+        return x, None if self._target is None else joined([block.y for block in blocks])
 
     @property
     def no_places(self) -> Places:
         """The fields of ``Block.places``, without rows."""
-        return self._reader.cursor.places([]) or {"line": []}
-
-    @property
-    def waits(self) -> bool:
-        """Whether rows come from another process, so that reading them may take any time."""
-        return self.live or self.unit == "message"
-
-    @property
-    def unit(self) -> str:
-        """What a row is in messages: a line, a row, a message."""
-        return self._reader.unit
+        return self.cursor.places([]) or {"line": []}
 
     @property
     def share(self) -> float | None:
         """The part of the source that was read, from 0 to 1; None if it is unknown."""
-        return self._reader.cursor.share
+        return self.cursor.share
 
     @property
     def unfinished_line(self) -> int | None:
         """The last line, if it has no line end and ``last_line="leave"`` left it."""
-        return self._reader.cursor.unfinished_line
-
-    def begins_like(self, position: SavedPosition) -> bool:
-        """Whether the source begins as the one of ``state()["position"]`` did; resuming it compares all."""
-        return self._reader.cursor.begins_like(position)
-
-    def resembles(self, position: SavedPosition) -> bool:
-        """Whether the source has much in common with the one of ``state()["position"]``."""
-        return self._reader.cursor.resembles(position)
+        return self.cursor.unfinished_line
 
     def read_labels_for(self, task: str) -> None:
         """From the next block on labels are floats, also in the plan, or classes, among which a fraction is invalid."""
@@ -237,7 +213,7 @@ class Stream:
                 "line": self.position.line,
                 "target": self._target is not None,
                 "encoding": self._reader.encoding,
-                **self._reader.cursor.checksums(),
+                **self.cursor.checksums(),
             },
             "bad_rows": self._bad.state(),
         }
@@ -250,9 +226,9 @@ class Stream:
             return
         self.rows.restore(state)
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
-        self._reader.cursor.resume(position)
+        self.cursor.resume(position)
         if state["bad_rows"] is not None:
-            self._bad.resume(state["bad_rows"], self._reader.path)
+            self._bad.resume(state["bad_rows"], self.name)
 
 
 def _narrow(y: NDArray[np.generic]) -> NDArray[np.generic]:
