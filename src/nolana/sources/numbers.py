@@ -18,7 +18,7 @@ from nolana.columns.times import parts
 from nolana.errors import Remedy
 from nolana.sources.bad_rows import NewCategory
 from nolana.sources.cells import NESTED, TIME, Cells, Codes, is_missing
-from nolana.sources.encoder import TIMES, Encoder, EncoderState, MeansState
+from nolana.sources.encoder import Encoder, EncoderState, MeansState
 from nolana.sources.options import Encoding, column_title
 from nolana.sources.plan import PlannedColumn
 
@@ -42,18 +42,22 @@ class NumberEncoder(Encoder):
         texts = [f for f, column in enumerate(columns) if column.kind not in ("number", "bool")]
         super().__init__(columns, texts, tolerant=options.missing != "error", frozen=frozen)
         self._options = options
-        # Numbers that are not of a category: the feature of each; a date has several.
-        self._real = [f for f, c in enumerate(columns) if c.kind != "text" for _ in range(c.width)]
         self._categories: dict[int, Hashed | OneHot] = {
             f: Hashed(options.hash_slots) if options.categories == "hash" else OneHot(column.largest(options), frozen)
             for f, column in enumerate(columns)
             if column.kind == "text"
         }
+        widths = [self._categories[f].width if f in self._categories else c.width for f, c in enumerate(columns)]
+        self._begins = [0, *np.cumsum(widths).tolist()]
+        # Columns of X that are not of a category, and the feature of each; a date has several.
+        real = [
+            (self._begins[f] + i, f) for f in range(len(columns)) if f not in self._categories for i in range(widths[f])
+        ]
+        self._real, self._feature = _places([place for place, _ in real]), [f for _, f in real]
+        self._plain = _places([self._begins[f] for f in self.numbers])
         # Also where missing values are errors: a resumed run may fill them.
         means = means and options.missing != "native"
-        self._means = RunningMeans(len(self._real), frozen=frozen) if means else None
-        widths = [self._categories[f].width if f in self._categories else c.width for f, c in enumerate(columns)]
-        self._begins = np.concatenate([[0], np.cumsum(widths)]).tolist()
+        self._means = RunningMeans(len(real), frozen=frozen) if means else None
         self._without_slot: dict[int, list[int]] = {}  # rows of the last `encode` without a column for their text
         self.width = int(self._begins[-1]) + (len(columns) if options.missing == "indicator" else 0)
 
@@ -78,34 +82,26 @@ class NumberEncoder(Encoder):
             if self._means is not None:
                 self._means.add(cells.values)
             return cells.values
-        real = np.empty((n, len(self._real)))
-        absent = np.zeros((n, len(self._columns)), dtype=bool)
+        out, absent = np.zeros((n, self.width)), np.zeros((n, len(self._columns)), dtype=bool)
         absent[:, self.numbers] = is_missing(cells.codes)
         absent[:, self.texts] = is_missing(cells.text_codes[:, : len(self.texts)])
-        begins = {f: i for i, f in reversed(list(enumerate(self._real)))}
-        real[:, [begins[f] for f in self.numbers]] = cells.values
+        out[:, self._plain] = cells.values
         for f, place in self._text_place.items():
-            column = self._columns[f]
-            if column.kind in TIMES:
+            column, own = self._columns[f], out[:, self._begins[f] : self._begins[f + 1]]
+            if column.kind == "text":
+                missing = absent[:, f].tolist()
+                texts = [None if gone else text for text, gone in zip(cells.texts(place), missing, strict=True)]
+                if rows := self._categories[f].encode(texts, own):
+                    self._without_slot[f] = rows
+            else:
                 times = _seconds(cells, place)
-                values = parts(times, column.parts) if column.kind == "date" else times[:, None]
-                real[:, begins[f] : begins[f] + column.width] = values
+                own[:] = parts(times, column.parts) if column.kind == "date" else times[:, None]
+        real = out[:, self._real]
         if self._options.missing == "native":
-            real[absent[:, self._real]] = np.nan
+            real[absent[:, self._feature]] = np.nan
         elif self._means is not None:
-            self._means.fill(real, absent[:, self._real])
-        if not self.texts and self._options.missing != "indicator":
-            return real
-        out = np.zeros((n, self.width))
-        out[:, [self._begins[f] + i - begins[f] for i, f in enumerate(self._real)]] = real
-        for f, category in self._categories.items():
-            texts = [
-                None if missing else text
-                for text, missing in zip(cells.texts(self._text_place[f]), absent[:, f].tolist(), strict=True)
-            ]
-            rows = category.encode(texts, out[:, self._begins[f] : self._begins[f + 1]])
-            if rows:
-                self._without_slot[f] = rows
+            self._means.fill(real, absent[:, self._feature])
+        out[:, self._real] = real
         if self._options.missing == "indicator":
             out[:, self._begins[-1] :] = absent
         return out
@@ -131,6 +127,11 @@ class NumberEncoder(Encoder):
             self._means.restore(state["means"])
         for category, stored in zip(self._categories.values(), state["categories"], strict=True):
             category.restore(stored)
+
+
+def _places(columns: list[int]) -> slice | list[int]:
+    """The first columns as a slice, which NumPy need not copy."""
+    return slice(len(columns)) if columns == list(range(len(columns))) else columns
 
 
 def _seconds(cells: Cells, place: int) -> Array:
