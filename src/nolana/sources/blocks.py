@@ -77,23 +77,16 @@ class Cursor(ABC):
 
     @property
     @abstractmethod
-    def offset(self) -> int:
-        """Bytes of text, or rows of a table, before the next row."""
-
+    def offset(self) -> int: ...  # bytes of text, or rows of a table, before the next row
     @property
     @abstractmethod
-    def line(self) -> int:
-        """Number of the next line, row or message, from 1."""
-
+    def line(self) -> int: ...  # number of the next line, row or message, from 1
     @property
     @abstractmethod
-    def final(self) -> bool:
-        """Whether nothing follows what was read."""
-
+    def final(self) -> bool: ...  # whether nothing follows what was read
     @property
     @abstractmethod
-    def share(self) -> float | None:
-        """The part that was read, from 0 to 1; None if it is unknown."""
+    def share(self) -> float | None: ...  # the part that was read, from 0 to 1; None if it is unknown
 
     def places(self, lines: list[int]) -> Places | None:
         """The places of consumed rows in a source of messages; None: their lines are their places."""

@@ -5,7 +5,7 @@ The same plan makes the same X of another source that has the same columns, in a
 
 import functools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypedDict, get_args
 
 from nolana.columns import Column as SchemaColumn
@@ -196,10 +196,6 @@ class Plan:
                 for c in self.columns
             ]
         return {column_title(c.column): what for c, what in zip(self.columns, became, strict=True)}
-
-    def with_labels(self, labels: LabelKind | None) -> "Plan":
-        """The same plan with another type of labels."""
-        return replace(self, labels=labels)
 
 
 def _planned(tree: Mapping[str, Any]) -> PlannedColumn:

@@ -5,6 +5,7 @@ error, a refused request, a row that is left out), and lets the encoder turn the
 with what rows change: means, categories, counts of new columns.
 """
 
+from dataclasses import replace
 from typing import TypedDict
 
 import numpy as np
@@ -73,7 +74,7 @@ class PlannedRows:
     @property
     def plan(self) -> Plan:
         """The plan, with the type of the labels as it is known now."""
-        return self._plan if self.labels is None else self._plan.with_labels(self.labels.kind)
+        return self._plan if self.labels is None else replace(self._plan, labels=self.labels.kind)
 
     def check(self, cells: Cells) -> tuple[NDArray[np.generic] | None, dict[int, Flaw]]:
         """The labels (n,) of rows, and the flaws of the invalid ones."""
