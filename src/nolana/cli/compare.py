@@ -32,8 +32,8 @@ from nolana.research.tuning import Facts, distance_of, tune
 from nolana.research.tuning import Point as Parameters
 from nolana.runs.source import open_labelled
 from nolana.sources.blocks import dense_rows
+from nolana.sources.labels import InferredTask, infer_task
 from nolana.sources.plan import Plan
-from nolana.sources.task import InferredTask, infer_task
 
 Array = NDArray[np.float64]
 Wanted = MethodAtBudget | peers.PeerMethod

@@ -10,7 +10,7 @@ from nolana.cli.options import Group, blame_option, check_model, check_source, w
 from nolana.estimators._sklearn import use_stand_ins
 from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
-from nolana.sources.compression import COMPRESSIONS
+from nolana.sources.filters import COMPRESSIONS
 from nolana.sources.formats import FORMATS
 from nolana.sources.messages import SCHEMES, is_address
 

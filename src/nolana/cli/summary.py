@@ -18,7 +18,7 @@ from nolana.cli.output import bad_rows, new_categories, new_columns
 from nolana.errors import Diagnostic
 from nolana.metrics import score_text
 from nolana.runs import Stop, resident_bytes
-from nolana.sources.task import InferredTask
+from nolana.sources.labels import InferredTask
 
 if TYPE_CHECKING:
     from nolana.estimators.stream import StreamModel

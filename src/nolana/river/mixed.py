@@ -20,9 +20,8 @@ import numpy as np
 from nolana.columns import Column, ColumnProblem, EncodedRows, Schema, Table, encode_column, infer_schema, keys
 from nolana.columns.infer import ChosenCategories, ChosenColumns, check_chosen
 from nolana.columns.keys import is_missing
-from nolana.columns.problems import refuse
 from nolana.columns.tokens import words
-from nolana.columns.values import MisfitError, Values, values_of
+from nolana.columns.values import MisfitError, Values, refuse, values_of
 from nolana.learner.rows import Matrix
 from nolana.river.slots import Features, sort_key
 

@@ -27,17 +27,18 @@ from nolana.runs.recipe import task_of
 from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import TARGET, Label, RowReader, Rows
+from nolana.sources.bad_rows import NewColumnCounts
 from nolana.sources.blocks import joined
-from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import LabelKind
 from nolana.sources.plan import Plan, PlannedColumn
 from nolana.sources.rows import PlannedRows, encoder_of
+from nolana.sources.stream import StreamState
 
 __all__ = ["INTERVAL", "NewModel", "ServedModel", "load"]
 
 INTERVAL = 0.9  # share of the targets between low and high
 ROWS_AT_ONCE = 256  # of small requests that are learned in one call: predictions wait for the lock of the learner
-WITHOUT_SOURCE: dict[str, object] = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
+WITHOUT_SOURCE: StreamState = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
 LABEL_KINDS: dict[str, LabelKind] = {"U": "text", "b": "bool", "f": "float"}
 
 

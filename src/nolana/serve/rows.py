@@ -19,11 +19,11 @@ from nolana.errors import Place, joined_problems
 from nolana.learner.rows import WIDE, Matrix
 from nolana.metrics.label_index import Labels
 from nolana.serve.refusal import Refusal
+from nolana.sources.bad_rows import NewColumn
 from nolana.sources.cells import ABSENT, NUMBER, Flaw, TextCells, decode_json
-from nolana.sources.encoder import Encoder
 from nolana.sources.jsonl import value_of_key
 from nolana.sources.labels import Labels as LabelReader
-from nolana.sources.new_columns import NewColumn
+from nolana.sources.numbers import NumberEncoder
 from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan
 from nolana.sources.rows import check_rows, encoder_of
@@ -36,7 +36,7 @@ TARGET = "label"  # the key of the label if the model has no name for it
 MOMENT = "nolana:moment"  # the key of the moment of a row
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
 MOST_UNKNOWN = 100  # keys that an answer names
-NO_FEATURES = Encoder((), Encoding(), frozen=True)  # of labels alone
+NO_FEATURES = NumberEncoder((), Encoding(), frozen=True)  # of labels alone
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class RowReader:
 
     def _label_reader(self) -> LabelReader:
         classes = self.task == "classification"
-        return LabelReader(self.plan.labels, explicit=False, quoted=True, typed=True, classes=classes)
+        return LabelReader(self.plan.labels, explicit=False, quoted=True, classes=classes)
 
     def _as_targets(self, y: Labels | None) -> Labels | None:
         return y if y is None or self.task == "classification" else y.astype(np.float64, copy=False)

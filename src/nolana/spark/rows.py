@@ -19,10 +19,11 @@ from nolana.metrics.label_index import Labels
 from nolana.sources.arrow import ArrowCells, convert
 from nolana.sources.bad_rows import BadRow
 from nolana.sources.cells import ABSENT, Flaw
+from nolana.sources.encoder import Encoder
 from nolana.sources.labels import Labels as LabelReader
 from nolana.sources.options import Encoding
 from nolana.sources.plan import Plan, PlannedColumn
-from nolana.sources.rows import AnyEncoder, check_rows, encoder_of
+from nolana.sources.rows import check_rows, encoder_of
 from nolana.sources.tables import pyarrow
 from nolana.spark.columns import Columns, pyspark
 
@@ -75,8 +76,8 @@ class RowReader:
 
     def __init__(self, columns: Columns, place: str, array: str | None = None) -> None:
         self._columns, self._place, self._array = columns, place, array or columns.features[0]
-        self._labels = None if columns.labels is None else LabelReader(columns.labels, explicit=True, typed=True)
-        self._encoder: AnyEncoder | None = None
+        self._labels = None if columns.labels is None else LabelReader(columns.labels, explicit=True)
+        self._encoder: Encoder | None = None
         self._names: list[str] = []
         self.width = columns.width if columns.vector else len(columns.features)
         self._before = 0

@@ -27,8 +27,7 @@ from nolana.modelfile.atomic import file_identity, remove_leftovers
 from nolana.runs.checkpoints import SECTION as RUN
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.lock import ModelLock
-from nolana.runs.recipe import Recipe
-from nolana.runs.score import Scoring
+from nolana.runs.recipe import Recipe, Scoring
 from nolana.spark.columns import Columns, Features, check_frame, choose, pyspark, quoted
 from nolana.spark.predict import SECTION
 from nolana.spark.rows import XY, check_policy, count_bad, pack, unpack
