@@ -2,7 +2,9 @@
 
 Drawn by NumPy, so the rows differ from MOA's; the concepts are drawn or defined in the same way.
 
-    python generators.py   the default learner on each of them, with and without trees
+    python generators.py            the default learner on each of them, with and without trees
+    python generators.py --batch    and HistGradientBoosting that knows when concepts change: trained on 4/5 of each
+                                    quarter of the stream, scored on its last fifth, beside the default learner there
 """
 
 import os
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from nolana import StreamClassifier, experts
 from nolana.evaluate import progressive
@@ -158,12 +161,29 @@ def accuracy(X: Array, y: NDArray[np.int64], **parameters: object) -> tuple[floa
     return 100 * result.metrics["accuracy"], result.microseconds_per_row
 
 
+def last_fifths(X: Array, y: NDArray[np.int64], **parameters: object) -> tuple[float, float]:
+    """Accuracy in percent on the last fifth of each quarter: prequential, and of boosting that learned the others."""
+    model, hits = StreamClassifier(random_state=0, **parameters), []
+    for i in range(0, len(X), BLOCK):
+        scores = model.learn(X[i : i + BLOCK], y[i : i + BLOCK])
+        hits.append(model.classes_[scores.argmax(axis=1)] == y[i : i + BLOCK])
+    right, quarter = np.concatenate(hits), len(X) // 4
+    stream, batch = [], []
+    for start in range(0, 4 * quarter, quarter):
+        learned, scored = slice(start, start + 4 * quarter // 5), slice(start + 4 * quarter // 5, start + quarter)
+        boosting = HistGradientBoostingClassifier(random_state=0).fit(X[learned], y[learned])
+        stream.append(right[scored].mean())
+        batch.append(boosting.score(X[scored], y[scored]))
+    return 100 * float(np.mean(stream)), 100 * float(np.mean(batch))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="the default learner on generated streams")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--useless", type=int, default=0, help="columns of noise beside those of the stream")
     parser.add_argument("--memory", default="512KB")
+    parser.add_argument("--batch", action="store_true", help="beside boosting that knows the concepts")
     options = parser.parse_args()
     print(__doc__)
     print_setting(seed=0)
@@ -176,6 +196,9 @@ def main() -> None:
             X, same = np.hstack([X, noise]), {"memory": options.memory, **own}
             (before, _), (after, time) = accuracy(X, y, experts=without, **same), accuracy(X, y, **same)
             print(f"{name:<24} {seed:>4} {before:>14.2f} {after:>8.2f} {time:>7.1f}", flush=True)
+            if options.batch:
+                stream, batch = last_fifths(X, y, **same)
+                print(f"{'':<24} last fifth of each quarter: default {stream:.2f}, boosting {batch:.2f}", flush=True)
 
 
 if __name__ == "__main__":

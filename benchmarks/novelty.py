@@ -101,8 +101,8 @@ def bins(kind):
             if i:
                 block, learner = x[i : i + BLOCK], model._learner
                 expert = next(each for each in learner.experts if isinstance(each, Bins))
-                own = learner._export([learner.experts.index(expert)])[0][1]
-                map, scaled = own.map.build(engine), np.asarray(learner._scaling.apply(block))
+                own = learner.export([learner.experts.index(expert)])[0][1]
+                map, scaled = own.map.build(engine), np.asarray(learner.scaling.apply(block))
                 found = own.head_states[0]["variances"] / own.heads[0].arguments["variance"]
                 shares = found[np.array([map.slots_of(row) for row in scaled])]
                 odd = np.log(shares).mean(axis=1) if kind == "variance" else (shares > 0.9999).mean(axis=1)

@@ -60,6 +60,8 @@ class Map {
     // Row r of the group is about to be learned, and was learned; `step` counts the rows learned, with this one.
     virtual void before(std::size_t r, double step) { (void)r, (void)step; }
     virtual void after(std::size_t r, double step) { (void)r, (void)step; }
+    // The row that is being learned has raised the drift alarm.
+    virtual void drifted() {}
     // Row r of the group has no label; only what needs none learns it.
     virtual void observe(std::size_t r) { (void)r; }
 

@@ -35,6 +35,8 @@ class Combiner {
     virtual const double* target(const double* y) const { return y; }
     // Names of the fields that judge the experts by rows that they had not seen: a second pass leaves them as they were.
     virtual std::vector<std::string> judgement() const { return {}; }
+    // Whether the row that was learned last raised the drift alarm.
+    virtual bool alarmed() const { return false; }
     // Rows (from 1) at which the experts' error rose suddenly, the last ones.
     virtual std::vector<double> alarms() const { return {}; }
     virtual void describe(Description& d) = 0;

@@ -142,6 +142,8 @@ class Learner final : public Online {
                 for (const auto& map : maps_) map->before(r, rows);
                 const Noise noise = combiner_ ? combiner_->noise() : noise_ ? noise_->noise() : Noise{};
                 if (combiner_) combiner_->learn(seen, target, score_of_row, w);
+                if (combiner_ && combiner_->alarmed())
+                    for (const auto& map : maps_) map->drifted();
                 const double* f = combiner_ ? scores_.data() : score_of_row;
                 const double* learned = combiner_ ? combiner_->target(target) : target;
                 for (const Expert& expert : experts_) {

@@ -64,6 +64,7 @@ class Stack final : public Combiner {
                     "slow_information"};
         return {"stack_weights", "information", "errors", "calibration", "calibration_information"};
     }
+    bool alarmed() const override { return alarm_count_ > 0 && alarms_[alarm_count_ - 1] == stacked_; }
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
 
     void know(double target, double error) override {

@@ -8,7 +8,7 @@ import sys as _sys
 
 _IS_COMMAND = [_os.path.basename(name) for name in getattr(_sys, "argv", [])[:1]] == ["nolana"]
 if _IS_COMMAND:
-    # From here on Ctrl-C ends the command with code 130 and without a traceback, until nolana.cli.process handles it.
+    # From here on Ctrl-C ends the command with code 130 and without a traceback, until nolana.cli handles it.
     # Python has loaded all these modules already: another import would leave more time for a traceback.
     import _signal  # type: ignore[import-not-found]
 

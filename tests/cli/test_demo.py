@@ -13,13 +13,12 @@ from matplotlib.axis import Tick
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 from matplotlib.text import Text
+from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 from nolana.cli.app import app
-from nolana.cli.demo import CHANGE, turned_digits
-from nolana.cli.demo.methods import BLOCK, METHODS, RETRAIN, LinearModel, RetrainedBoosting
-from nolana.cli.demo.picture import Curves, draw
-from nolana.cli.digits import digits
+from nolana.cli.demo import BLOCK, CHANGE, METHODS, RETRAIN, LinearModel, RetrainedBoosting, turned_digits
+from nolana.cli.demo_picture import Curves, draw
 
 NAMES = ["nolana: StreamClassifier()", "linear model, online", "gradient boosting, retrained"]
 ROWS = 1797
@@ -108,7 +107,8 @@ def test_seed_decides_the_accuracy_of_nolana(tmp_path, monkeypatch):
 
 
 def test_digits_are_real_and_upside_down_after_the_change():
-    (X, y), (pixels, labels) = turned_digits(), digits()
+    (X, y), (pixels, labels) = turned_digits(), load_digits(return_X_y=True)
+    pixels = pixels / 16
     np.testing.assert_array_equal(y, labels)
     np.testing.assert_array_equal(X[:CHANGE], pixels[:CHANGE])
     images = pixels[CHANGE:].reshape(-1, 8, 8)

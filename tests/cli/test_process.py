@@ -341,7 +341,7 @@ def test_an_endless_line_in_a_pipe_is_an_invalid_row(tmp_path):
 @pytest.mark.parametrize("name", ROWS)
 def test_an_endless_line_is_left_out_wherever_it_is(tmp_path, monkeypatch, name, first, length):
     monkeypatch.setattr("nolana.sources.text.Text.longest", 1 << 16)
-    monkeypatch.setattr("nolana.sources.sources.LONGEST_ROW", 1 << 16)
+    monkeypatch.setattr("nolana.sources.bytes.LONGEST_ROW", 1 << 16)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=feed, args=(pipe, with_endless_line(name, first, [b"x" * length])))

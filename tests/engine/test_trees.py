@@ -17,16 +17,18 @@ builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split
 engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda m: m.__name__.split(".")[-1])
 cases = pytest.mark.parametrize(("loss", "outputs"), [("Logistic", 1), ("Logistic", 4), ("Squared", 1)])
 
-TRIGGERS = 129, 257, 513, 640, 768, 1024
+TRIGGERS = 129, 257, 513, 576, 768, 1024
 AROUND = [row + i for row in TRIGGERS for i in (-1, 0, 1)]
 
 
-def learner(module, loss="Logistic", outputs=1, features=6, trees=17, depth=4, rows=400, refits=True):
+def learner(module, loss="Logistic", outputs=1, features=6, trees=17, depth=4, rows=400, refits=True, stacked=False):
     map = module.TreeMap(features, trees, depth, rows, seed=3, refits=refits)
     kind = getattr(module, loss)()
     slow = module.DiagonalLeaves(kind, variance=0.03, floor=1e-4)
     heads = [module.Expert(0, slow), module.Expert(0, module.ConstantLeaves(kind, gain=0.05))]
-    made = module.Learner([map], heads, module.Mean())
+    start = np.array([0.9, 0.1])
+    stack = module.Stack(kind, np.ones(2), np.full(2, 10.0), start, 0.999, 1.0) if stacked else module.Mean()
+    made = module.Learner([map], heads, stack)
     made.clear(outputs)
     return made
 
@@ -77,6 +79,30 @@ def test_split_at_every_trigger_and_restore_changes_no_bit(build, loss, outputs)
     cuts = [int(np.searchsorted(learned, row)) + 1 for row in AROUND]
     whole, parts = check_split(lambda: learner(build, loss, outputs), *data, cuts, restored=True)
     assert whole.memory_bytes == parts.memory_bytes
+
+
+@builds
+@pytest.mark.parametrize("loss", ["Logistic", "Squared"])
+def test_after_a_drift_alarm_all_trees_are_renewed_every_64_rows(build, loss):
+    """Core and reference alike; one tree every 1,024 rows before and afterwards."""
+    core, mine = (learner(module, loss, trees=9, stacked=True) for module in (build, reference))
+    x, y, _ = rows(3500, loss=loss)
+    y[2000:] *= -1
+    core.learn(x[:2000], y[:2000])
+    mine.restore(core.state())
+    assert core.state()["map0/stale"] == 0
+    stale = []
+    for i in range(2000, 3000, 50):
+        part = slice(i, i + 50)
+        assert np.abs(core.learn(x[part], y[part]) - mine.learn(x[part], y[part])).max() < 1e-6
+        stale.append(core.state()["map0/stale"])
+        assert stale[-1] == mine.state()["map0/stale"]
+    alarm = int(core.alarms[-1])
+    assert 2000 < alarm < 2200
+    renewed = [len([row for row in range(alarm + 1, i + 51) if row % 64 == 0]) for i in range(2000, 3000, 50)]
+    assert stale == [
+        max(0, 9 - n) if i + 50 >= alarm else 0 for i, n in zip(range(2000, 3000, 50), renewed, strict=True)
+    ]
 
 
 def gain_of(codes, g, h, ridge, feature, threshold):

@@ -78,7 +78,7 @@ def test_passes_depend_on_the_rows_and_are_reported(monkeypatch):
 def test_second_pass_leaves_the_stack_as_it_is_and_teaches_the_experts(kind):
     x, y = noisy(600)
     y = y if kind is StreamClassifier else x[:, 0] + y
-    once, twice = (kind(random_state=0, max_iter=n).fit(x, y)._learner._engine.state() for n in (1, 2))
+    once, twice = (kind(random_state=0, max_iter=n).fit(x, y)._learner.engine.state() for n in (1, 2))
     assert all(np.array_equal(once[name], twice[name]) for name in once if name in Stack.judgement)
     assert not np.array_equal(once["expert0/weights"], twice["expert0/weights"])
 
@@ -86,10 +86,10 @@ def test_second_pass_leaves_the_stack_as_it_is_and_teaches_the_experts(kind):
 def test_rows_after_fit_teach_the_stack_again(tmp_path):
     x, y = noisy(600)
     model = StreamClassifier(random_state=0).fit(x, y)
-    before = model._learner._engine.state()["stack_weights"]
+    before = model._learner.engine.state()["stack_weights"]
     model.save(tmp_path / "model")
     model.partial_fit(x[:100], y[:100])
-    assert not np.array_equal(before, model._learner._engine.state()["stack_weights"])
+    assert not np.array_equal(before, model._learner.engine.state()["stack_weights"])
     again = nolana.load(tmp_path / "model").partial_fit(x[:100], y[:100])
     assert same_state(model._learner.state(), again._learner.state())
 
@@ -121,5 +121,5 @@ def test_second_pass_over_several_targets_leaves_each_stack_as_it_is():
     y = np.stack([x[:, 0], x[:, 1] ** 2], axis=1)
     once, twice = (StreamRegressor(random_state=0, max_iter=n).fit(x, y)._learner for n in (1, 2))
     for first, second in zip(once.parts, twice.parts, strict=True):
-        assert np.array_equal(first._engine.state()["stack_weights"], second._engine.state()["stack_weights"])
+        assert np.array_equal(first.engine.state()["stack_weights"], second.engine.state()["stack_weights"])
     assert not twice.repeats

@@ -81,7 +81,7 @@ def test_state_without_padded_outputs_more_classes_loads_and_learns_within_the_m
     x, y = clusters()
     model = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x[y < 50], y[y < 50])
     learner = model._learner
-    exact = learner._build(learner.spec)
+    exact = learner.build(learner.spec)
     exact.clear(learner.outputs)
     least = exact.memory_bytes
     assert least < learner.memory_bytes
@@ -113,7 +113,7 @@ def test_appended_output_starts_as_a_rearranged_one():
     learner = StreamClassifier(memory=512 * KB, random_state=0).partial_fit(x[y < 50], y[y < 50])._learner
     before, copy = learner.state(), learner.copy()
     change = [*range(50), 0], [1.0] * 50 + [0.0]
-    assert learner._engine.room > 50
+    assert learner.engine.room > 50
     learner.rearrange_outputs(*change)
     before = copy.rearranged(before, Outputs(*change, 50, learner.rows))
     after = learner.state()

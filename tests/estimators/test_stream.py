@@ -97,14 +97,14 @@ def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bi
     whole.learn(x, y)
     parts.learn(x[:513], y[:513])
     landmarks = [map.kind for map in parts._learner.spec.arguments["maps"]].index(LandmarkMap)
-    width, between = parts._learner._maps[landmarks].gamma, 0
+    width, between = parts._learner.maps[landmarks].gamma, 0
     for i in range(513, 700, 11):
-        map = parts._learner._maps[landmarks]
+        map = parts._learner.maps[landmarks]
         between += map.size == parts.sizes_["landmarks"] and map.gamma == width
         parts = copy.deepcopy(parts)
         parts.learn(x[i : i + 11], y[i : i + 11])
     assert between > 1
-    assert whole._learner._maps[landmarks].gamma != width
+    assert whole._learner.maps[landmarks].gamma != width
     same(whole, parts)
 
 

@@ -26,7 +26,7 @@ def product(n, features=20, seed=0, noise=0.1):
 
 
 def metric_of(model):
-    return model._learner._scaling.state()["metric"]
+    return model._learner.scaling.state()["metric"]
 
 
 @pytest.mark.parametrize("rows", [250, 500, 2000])

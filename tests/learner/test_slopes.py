@@ -23,7 +23,7 @@ def learned():
     model = StreamClassifier(experts=[Linear(), Landmarks(), Bins()], random_state=0)
     model.partial_fit(x, x[:, 0] * x[:, 1] > 0)
     learner = model._learner
-    state = learner._engine.state()
+    state = learner.engine.state()
     places = next(value for name, value in state.items() if name.endswith("/landmarks"))
     return learner.spec, state, places
 

@@ -16,8 +16,7 @@ from nolana import modelfile
 from nolana.errors import LogError
 from nolana.serve import quarantine
 from nolana.serve.log import SCHEMA, Log
-from nolana.serve.new_classes import ENOUGH, LEARNED_FIRST
-from nolana.serve.quarantine import HeldRow
+from nolana.serve.quarantine import ENOUGH, LEARNED_FIRST, HeldRow
 from serving import Served, refused
 
 COLUMNS = ("--categories", "onehot", "--missing", "mean")

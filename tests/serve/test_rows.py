@@ -18,6 +18,7 @@ from nolana.serve.bodies import ARROW, read_body
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import RowReader, as_object, with_label
 from nolana.sources.plan import Plan
+from nolana.sources.rows import encoder_of
 
 FIRST = [
     {"n": 1.5, "flag": True, "word": "red", "when": "2024-01-31T12:30:00", "deep": {"x": 1}, "kind": "a"},
@@ -69,7 +70,7 @@ def by_stream(state, text, target):
 def by_service(state, text, labelled):
     reader = RowReader(Plan.from_dict(state["plan"]), "classification", 1e300)
     rows = reader.read(text, labelled=labelled)
-    encoder = reader.encoder(frozen=True)
+    encoder = encoder_of(reader.plan, frozen=True)
     encoder.restore(state["encoder"])
     return encoder.encode(rows.cells), rows.y
 

@@ -8,7 +8,7 @@ import pytest
 
 from nolana import streams
 from nolana.errors import StreamError
-from nolana.sources.normal import detect_encoding
+from nolana.sources.filters import detect_encoding
 from tables import same
 
 ROWS = [{"a": i / 4, "b": -i * 10.5, "c": f"é{i % 3}", "y": f"k{i % 2}"} for i in range(20)]

@@ -333,8 +333,8 @@ def test_concatenated_members_and_damaged_files(tmp_path):
     ],
 )
 def test_formats_are_detected_from_the_name_then_the_first_line(tmp_path, name, text, format):
+    from nolana.sources.bytes import Bytes
     from nolana.sources.formats import MAGIC, detect
-    from nolana.sources.sources import Bytes
 
     class Slow(io.BytesIO):
         """A file of this name that returns a few bytes at a time."""

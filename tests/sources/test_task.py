@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nolana.sources.task import infer_task
+from nolana.sources.labels import infer_task
 
 STARS = np.arange(200) % 5 + 1
 

@@ -119,10 +119,10 @@ void TreeMap::after(std::size_t r, double rows) {
     }
     if (!refits_ || trees_ == 0) return;
     if (const std::size_t first = std::min(trees_, started(step)); first > 0) {
-        grown_ = oldest_ = 0;
+        grown_ = oldest_ = stale_ = 0;
         for (TreeListener* head : heads_) head->restart();
         for (std::size_t i = 0; i < first; ++i) refit(step);
-    } else if (step > last_start && step % (grown_ < trees_ ? grow_every : refit_every) == 0) {
+    } else if (step > last_start && step % pace() == 0) {
         refit(step);
     }
 }
@@ -132,10 +132,12 @@ void TreeMap::refit(std::uint64_t step) {
     const std::uint64_t word = draw(seed_, step * trees_ + q);
     const double ridge = heads_[0]->remove(q, word, gradients_.data());
     grow(q, ridge, word);
-    if (grown_ < trees_)
+    if (grown_ < trees_) {
         ++grown_;
-    else
+    } else {
         oldest_ = (q + 1) % trees_;
+        if (stale_ > 0) --stale_;
+    }
     for (TreeListener* head : heads_) head->start_tree(q);
     std::fill_n(known_, group, false);
 }
@@ -253,12 +255,14 @@ void TreeMap::describe(Description& d) {
           [this, n](const float* from) {
               for (std::size_t i = 0; i < n; ++i) thresholds_[i] = static_cast<std::int8_t>(from[i]);
           });
-    const auto count = [&](const char* name, std::size_t& value, std::size_t most) {
+    const auto count = [&](const char* name, auto& value, std::size_t most) {
         d.add({name, {}, [&value](double* to) { *to = static_cast<double>(value); },
-               [&value](const double* from) { value = static_cast<std::size_t>(*from); }, 0, static_cast<double>(most), {}, true});
+               [&value](const double* from) { value = static_cast<std::remove_reference_t<decltype(value)>>(*from); }, 0,
+               static_cast<double>(most), {}, true});
     };
     count("grown", grown_, trees_);
     count("oldest", oldest_, std::max<std::size_t>(1, trees_) - 1);
+    count("stale", stale_, trees_);
     d.count("kept", kept_);
     whole("codes", {side(), width}, -largest, largest,
           [this, rows, width](float* to) {
@@ -287,7 +291,7 @@ void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
     const auto size = sizes.find(prefix + "codes");
     stored_ = size == sizes.end() ? 0 : size->second;
     next_ = stored_ % capacity_;
-    grown_ = oldest_ = 0;
+    grown_ = oldest_ = stale_ = 0;
     kept_ = 0;
     split_features_.clear();
     std::fill_n(thresholds_.data(), thresholds_.size(), static_cast<std::int8_t>(largest));

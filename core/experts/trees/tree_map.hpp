@@ -58,6 +58,7 @@ class TreeMap final : public Map {
     void see(const double* raw, std::size_t) override { raw_ = raw; }
     void evaluate(const double* x, std::size_t rows) override;
     void after(std::size_t r, double step) override;
+    void drifted() override { stale_ = static_cast<std::uint32_t>(refits_ ? grown_ : 0); }
     void describe(Description& d) override;
     void resize(const Sizes& sizes, const std::string& prefix) override;
 
@@ -66,10 +67,12 @@ class TreeMap final : public Map {
     static constexpr std::int8_t missing = 127;
     static constexpr std::uint64_t category_codes = 254;
     static constexpr std::size_t most_features = 256, candidates = 64, least_rows = 8, fine = 1024, coarse = 512;
-    static constexpr std::size_t grow_every = 128, refit_every = 1024, last_start = 513;
+    static constexpr std::size_t grow_every = 64, refit_every = 1024, last_start = 513;
     static constexpr double least_gain = 1, gradient_steps = 1024;
     static constexpr std::size_t together = 8;  // trees that are walked at once
 
+    // Rows from one tree to the next.
+    std::size_t pace() const { return grown_ < trees_ || stale_ > 0 ? grow_every : refit_every; }
     // Trees that are grown at once after a row; 0: none.
     static std::size_t started(std::uint64_t step) { return step == 129 || step == 257 ? 8 : step == last_start ? 16 : 0; }
 
@@ -83,6 +86,7 @@ class TreeMap final : public Map {
     std::size_t trees_, depth_, nodes_, leaves_, capacity_;
     std::uint64_t seed_;
     bool refits_, keeps_ = true;
+    std::uint32_t stale_ = 0;  // trees of before the last drift alarm
     double kept_ = 0;  // rows stored so far
     std::size_t grown_ = 0, oldest_ = 0, stored_ = 0, next_ = 0;
     std::vector<std::size_t> categories_;  // columns that hold keys

@@ -3,16 +3,15 @@
 import os
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import nolana
+from nolana.cli import INTERRUPTED, discard_output, output_error
 from nolana.cli.learner import METRICS
-from nolana.cli.models import READ, models
-from nolana.cli.options import Group, check_source, text_of, with_groups
-from nolana.cli.process import INTERRUPTED, discard_output, output_error
-from nolana.cli.values import convert_plain_values
+from nolana.cli.models import READ, Json, models
+from nolana.cli.options import Group, check_source, convert_plain_values, text_of, with_groups
 from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
 from nolana.sources import SourceOptions
 
@@ -22,23 +21,17 @@ EXIT_CODES = (
     "output pipe was closed."
 )
 COMPARE_OPTIONS = (
-    "target",
-    "ignore",
-    "keep_column",
-    "labels",
-    "categories",
-    "missing",
-    "encoding",
-    "decimal",
-    "comment",
-)
+    "target", "ignore", "keep_column", "labels", "categories", "missing", "encoding", "decimal", "comment",
+)  # fmt: skip
 app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 data = typer.Typer()
 app.add_typer(data, name="data")
 app.add_typer(models)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set, see `nolana data list`.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Directory = Annotated[Path | None, typer.Option("--data", help="A directory to search first.")]
+Picture = Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")]
+JsonTable = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
 
 
 def run() -> int:
@@ -96,7 +89,7 @@ def _print_error(text: str, code: int) -> int:
     return code
 
 
-def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     typer.echo("nolana: warning: " + " ".join(text_of(message).split()), err=True)
 
 
@@ -115,9 +108,9 @@ def options(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("demo.png"),
+    out: Picture = Path("demo.png"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of nolana's learner.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    json: JsonTable = False,
 ) -> None:
     """Learn real digits that are turned half-way, beside a linear model and a retrained gradient boosting."""
     from nolana.cli.demo import execute
@@ -176,8 +169,8 @@ def compare(
     ] = False,
     scale: Annotated[bool, typer.Option(help="Standardise the features of a file by the rows so far.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
-    out: Annotated[Path, typer.Option(help="File of the picture: .png, .svg or .pdf.")] = Path("compare.png"),
-    json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    out: Picture = Path("compare.png"),
+    json: JsonTable = False,
 ) -> None:
     """Compare methods on your own data with equal memory: each row is predicted before it is learned."""
     if data is not None:
@@ -211,10 +204,7 @@ def data_sets(context: typer.Context) -> None:
 
 
 @data.command("list")
-def list_data(
-    directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
-    json: Json = False,
-) -> None:
+def list_data(directory: Directory = None, json: Json = False) -> None:
     """List the data sets, and where they are on this machine."""
     from nolana.cli.data import show_all
 
@@ -222,11 +212,7 @@ def list_data(
 
 
 @data.command("where")
-def where_data(
-    name: Name,
-    directory: Annotated[Path | None, typer.Option("--data", help="A directory to search first.")] = None,
-    json: Json = False,
-) -> None:
+def where_data(name: Name, directory: Directory = None, json: Json = False) -> None:
     """Print the paths of the files of a data set."""
     from nolana.cli.data import show_place
 

@@ -2,21 +2,20 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from sklearn.datasets import load_digits
 
 from nolana import plot
 from nolana import sources as streams
-from nolana.cli.digits import digits
 from nolana.cli.options import blame_option, blame_source, words
 from nolana.cli.summary import inferred_task, progress_bar
 from nolana.engine.base.threads import one_blas_thread
@@ -25,6 +24,7 @@ from nolana.evaluate import Progress as Seen
 from nolana.evaluate.baseline_scores import advice
 from nolana.learner.memory import memory_bytes
 from nolana.metrics import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS
+from nolana.metrics.label_index import Labels
 from nolana.research import peers
 from nolana.research.comparison import SIGNS, PassResult, by_progress, one_pass, standardised
 from nolana.research.methods import STREAM, TABLE, MethodAtBudget, Task, at_budget, names
@@ -32,8 +32,8 @@ from nolana.research.tuning import Facts, distance_of, tune
 from nolana.research.tuning import Point as Parameters
 from nolana.runs.source import open_labelled
 from nolana.sources.blocks import dense_rows
+from nolana.sources.labels import InferredTask, infer_task
 from nolana.sources.plan import Plan
-from nolana.sources.task import InferredTask, infer_task
 
 Array = NDArray[np.float64]
 Wanted = MethodAtBudget | peers.PeerMethod
@@ -42,6 +42,7 @@ DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
 SHUFFLES = 5
+LARGEST_PIXEL = 16.0  # of the digits
 BASELINES = {task: {kind.label: kind for kind in kinds} for task, kinds in baselines.BASELINES.items()}
 
 
@@ -50,7 +51,7 @@ class Source:
     """The rows of a file in its order, the task of their labels, and the column of a date or time if it has one."""
 
     X: Array
-    y: NDArray[np.generic]
+    y: Labels
     task: InferredTask
     date: str | None = None
 
@@ -63,9 +64,9 @@ class Rows:
     task: InferredTask
     scaled: bool
     X_first: Array
-    y_first: NDArray[np.generic]
+    y_first: Labels
     X: Array
-    y: NDArray[np.generic]
+    y: Labels
 
     @property
     def kind(self) -> str:
@@ -83,7 +84,7 @@ class Line:
     microseconds_per_row: float
     bytes: int
     vectors: int | None
-    parameters: dict[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object]
 
 
 def execute(
@@ -111,8 +112,11 @@ def execute(
         what = "counts rows in the order of time, and the rows are shuffled; leave out --shuffled and --shuffles"
         raise typer.BadParameter(what, param_hint="--lag")
     limit = None if memory is None else memory_bytes(memory)
-    source = _digits(task) if data is None else _read(data, options, task)
-    title = "scikit-learn's digits" if data is None else data.name
+    if data is None:
+        X, y = load_digits(return_X_y=True)
+        title, source = "scikit-learn's digits", Source(X / LARGEST_PIXEL, y, _task(task, y, None))
+    else:
+        title, source = data.name, _read(data, options, task)
     because = "in the order of the file"
     if lag is not None:
         in_order = True
@@ -124,7 +128,9 @@ def execute(
         wanted = _wanted(methods, Task(rows.kind, rows.X.shape[1], landmarks, memory=limit, lag=lag), rows)
     seeds: Sequence[int | None] = [None] if in_order else range(seed, seed + (shuffles or SHUFFLES))
     metric = _metric(metric, rows.kind)
-    with one_blas_thread(), _bar() as bar:
+    share, doing = TextColumn("{task.percentage:3.0f} %"), TextColumn("{task.fields[doing]}")
+    bar = progress_bar(BarColumn(bar_width=30), share, TimeRemainingColumn(), doing, transient=True)
+    with one_blas_thread(), bar:
         table, curves = _compare(rows, wanted, seeds, metric, tuned, bar, delay=(lag or 1) - 1)
     with blame_option("--out"):
         passes = f", mean of {len(seeds)} shuffles" if len(seeds) > 1 else ""
@@ -134,7 +140,10 @@ def execute(
     else:
         order = because if in_order else f"mean and spread of {len(seeds)} shuffles"
         notes = _notes(wanted) + (_last_row(table, metric, rows.kind) if in_order and lag is None else [])
-        notes += [] if lag is None else [_known_labels(lag)]
+        if lag is not None:
+            when = "the next row" if lag == 1 else f"the row {lag:,} later"
+            known = f"The label of a row is known when {when} is predicted, to all of them"
+            notes.append(f"{known}; stream has it as an input (--lag).")
         _print(table, rows, metric, landmarks, notes, len(seeds), tuned, order, out)
 
 
@@ -161,11 +170,6 @@ def _rows(title: str, source: Source, seed: int | None, *, scaled: bool, tuned: 
     return Rows(title, source.task, scaled, X[:first], y[:first], X[first:], y[first:])
 
 
-def _digits(task: str | None) -> Source:
-    X, y = digits()
-    return Source(X, y, _task(task, y, None))
-
-
 def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Source:
     """All rows; the first block decides the task, as for the other commands."""
     with blame_source(str(data)), open_labelled(str(data), options, task, only_numbers=True) as stream:
@@ -184,7 +188,7 @@ def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Sourc
     return Source(X, np.concatenate([first.y, y]) if len(y) else first.y, inferred, next(iter(dates), None))
 
 
-def _task(task: str | None, y: NDArray[np.generic], name: object) -> InferredTask:
+def _task(task: str | None, y: Labels, name: object) -> InferredTask:
     if task is None:
         return infer_task(y, name)
     if task not in MAIN_METRICS:
@@ -230,15 +234,18 @@ def _compare(
     lines: list[Line] = []
     curves: dict[str, list[Point]] = {}
 
+    def run(name: str, make: Callable[[int], object], number: int, seed: int | None) -> PassResult:
+        done = bar.tasks[task].completed
+        bar.update(task, doing=f"{name}, pass {number} of {len(seeds)}")
+        X, y = _shuffled(rows, seed)
+
+        def advance(seen: Seen) -> None:
+            bar.update(task, completed=done + seen.rows)
+
+        return one_pass(make(seed or 0), X, y, metric=metric, delay=delay, callback=advance)
+
     def passes(name: str, make: Callable[[int], object]) -> list[PassResult]:
-        runs = []
-        for number, seed in enumerate(seeds):
-            done = bar.tasks[task].completed
-            bar.update(task, doing=f"{name}, pass {number + 1} of {len(seeds)}")
-            X, y = _shuffled(rows, seed)
-            step = partial(_advance, bar, task, done)
-            runs.append(one_pass(make(seed or 0), X, y, metric=metric, delay=delay, callback=step))
-        return runs
+        return [run(name, make, number, seed) for number, seed in enumerate(seeds, 1)]
 
     first = standardised(rows.X_first) if rows.scaled else rows.X_first
     for method in wanted:
@@ -251,42 +258,33 @@ def _compare(
         lines.append(_line(method.name, runs, method.parameters(point, facts)))
         curves[method.name] = _mean([run.history for run in runs])
     lines.sort(key=lambda line: -SIGNS[metric] * line.score)
-    for name, make in BASELINES[rows.kind].items():
-        lines.append(_line(name, passes(name, partial(_without_seed, make)), {}))
+    for name, kind in BASELINES[rows.kind].items():
+        lines.append(_line(name, passes(name, partial(_without_seed, kind)), {}))
     return lines, {line.method: curves[line.method] for line in lines if line.method in curves}
 
 
 def _mean(histories: list[list[Point]]) -> list[Point]:
     """The mean over passes of equal length, point by point."""
-    return [
-        Point(points[0].rows, *(_mean_of([getattr(p, part) for p in points]) for part in ("overall", "window")))
-        for points in zip(*histories, strict=True)
-    ]
+
+    def mean(metrics: list[dict[str, float]]) -> dict[str, float]:
+        return {name: float(np.mean([each[name] for each in metrics])) for name in metrics[0]}
+
+    passes = zip(*histories, strict=True)
+    return [Point(same[0].rows, mean([p.overall for p in same]), mean([p.window for p in same])) for same in passes]
 
 
-def _mean_of(metrics: list[Mapping[str, float]]) -> dict[str, float]:
-    return {name: float(np.mean([each[name] for each in metrics])) for name in metrics[0]}
+def _without_seed(kind: type[baselines.Baseline], _: int) -> baselines.Baseline:
+    return kind()
 
 
-def _advance(bar: Progress, task: TaskID, done: float, seen: Seen) -> None:
-    bar.update(task, completed=done + seen.rows)
-
-
-def _without_seed(make: Any, _: int) -> Any:
-    return make()
-
-
-def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, NDArray[np.generic]]:
+def _shuffled(rows: Rows, seed: int | None) -> tuple[Array, Labels]:
     """The rows of one pass: in the order of the seed, and standardised from the first rows on."""
     order = np.arange(len(rows.y)) if seed is None else np.random.default_rng(seed).permutation(len(rows.y))
-    return _scaled(rows, rows.X[order]), rows.y[order]
+    X, first = rows.X[order], len(rows.X_first)
+    return standardised(np.concatenate([rows.X_first, X]))[first:] if rows.scaled else X, rows.y[order]
 
 
-def _scaled(rows: Rows, X: Array) -> Array:
-    return standardised(np.concatenate([rows.X_first, X]))[len(rows.X_first) :] if rows.scaled else X
-
-
-def _line(name: str, runs: list[PassResult], parameters: dict[str, Any]) -> Line:
+def _line(name: str, runs: list[PassResult], parameters: Mapping[str, object]) -> Line:
     scores = [run.score for run in runs]
     return Line(
         method=name,
@@ -304,15 +302,8 @@ def _notes(wanted: list[Wanted]) -> list[str]:
     notes = []
     for method in wanted:
         if isinstance(method, MethodAtBudget) and method.method is STREAM:
-            text = f"stream has at most {method.build({}, 0).memory:,} bytes"
-            notes.append(
-                text
-                + (
-                    ", by --memory."
-                    if method.task.memory
-                    else ": as many as NOLANA for two classes, and at least 32KB."
-                )
-            )
+            why = ", by --memory." if method.task.memory else ": as many as NOLANA for two classes, and at least 32KB."
+            notes.append(f"stream has at most {method.build({}, 0).memory:,} bytes{why}")
     if any(isinstance(method, peers.PeerMethod) for method in wanted):
         notes.append(
             "Methods of other libraries have their default parameters, 10 models in an ensemble, no memory limit. "
@@ -321,28 +312,12 @@ def _notes(wanted: list[Wanted]) -> list[str]:
     return notes
 
 
-def _known_labels(lag: int) -> str:
-    """What the methods know with a lag."""
-    when = "the next row" if lag == 1 else f"the row {lag:,} later"
-    return f"The label of a row is known when {when} is predicted, to all of them; stream has it as an input (--lag)."
-
-
 def _last_row(table: list[Line], metric: str, kind: str) -> list[str]:
     """A note if the last label or value is better than every method."""
     lines = {line.method: {metric: line.score} for line in table if line.method in BASELINES[kind]}
     better = advice({metric: table[0].score}, lines, 0)
     text = "" if better is None else better.message(words)
     return [f"{text[0].upper()}{text[1:]}."] if text else []
-
-
-def _bar() -> Progress:
-    return progress_bar(
-        BarColumn(bar_width=30),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[doing]}"),
-        transient=True,
-    )
 
 
 def _print(
@@ -384,9 +359,7 @@ def _print(
     if tuned:
         for line in table:
             if line.method not in BASELINES[rows.kind]:
-                console.print(f"  {line.method}: {_text(line.parameters) or 'its defaults'}")
+                named = line.parameters.items()
+                text = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in named)
+                console.print(f"  {line.method}: {text or 'its defaults'}")
     console.print(f"\nThe running score is drawn in {out}")
-
-
-def _text(parameters: dict[str, Any]) -> str:
-    return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in parameters.items())

@@ -4,11 +4,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
 from nolana.cli.summary import progress_bar
@@ -29,10 +28,8 @@ def show_all(directory: Path | None, *, as_json: bool) -> None:
         typer.echo(json.dumps([_described(name) | {"directory": place} for name, place in found.items()], indent=2))
         return
     table = Table()
-    table.add_column("name", no_wrap=True)
-    table.add_column("rows x features", justify="right", no_wrap=True)
-    table.add_column("task", no_wrap=True)
-    table.add_column("on this machine", no_wrap=True)
+    for heading in ("name", "rows x features", "task", "on this machine"):
+        table.add_column(heading, justify="right" if heading == "rows x features" else "left", no_wrap=True)
     for name, place in found.items():
         record = datasets.catalogue()[name]
         table.add_row(name, f"{record.rows:,} x {record.features}", record.task, place or "[dim]no[/dim]")
@@ -65,7 +62,7 @@ def _directory(record: DataSet, directory: Path | None) -> str | None:
         return None
 
 
-def _described(name: str) -> dict[str, Any]:
+def _described(name: str) -> dict[str, object]:
     record = datasets.catalogue()[name]
     paper = record.paper
     return {
@@ -93,14 +90,9 @@ def _print_files(name: str, paths: list[Path], *, as_json: bool) -> None:
 @contextmanager
 def _bars() -> Iterator[Report]:
     """A progress bar for each file."""
-    bars = progress_bar(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        transient=True,
-    )
-    tasks: dict[str, Any] = {}
+    text = TextColumn("{task.description}")
+    bars = progress_bar(text, BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(), transient=True)
+    tasks: dict[str, TaskID] = {}
 
     def report(file: str, done: int, total: int | None) -> None:
         if file not in tasks:

@@ -1,6 +1,5 @@
 """``nolana inspect``: the contents of a model file."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,11 @@ import typer
 from nolana import plot as pictures
 from nolana.cli.options import blame_option, exit_when_unread
 from nolana.cli.output import bad_rows, json_text
-from nolana.cli.summary import baselines, columns, drift_lines, experts, kinds, labels, memory, print_lines, scores
+from nolana.cli.summary import Lines, baselines, columns, kinds, labels, memory, print_lines, scores, stack
 from nolana.runs import Inspection
 
 MOST_EFFECTS = 4  # of a column
+Facts = dict[str, Any]  # as `Inspection.facts` has them
 
 
 def execute(model: Path, *, plot: Path | None, as_json: bool) -> None:
@@ -29,11 +29,11 @@ def execute(model: Path, *, plot: Path | None, as_json: bool) -> None:
             typer.echo(json_text(facts | {"plot": None if plot is None else str(plot)}, 2))
         else:
             title = f"{facts['file']}: {facts['estimator']}, {facts['file_bytes']:,} bytes"
-            print_lines(title, _lines(facts), plot)
+            print_lines(title, _lines(inspection, facts), plot)
 
 
-def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    run = facts["run"]
+def _lines(inspection: Inspection, facts: Facts) -> Lines:
+    run, evaluation = facts["run"], inspection.evaluation
     if facts["method"] is not None:
         yield "method", facts["method"]
     yield "rows", f"{facts['rows']:,} learned"
@@ -52,23 +52,22 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "memory", memory(facts["bytes"], facts["memory"])
     if facts["experts"] is not None:
         yield "", ", ".join(f"{size:,} {name}" for name, size in facts["sizes"].items())
-        yield from experts(facts["experts"], facts["task"])
-        yield from drift_lines(facts["drift"], facts["changes"])
-    if run is None:
+        yield from stack(inspection.estimator, facts["task"])
+    if run is None or evaluation is None:
         yield "run", "none: saved without a source and a score"
         return
-    yield "score", scores(run["score"], run["recent_score"], run["recent_rows"], run["scored_rows"])
-    yield from baselines(run["baselines"], None)
+    yield "score", scores(evaluation)
+    yield from baselines(evaluation)
     before = len(run["sources_before"])
     others = f"; {before:,} other{'s' * (before > 1)} before" if before else ""
     source = run["source"] or "requests to a service"
     yield "source", source + (", finished" if run["finished"] else f", up to {run['place']}") + others
-    yield from columns(run)
+    yield from columns(run["left_out"], run["new_columns"], run["new_categories"])
     if run["bad_rows"]:
         yield "bad rows", bad_rows(run["bad_rows"])
 
 
-def _categories(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _categories(facts: Facts) -> Lines:
     """The strongest categories of each column with their effects, the pairs of columns, what was evicted."""
     outputs = facts["outputs"]
     name = "effects"
@@ -87,21 +86,15 @@ def _categories(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "evicted", f"{facts['evicted']:,} categories made room for others"
 
 
-def _draw(inspection: Inspection, facts: dict[str, Any], plot: Path) -> None:
-    metric = next(iter(facts["run"]["score"]), None) if facts["run"] else None
-    if facts["landmarks"] is None:
-        _draw_score(inspection, facts, metric, plot)
-        return
-    title = f"{facts['file']}: {facts['rows']:,} rows, {facts['landmarks']:,} landmarks, {facts['moves']:,} moves"
-    with blame_option("--plot"):
-        pictures.landmarks(inspection.estimator, plot, title=title, history=inspection.history, metric=metric)
-
-
-def _draw_score(inspection: Inspection, facts: dict[str, Any], metric: str | None, plot: Path) -> None:
-    """The score over time of a model without landmarks."""
-    if metric is None or not inspection.history:
-        what = f"a {facts['estimator']} that was saved without a score has nothing to draw"
-        raise typer.BadParameter(what, param_hint="--plot")
+def _draw(inspection: Inspection, facts: Facts, plot: Path) -> None:
+    """The landmarks with the score over time; of a model without landmarks the score alone."""
+    history, metric = inspection.history, next(iter(facts["run"]["score"]), None) if facts["run"] else None
     title = f"{facts['file']}: {facts['rows']:,} rows"
     with blame_option("--plot"):
-        pictures.running_scores({facts["method"]: inspection.history}, metric, plot, title)
+        if facts["landmarks"] is not None:
+            title += f", {facts['landmarks']:,} landmarks, {facts['moves']:,} moves"
+            pictures.landmarks(inspection.estimator, plot, title=title, history=history, metric=metric)
+        elif metric is None or not history:
+            raise ValueError(f"a {facts['estimator']} that was saved without a score has nothing to draw")
+        else:
+            pictures.running_scores({facts["method"]: history}, metric, plot, title)

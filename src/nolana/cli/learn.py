@@ -1,39 +1,29 @@
-"""``nolana learn``: a source into a model file, with a live view and checkpoints."""
+"""``nolana learn``: a source into a model file, with checkpoints; ``nolana evaluate``: its score alone."""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from nolana import modelfile
+from nolana import modelfile, plot
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
 from nolana.cli.output import CsvRows, JsonRows, json_text
 from nolana.cli.summary import lines, live_view, print_lines, summary
 from nolana.errors import ConflictError, Remedy, StreamError
-from nolana.runs import (
-    Checkpoints,
-    Interval,
-    ModelLock,
-    SourceOptions,
-    Stop,
-    exit_on_signals,
-    resume,
-    start,
-)
+from nolana.runs import Checkpoints, Interval, ModelLock, SourceOptions, Stop, exit_on_signals, resume, start
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.source import CHANGEABLE, is_resumable
 from nolana.sources.declaration import declared
 
 if TYPE_CHECKING:
-    from nolana.cli.tracking import Tracking
     from nolana.runs import Recipe, Run, ScoredBlock, Scoring
 
 
-def execute(
+def learn(
     source: str,
     model: Path,
     options: SourceOptions,
@@ -57,7 +47,11 @@ def execute(
     if model.exists() and not model.is_file():
         modelfile.read(model)  # raises: this is no model file, and gets no lock
     options = SourceOptions(**({"last_line": "leave"} | options.specified))
-    tracking = None if experiment is None else _tracking(experiment, log_every)
+    tracking = None
+    if experiment is not None:
+        from nolana.cli.tracking import Tracking  # loads MLflow
+
+        tracking = Tracking(experiment, log_every)
     with exit_on_signals(), ModelLock(model, _note), tracking or nullcontext():
         checkpoints = Checkpoints(model, interval)
         with blame_source(source):
@@ -66,8 +60,10 @@ def execute(
             if fresh or not model.exists():
                 run, saved = start(source, options, recipe, scoring), None
             else:
-                with _or_fresh():
+                try:
                     run, saved = resume(model, source, options, recipe, scoring, again=again, leave_rest=leave_rest)
+                except ConflictError as error:
+                    raise error.changed(remedies=[Remedy("fresh", True, "starts a new model")]) from error
         from nolana.engine.base.threads import one_blas_thread  # loads the engine
 
         def after_block(run: "Run") -> None:
@@ -92,30 +88,55 @@ def execute(
     if too_early:
         _note("interrupted before the first rows were learned; nothing was saved")
         raise typer.Exit(128 + (stop.signal or 0))
-    facts = {"model": str(model)} | summary(run, time.monotonic() - begun, stop)
-    if tracking is not None:
-        facts["mlflow"] = {"experiment": tracking.experiment, "run_id": tracking.run_id, "error": tracking.error}
+    seconds = time.monotonic() - begun
     with exit_when_unread():
         if printer is not None and printer.error is not None:
             raise printer.error
         if as_json:
+            facts = {"model": str(model)} | summary(run, seconds, stop)
+            if tracking is not None:
+                record = {"experiment": tracking.experiment, "run_id": tracking.run_id, "error": tracking.error}
+                facts["mlflow"] = record
             typer.echo(json_text({"summary": facts}) if each else json_text(facts, 2))
         else:
-            pairs = [*lines(facts, run.evaluation.advice(run.estimator))]
+            pairs = [*lines(run, seconds, saved=True)]
             if tracking is not None and tracking.run_id is not None:
                 pairs.append(("mlflow", f"run {tracking.run_id} of experiment {tracking.experiment}"))
-            print_lines(f"{facts['source']} -> {facts['model']}: {_outcome(facts)}", pairs, stderr=each)
+            print_lines(f"{run.stream.name} -> {model}: {_outcome(run, stop)}", pairs, stderr=each)
     if stop.signal is not None:
         raise typer.Exit(128 + stop.signal)
 
 
-@contextmanager
-def _or_fresh() -> Iterator[None]:
-    """Within this context a conflict with the model file names a new model as a remedy."""
-    try:
-        yield
-    except ConflictError as error:
-        raise error.changed(remedies=[Remedy("fresh", True, "starts a new model")]) from error
+def evaluate(
+    source: str, options: SourceOptions, recipe: "Recipe", scoring: "Scoring", *, out: Path | None, as_json: bool
+) -> None:
+    """Process the source, print the score, draw it."""
+    if out is not None:
+        with blame_option("--out"):
+            plot.check(out)
+    with blame_option("--metrics"):
+        scoring.new_evaluation()
+    with blame_source(source):
+        run = start(source, options, recipe, scoring)
+    from nolana.engine.base.threads import one_blas_thread  # loads the engine
+
+    begun = time.monotonic()
+    with one_blas_thread(), Stop() as stop, live_view() as view:
+        run.process(stop=stop, on_block=view)
+    seconds, history, delay = time.monotonic() - begun, run.evaluation.history, run.evaluation.delay
+    late = f", labels {delay:,} {'row' if delay == 1 else 'rows'} late" if delay else ""
+    title = f"{run.stream.name}: each row predicted before it was learned{late}"
+    if out is not None:
+        with blame_option("--out"):
+            plot.running_scores({run.method: history}, next(iter(run.evaluation.metrics)), out, title)
+    with exit_when_unread():
+        if as_json:
+            points = [{"rows": p.rows, "overall": p.overall, "window": p.window} for p in history]
+            typer.echo(json_text(summary(run, seconds, stop) | {"history": points}, 2))
+        else:
+            print_lines(title, lines(run, seconds, saved=False), out)
+    if stop.signal is not None:
+        raise typer.Exit(128 + stop.signal)
 
 
 @contextmanager
@@ -131,12 +152,6 @@ def _workers(run: "Run", count: int | None) -> Iterator[None]:
         run.learn_in_rounds(workers)
     with workers:
         yield
-
-
-def _tracking(experiment: str, every: int) -> "Tracking":
-    from nolana.cli.tracking import Tracking  # loads MLflow
-
-    return Tracking(experiment, every)
 
 
 def _note(text: str) -> None:
@@ -186,19 +201,17 @@ class _Printer:
         if self.error is not None:
             return
         rows = scored.predictions
-        known, predicted = rows.known.tolist(), rows.predicted.tolist()
-        predictions = [label if is_known else None for label, is_known in zip(predicted, known, strict=True)]
         try:
-            self._rows.write(scored.block.places, {"prediction": predictions, "label": rows.truth.tolist()})
+            self._rows.write(scored.block.places, {"prediction": rows.answers, "label": rows.truth.tolist()})
         except OSError as error:
             self.error = error
             self._stop.request()
 
 
-def _outcome(facts: dict[str, Any]) -> str:
-    if not facts["finished"]:
-        why = f"interrupted by {facts['interrupted']}" if facts["interrupted"] else "stopped"
-        return f"{why}; the same command resumes at {facts['unit']} {facts['line']:,}"
-    if facts["new_rows"]:
+def _outcome(run: "Run", stop: Stop) -> str:
+    if not run.finished:
+        why = "stopped" if stop.signal is None else f"interrupted by {stop.signal.name}"
+        return f"{why}; the same command resumes at {run.stream.unit} {run.stream.position.line:,}"
+    if run.new_rows:
         return "learned to the end"
     return "nothing new: its rows were learned before; --again learns them once more"

@@ -2,7 +2,7 @@
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nolana.errors import OptionError
 from nolana.sources.declaration import Options, at_least, option
@@ -24,7 +24,7 @@ METHODS = (
 LONG_NAMES = ("passiveaggressive",)  # that are not their short names, in lower case
 
 
-def value(text: str) -> Any:
+def value(text: str) -> object:
     """A number, True, False, None, or a word.
 
     >>> value("0.5"), value("inf"), value("median"), value("none")
@@ -42,7 +42,7 @@ def value(text: str) -> Any:
             return text
 
 
-def settings(pairs: list[str]) -> dict[str, Any]:
+def settings(pairs: list[str]) -> dict[str, object]:
     """``name=value`` of each text.
 
     >>> settings(["n_landmarks=20", "kernel=cosine"])
@@ -104,8 +104,10 @@ class LearnerOptions(Options):
     n_landmarks: int | None = option(
         help="nolana and NOGD: number of landmarks. Default: 100.", flag="--landmarks", check=at_least(1), kind=int
     )
-    gamma: Any = option(help="Not stream: width of the kernel, a number; for nolana also median.", parse=value)
-    threshold: Any = option(
+    gamma: float | str | None = option(
+        help="Not stream: width of the kernel, a number; for nolana also median.", parse=value
+    )
+    threshold: float | str | None = option(
         help="nolana: squared distance from which a row moves a landmark, a number or median. Default: median.",
         parse=value,
     )
@@ -122,7 +124,7 @@ class LearnerOptions(Options):
     random_state: int | None = option(
         help="Seed of all random numbers. Default: 0.", flag="--seed", check=at_least(0), kind=int
     )
-    settings: Any = option(
+    settings: dict[str, object] | None = option(
         help="Any other parameter of the estimator. The option may be repeated.",
         flag="--set",
         metavar="NAME=VALUE",

@@ -10,7 +10,7 @@ from nolana.cli.options import Group, blame_option, check_model, check_source, w
 from nolana.estimators._sklearn import use_stand_ins
 from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
-from nolana.sources.compression import COMPRESSIONS
+from nolana.sources.filters import COMPRESSIONS
 from nolana.sources.formats import FORMATS
 from nolana.sources.messages import SCHEMES, is_address
 
@@ -94,12 +94,12 @@ def learn(
     """Learn a source into a model file; the same command resumes a run that was interrupted."""
     check_source(source)
     use_stand_ins()  # before the estimators are loaded
-    from nolana.cli.learn import execute
+    from nolana.cli.learn import learn
     from nolana.runs import Scoring
 
     with blame_option("--task or --set"):
         recipe = learner.recipe()
-    execute(
+    learn(
         source,
         model,
         options,
@@ -170,14 +170,14 @@ def evaluate(
     """Score a learner on a source: each row is predicted before it is learned. No model is saved."""
     check_source(source)
     use_stand_ins()  # before the estimators are loaded
-    from nolana.cli.evaluate import execute
+    from nolana.cli.learn import evaluate
     from nolana.evaluate.evaluation import delay_by_lag
     from nolana.runs import Scoring
 
     with blame_option("--task or --set"):
         recipe = learner.recipe()
     late = delay_by_lag(learner.lag, learner.group) if delay is None else delay
-    execute(source, options, recipe, Scoring(_names(metrics), window, late), out=out, as_json=json)
+    evaluate(source, options, recipe, Scoring(_names(metrics), window, late), out=out, as_json=json)
 
 
 @models.command()

@@ -1,4 +1,4 @@
-"""Options of commands built from declared ones, and errors about them in the words of the command line."""
+"""Options of commands built from declared ones, their values, and errors in the words of the command line."""
 
 import functools
 import inspect
@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import GenericAlias
+from typing import Annotated, Protocol, get_args, get_origin, get_type_hints
 
 import typer
+import typer.core
 
+from nolana.cli import discard_output
 from nolana.cli.learner import LearnerOptions
-from nolana.cli.process import discard_output
 from nolana.errors import Diagnostic, NolanaError, Setting
 from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
@@ -23,14 +25,16 @@ from nolana.sources.messages import address, is_address
 from nolana.sources.options import column_of_text, columns_of_text
 
 __all__ = [
-    "Group", "blame_option", "blame_source", "check_model", "check_source", "exit_when_unread", "text_of",
-    "with_groups", "words",
+    "Group", "blame_option", "blame_source", "check_model", "check_source", "convert_plain_values", "exit_when_unread",
+    "text_of", "with_groups", "words",
 ]  # fmt: skip
 
 OF_COMMANDS = {  # and of no group
     "again": "--again", "delay": "--delay", "fresh": "--fresh", "lag": "--lag", "leave_rest": "--leave-rest",
     "metrics": "--metrics", "probabilities": "--proba", "window": "--window",
 }  # fmt: skip
+BUILD = "build_runtime_param"  # the function of typer that makes the converter of an option
+PLAIN = {str: str, Path: Path}
 
 
 # Groups of options
@@ -50,7 +54,7 @@ class Group:
 def with_groups(function: Callable[..., None]) -> Callable[..., None]:
     """A command whose grouped parameters are replaced by one option for each declared field."""
     parameters: list[inspect.Parameter] = []
-    builders: dict[str, Callable[[dict[str, Any]], Options]] = {}
+    builders: dict[str, Callable[[dict[str, object]], Options]] = {}
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         group = next((mark for mark in get_args(hints[name])[1:] if isinstance(mark, Group)), None)
@@ -63,7 +67,7 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
         builders[name] = functools.partial(_build, cls, options)
 
     @functools.wraps(function)
-    def command(**values: Any) -> None:
+    def command(**values: object) -> None:
         groups = {name: build(values) for name, build in builders.items()}
         function(**values, **groups)
 
@@ -85,12 +89,12 @@ def _parameter(name: str, option: Option, panel: str) -> inspect.Parameter:
     repeatable = option.kind is bool or get_origin(option.kind) is not None
     metavar = option.metavar or (None if repeatable else "INTEGER" if option.kind is int else "TEXT")
     info = typer.Option(_flag(name, option), help=text, metavar=metavar, rich_help_panel=panel)
-    kind: Any = option.kind if repeatable else list[option.kind]  # type: ignore[name-defined]
-    annotation: Any = Annotated[kind | None, info]
+    kind = option.kind if repeatable else GenericAlias(list, option.kind)
+    annotation: object = Annotated[kind | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _build(cls: type[Options], options: dict[str, Option], values: dict[str, Any]) -> Options:
+def _build(cls: type[Options], options: dict[str, Option], values: dict[str, object]) -> Options:
     """The options object; its values are taken out of ``values``."""
     specified = {}
     for name, option in options.items():
@@ -108,6 +112,49 @@ def _build(cls: type[Options], options: dict[str, Option], values: dict[str, Any
             with blame_option(_flag(name, option)):
                 specified[name] = option.parse(value)
     return cls(**specified)
+
+
+# Values
+
+
+class _Parameter(Protocol):
+    multiple: bool
+    nargs: int
+
+
+class _Descriptor(Protocol):
+    annotation: type
+
+
+class _Converter:
+    """Converts plain values itself, and others as typer does."""
+
+    def __init__(self, build: "Callable[[_Descriptor], _Converter]", descriptor: _Descriptor) -> None:
+        self._build, self._descriptor = build, descriptor
+
+    def coerce(self, value: object, param: _Parameter, ctx: object) -> object:
+        kind = self._descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if type(value) is kind:  # a default
+            return value
+        if isinstance(value, str | Path) and kind in PLAIN:
+            return PLAIN[kind](value)
+        if kind == list[str] and isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            return list(value)
+        return self._build(self._descriptor).coerce(value, param=param, ctx=ctx)
+
+
+def convert_plain_values() -> None:
+    """From now on typer loads pydantic only for values that need it.
+
+    New versions of typer (0.29) load it to convert values, a third of the start-up time of ``nolana predict``. Options
+    that are left out, strings, lists of strings and paths need no conversion. Other versions are left as they are.
+    """
+    names = vars(typer.core)
+    build = names.get(BUILD)
+    if build is not None and getattr(build, "func", None) is not _Converter:
+        names[BUILD] = functools.partial(_Converter, build)
 
 
 # Errors
@@ -133,7 +180,7 @@ def words(setting: Setting) -> str | None:
     return yes + text if yes.endswith("=") else f"{yes} {text}"
 
 
-def _column(column: Any) -> str:
+def _column(column: object) -> str:
     """A column: Python counts from 0, the command line from 1."""
     return str(column + 1) if isinstance(column, int) and column >= 0 else str(column)
 

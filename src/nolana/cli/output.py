@@ -5,8 +5,8 @@ import io
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any, TextIO
+from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,11 @@ from nolana.sources.messages import Sink
 
 __all__ = ["CsvRows", "JsonRows", "bad_rows", "json_text", "new_categories", "new_columns"]
 
-Columns = dict[str, list[Any]]
+Columns = Mapping[str, Sequence[object]]  # by name
 Output = TextIO | Sink
-Probabilities = dict[str, list[float]]
 
 
-def json_text(value: Any, indent: int | None = None) -> str:
+def json_text(value: object, indent: int | None = None) -> str:
     """JSON that every reader accepts: numbers that are not finite are null.
 
     >>> json_text({"threshold": float("inf"), "rows": [1, 2.5]})
@@ -29,7 +28,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -52,7 +51,7 @@ def new_categories(rows: Mapping[str, int]) -> str:
     return ", ".join(f"{name}: {count:,} row{'s' * (count > 1)} with other strings" for name, count in rows.items())
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """A label as text has it: true and false as in JSON."""
     return str(value).lower() if isinstance(value, bool) else value
 
@@ -67,7 +66,7 @@ class Rows(ABC):
         self,
         places: Columns,
         columns: Columns,
-        classes: list[Any] | None = None,
+        classes: Sequence[object] | None = None,
         proba: NDArray[np.float64] | None = None,
     ) -> None:
         """Some rows: their places and other columns by name, probabilities (n, classes)."""
@@ -77,7 +76,7 @@ class Rows(ABC):
         self._file.flush()
 
     @abstractmethod
-    def _text(self, places: Columns, columns: Columns, proba: Probabilities) -> str:
+    def _text(self, places: Columns, columns: Columns, proba: Columns) -> str:
         """The rows as text."""
 
 
@@ -88,14 +87,15 @@ class CsvRows(Rows):
         super().__init__(file)
         self._places, self._has_header = places, False
 
-    def _text(self, places: Columns, columns: Columns, proba: Probabilities) -> str:
+    def _text(self, places: Columns, columns: Columns, proba: Columns) -> str:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        named = (places if self._places else {}) | columns
+        by_label = {f"proba_{label}": own for label, own in proba.items()}
+        named = {**(places if self._places else {}), **columns, **by_label}
         if not self._has_header:
             self._has_header = True
-            writer.writerow([*named, *(f"proba_{label}" for label in proba)])
-        rows: Iterable[Any] = zip(*named.values(), *proba.values(), strict=True)
+            writer.writerow(named)
+        rows = zip(*named.values(), strict=True)
         writer.writerows([["" if v is None else plain(v) for v in row] for row in rows])
         return text.getvalue()
 
@@ -103,10 +103,9 @@ class CsvRows(Rows):
 class JsonRows(Rows):
     """An object for each row: its place, its columns, ``proba`` by class."""
 
-    def _text(self, places: Columns, columns: Columns, proba: Probabilities) -> str:
-        named = places | columns
-        records = [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
+    def _text(self, places: Columns, columns: Columns, proba: Columns) -> str:
+        named = {**places, **columns}
         if proba:
-            for record, row in zip(records, zip(*proba.values(), strict=True), strict=True):
-                record["proba"] = dict(zip(proba, row, strict=True))
+            named["proba"] = [dict(zip(proba, row, strict=True)) for row in zip(*proba.values(), strict=True)]
+        records = (dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True))
         return "".join(json_text(record) + "\n" for record in records)

@@ -6,11 +6,10 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nolana.cli.options import blame_option
 from nolana.cli.summary import progress_bar
@@ -57,9 +56,11 @@ def write(names: Sequence[str], source: Source, out: Path, *, quick: bool, jobs:
     try:
         with _bar() as bar:
             task = bar.add_task("", total=sum(cell.cost for cell in cells), doing="starting", done=0, of=len(cells))
-            results = run(
-                cells, source, store, jobs=jobs, label=str(source), progress=lambda k, c: _advance(bar, task, k, c)
-            )
+
+            def advance(key: str, cost: float) -> None:
+                bar.update(task, advance=cost, doing=f"{key} is done", done=bar.tasks[task].fields["done"] + 1)
+
+            results = run(cells, source, store, jobs=jobs, label=str(source), progress=advance)
     except KeyboardInterrupt:
         Console(stderr=True).print(
             f"Interrupted. Finished results are stored in {out}; the same command resumes with the others."
@@ -85,7 +86,7 @@ def _summary(chosen: Sequence[Experiment], results: Results) -> Section:
     return Section("summary", "Summary", [Lead(sentence), Grid("Claims, answers and figures.", head, rows)])
 
 
-def _write_csv(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+def _write_csv(path: Path, lines: Sequence[Mapping[str, object]]) -> None:
     columns = list(dict.fromkeys(name for line in lines for name in line))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)
@@ -100,7 +101,3 @@ def _bar() -> Progress:
         TimeRemainingColumn(),
         TextColumn("left; {task.fields[doing]}"),
     )
-
-
-def _advance(bar: Progress, task: TaskID, key: str, cost: float) -> None:
-    bar.update(task, advance=cost, doing=f"{key} is done", done=bar.tasks[task].fields["done"] + 1)

@@ -1,11 +1,10 @@
 """``nolana predict``: predictions of a model file for the rows of a source."""
 
-import contextlib
 import os
 import secrets
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -13,7 +12,7 @@ import numpy as np
 import typer
 
 from nolana.cli.options import blame_option, blame_source, exit_when_unread
-from nolana.cli.output import Columns, CsvRows, JsonRows, Output, bad_rows, new_categories, new_columns
+from nolana.cli.output import CsvRows, JsonRows, Output, bad_rows, new_categories, new_columns
 from nolana.engine.base.threads import one_blas_thread
 from nolana.runs import Predictor, SourceOptions, exit_on_signals
 from nolana.runs.checkpoints import check_writable
@@ -28,24 +27,28 @@ def execute(
     if out is not None:
         with blame_option("--out"):
             address(out) if sends else check_writable(out)
-    of_source = options if is_address(source) or not sends else _without_sink(options)
+    of_source = options
+    if sends and not is_address(source):  # how to reach the sink is no option of a file
+        named = {name: value for name, value in options.specified.items() if name != "kafka_config"}
+        of_source = SourceOptions(**named)
     with blame_source(source):
         predictor = Predictor(model, source, of_source, probabilities=proba, explain=explain)
-    with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), _output(out, options) as file:
+    output: AbstractContextManager[Output] = closing(open_sink(out, options)) if out and sends else _file(out)
+    with exit_when_unread(), one_blas_thread(), predictor, exit_on_signals(), output as file:
         # If rows may be left out, or are messages, their places identify the others.
         places = options.on_bad_row != "error" or is_address(source)
         rows = JsonRows(file) if as_json or sends else CsvRows(file, places=places)
         written = False
         for block in predictor:
-            columns: Columns = {"prediction": block.labels.tolist()}
+            columns: dict[str, Sequence[object]] = {"prediction": block.labels.tolist()}
             if block.contributions is not None:
                 why = block.contributions
-                columns |= {"because": why if as_json or sends else [_text(each) for each in why]}
+                columns["because"] = why if as_json or sends else [_text(each) for each in why]
             rows.write(block.places, columns, predictor.classes, block.probabilities)
             written = True
         if not written:  # the header alone
             none = np.zeros((0, len(predictor.classes or ()))) if proba else None
-            header: Columns = {"prediction": []} | ({"because": []} if explain else {})
+            header = {"prediction": (), "because": ()} if explain else {"prediction": ()}
             rows.write(predictor.stream.no_places, header, predictor.classes, none)
     if predictor.stream.bad_rows:
         typer.echo(f"nolana: bad rows: {bad_rows(predictor.stream.bad_rows_by_reason)}", err=True)
@@ -55,29 +58,18 @@ def execute(
         typer.echo(f"nolana: categories: {new_categories(predictor.stream.new_categories)}", err=True)
 
 
-def _without_sink(options: SourceOptions) -> SourceOptions:
-    """The options of a source that is a file: how to reach the sink is none of them."""
-    return SourceOptions(**{name: value for name, value in options.specified.items() if name != "kafka_config"})
-
-
-def _output(out: str | None, options: SourceOptions) -> AbstractContextManager[Output]:
-    if out is None or not is_address(out):
-        return _file(None if out is None else Path(out))
-    return contextlib.closing(open_sink(out, options))
-
-
 def _text(contributions: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:+.3g}" for name, value in contributions.items())
 
 
 @contextmanager
-def _file(out: Path | None) -> Iterator[TextIO]:
+def _file(out: str | None) -> Iterator[TextIO]:
     """Standard output, or a file that is created as a whole when all is written; a pipe or device is written to."""
     if out is None:
         yield sys.stdout
         return
-    if out.exists() and not out.is_file():
-        with out.open("w", encoding="utf-8", newline="") as file:
+    if os.path.exists(out) and not os.path.isfile(out):
+        with open(out, "w", encoding="utf-8", newline="") as file:
             yield file
         return
     target = Path(os.path.realpath(out))
@@ -91,5 +83,5 @@ def _file(out: Path | None) -> Iterator[TextIO]:
         typer.echo(f"nolana: {what}", err=True)
         raise typer.Exit(1) from error
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             beside.unlink()

@@ -4,7 +4,6 @@ import socket
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -22,17 +21,14 @@ EXTRA = ("httptools", "msgspec", "starlette", "uvicorn")
 def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: Recipe, scoring: Scoring) -> None:
     """Serve until a signal comes, then save the model."""
     try:
-        from nolana.serve.app import App
-        from nolana.serve.guard import Guard
+        from nolana.serve.app import App, Guard
         from nolana.serve.model import NewModel
-        from nolana.serve.opening import open_service
-        from nolana.serve.server import listen, run
+        from nolana.serve.server import listen, open_service, run
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRA:
             raise
         raise MissingExtraError(f'nolana serve needs the package {package}; pip install "nolana[serve]"') from None
-    limit = options.timeout_seconds
     options.check_classes(recipe.task)
     if options.classes is not None:
         recipe = replace(recipe, task="classification")
@@ -49,21 +45,24 @@ def execute(model: Path, options: ServeOptions, source: SourceOptions, recipe: R
             recipe.check_new()
     with blame_option("--host or --port"):
         opened = listen(options.host, options.port)
-    lock: Any = nullcontext() if options.read_only else ModelLock(model, note)
-    with opened, exit_on_signals(), lock, one_blas_thread():
+    with (
+        opened,
+        exit_on_signals(),
+        nullcontext() if options.read_only else ModelLock(model, note),
+        one_blas_thread(),
+    ):
         service, replayed = open_service(model, NewModel(source, recipe, scoring), options)
         with Stop() as stop:
             service.start()
-            guard, largest = Guard(token, options.host), options.max_request_bytes
-            app = App(service, guard, max_request=largest, timeout=limit, words=words)
+            app = App(service, Guard(token, options.host), options, words)
             note(f"{model} at {_address(opened)}" + (f", {replayed:,} records of the log learned" if replayed else ""))
             try:
-                run(app, opened, stop, timeout=limit, connections=options.connections)
+                run(app, opened, stop, options)
             finally:
                 service.stop()
     if service.failure is not None:
         raise ConflictError(f"the service has failed: {service.failure}")
-    rows = 0 if service.model is None else service.model.estimator.n_rows_
+    rows = 0 if service.model is None else service.model.rows
     if service.checkpoint_failure is not None and not options.read_only:
         note(f"the model was not saved, its rows are in the log: {service.checkpoint_failure}")
         raise typer.Exit(1)

@@ -1,12 +1,12 @@
 """Summaries of runs as lines of text, the live view, and progress bars on standard error."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import Progress, ProgressColumn
 from rich.progress_bar import ProgressBar
@@ -18,15 +18,16 @@ from nolana.cli.output import bad_rows, new_categories, new_columns
 from nolana.errors import Diagnostic
 from nolana.metrics import score_text
 from nolana.runs import Stop, resident_bytes
-from nolana.sources.task import InferredTask
+from nolana.sources.labels import InferredTask
 
 if TYPE_CHECKING:
+    from nolana.estimators.stream import StreamModel
+    from nolana.evaluate import Evaluation
     from nolana.runs import Run
 
 __all__ = [
-    "bad_rows", "baselines", "columns", "drift", "drift_lines", "experts", "inferred_task", "kinds", "labels", "lines",
-    "live_view", "memory",
-    "new_categories", "new_columns", "print_lines", "progress_bar", "scores", "summary",
+    "baselines", "columns", "drift", "inferred_task", "kinds", "labels", "lines", "live_view", "memory", "print_lines",
+    "progress_bar", "scores", "stack", "summary",
 ]  # fmt: skip
 
 REFRESH = 0.1  # seconds between two pictures of the live view
@@ -38,25 +39,34 @@ ENCODED = "learns numbers alone: categories are encoded, missing values are fill
 ALL_ALARMS = 100  # a model remembers so many
 NAME_WIDTH = 11
 
+Lines = Iterator[tuple[str, str]]  # names and values; a line without a name continues the one before
 
-def scores(metrics: Mapping[str, float], recent: Mapping[str, float], recent_rows: int, rows: int) -> str:
+
+def scores(evaluation: "Evaluation") -> str:
     """Metrics over all rows, and over the last ones if they are not all."""
-    overall = ", ".join(score_text(name, value) for name, value in metrics.items())
-    last = ", ".join(score_text(name, value).removeprefix(name + " ") for name, value in recent.items())
-    return overall + (f" (last {recent_rows:,} rows: {last})" if last and recent_rows < rows else "")
+    overall = ", ".join(score_text(name, value) for name, value in evaluation.metrics.items())
+    last = ", ".join(score_text(name, value).removeprefix(name + " ") for name, value in evaluation.recent.items())
+    recent = evaluation.recent_rows
+    return overall + (f" (last {recent:,} rows: {last})" if last and recent < evaluation.rows else "")
 
 
-def baselines(metrics: Mapping[str, Mapping[str, float]], better: Diagnostic | None) -> Iterator[tuple[str, str]]:
+def baselines(evaluation: "Evaluation", better: Diagnostic | None = None) -> Lines:
     """A line for each baseline, and one that says what to do if the last label or value is better than the model."""
-    width = max(map(len, metrics), default=0)
-    for i, (name, own) in enumerate(metrics.items()):
-        text = ", ".join(score_text(metric, value) for metric, value in own.items())
-        yield "" if i else "baselines", f"{name:<{width}}  {text}"
+    metrics = evaluation.baselines
+    texts = {name: ", ".join(score_text(*each) for each in own.items()) for name, own in metrics.items()}
+    yield from _listed("baselines", texts)
     if better is not None:
         yield "note", better.message(words)
 
 
-def labels(classes: list[Any]) -> str:
+def _listed(title: str, texts: Mapping[str, str]) -> Lines:
+    """A line for each text, after its name."""
+    width = max(map(len, texts), default=0)
+    for i, (name, text) in enumerate(texts.items()):
+        yield "" if i else title, f"{name:<{width}}  {text}"
+
+
+def labels(classes: Sequence[object]) -> str:
     """The number of classes, and the names of the first ones."""
     first = ", ".join(" ".join(str(label).split()) for label in classes[:MOST_LABELS])
     return f"{len(classes):,} class{'es' * (len(classes) != 1)}: {first}{', ...' * (len(classes) > MOST_LABELS)}"
@@ -67,12 +77,10 @@ def inferred_task(inferred: InferredTask, saved: bool) -> str:
     return f"from {inferred.why}; --task {inferred.other}{' --fresh' * saved} changes it"
 
 
-def kinds(became: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def kinds(became: Mapping[str, str]) -> Lines:
     """What each column is learned as: in a line each, or those of a kind in one line if there are many."""
     if len(became) <= MOST_COLUMNS:
-        width = max(map(len, became), default=0)
-        for i, (name, what) in enumerate(became.items()):
-            yield "" if i else "columns", f"{name:<{width}}  {what}"
+        yield from _listed("columns", became)
         return
     for i, what in enumerate(dict.fromkeys(became.values())):
         names = [name for name, each in became.items() if each == what]
@@ -80,30 +88,27 @@ def kinds(became: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield "" if i else "columns", f"{len(names):,} {what}: {some}"
 
 
-def columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def columns(left_out: Mapping[str, str], new: Mapping[str, int], categories: Mapping[str, int]) -> Lines:
     """The columns that are not learned, and the texts without a column of their own."""
-    if facts["left_out"]:
-        yield "left out", ", ".join(f"{name} ({what})" for name, what in facts["left_out"].items())
-    if facts["new_columns"]:
-        yield "new", new_columns(facts["new_columns"])
-    if facts["new_categories"]:
-        yield "categories", new_categories(facts["new_categories"])
+    if left_out:
+        yield "left out", ", ".join(f"{name} ({what})" for name, what in left_out.items())
+    if new:
+        yield "new", new_columns(new)
+    if categories:
+        yield "categories", new_categories(categories)
 
 
-def experts(records: list[dict[str, Any]], task: str) -> Iterator[tuple[str, str]]:
-    """A line for each expert of a stream model: its weight in the stack, and its score over the last rows."""
+def stack(model: "StreamModel", task: str) -> Lines:
+    """The weight of each expert and its score over the last rows; the drift alarms, and what changed at the last."""
+    from nolana.estimators.answers import change_text
+
+    records = model.experts_
     width = max(len(record["name"]) for record in records)
     for i, record in enumerate(records):
         recent = f"{100 * record['score']:.1f} %" if task == "classification" else f"RMSE {record['score']:.4g}"
         yield "" if i else "experts", f"{record['name']:<{width}}  weight {record['weight']:z5.2f}, recently {recent}"
-
-
-def drift_lines(rows: list[int], changes: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """The drift alarms, and what changed at the last of them, in a line each."""
-    from nolana.estimators.answers import change_text
-
-    yield "drift", drift(rows)
-    for record in changes[-MOST_ALARMS:]:
+    yield "drift", drift(model.drift_)
+    for record in model.changes_[-MOST_ALARMS:]:
         yield "", change_text(record)
 
 
@@ -121,13 +126,12 @@ def memory(nbytes: int, limit: int | None) -> str:
     return f"{nbytes:,} bytes" + ("" if limit is None else f" of at most {limit:,}")
 
 
-def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
+def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, object]:
     """The results of a run, in JSON's types."""
     from nolana.estimators.stream import StreamModel
     from nolana.learner.memory import memory_bytes
 
     model = run.estimator
-    classes = getattr(model, "classes_", None)
     stream = isinstance(model, StreamModel)
     return {
         "source": run.stream.name,
@@ -145,7 +149,7 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
         "window": run.evaluation.window,
         "recent_rows": run.evaluation.recent_rows,
         "scored_rows": run.evaluation.rows,
-        "classes": None if classes is None else classes.tolist(),
+        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "landmarks": len(model.landmarks_) if hasattr(model, "landmarks_") else None,
         "moves": getattr(model, "n_moves_", None),
         "bytes": model.memory_bytes_,
@@ -167,33 +171,37 @@ def summary(run: "Run", seconds: float, stop: Stop) -> dict[str, Any]:
     }
 
 
-def lines(facts: Mapping[str, Any], better: Diagnostic | None) -> Iterator[tuple[str, str]]:
-    """A summary as names and values; `better` is the advice of the evaluation."""
-    before = facts["rows"] - facts["new_rows"]
-    yield "rows", f"{facts['new_rows']:,}" + (f" and {before:,} before" if before else "")
-    yield "method", facts["method"]
-    yield "task", facts["task"] + (f", {labels(facts['classes'])}" if facts["classes"] is not None else "")
-    if facts["task_inferred_from"] is not None:
-        yield "inferred", inferred_task(InferredTask(facts["task"], facts["task_inferred_from"]), "model" in facts)
-    yield "score", scores(facts["metrics"], facts["recent"], facts["recent_rows"], facts["scored_rows"])
-    yield from baselines(facts["baselines"], better)
-    if facts["landmarks"] is not None:
-        yield "landmarks", f"{facts['landmarks']:,}, moved {facts['moves'] or 0:,} times"
-    if facts["experts"] is not None:
-        yield from experts(facts["experts"], facts["task"])
-        yield from drift_lines(facts["drift"], facts["changes"])
-    yield "memory", memory(facts["bytes"], facts["memory"])
-    yield from kinds(facts["columns"])
-    if facts["encoding"] is not None and set(facts["columns"].values()) != {"number"}:
-        yield "", f"{facts['method']} {facts['encoding']}"
-    yield from columns(facts)
-    if facts["bad_rows"]:
-        yield "bad rows", bad_rows(facts["bad_rows"])
-    if facts["unfinished_line"] is not None:
-        line = f"line {facts['unfinished_line']:,}"
+def lines(run: "Run", seconds: float, *, saved: bool) -> Lines:
+    """The results of a run as text; saved: it has a model file."""
+    from nolana.estimators.stream import StreamModel
+    from nolana.learner.memory import memory_bytes
+
+    model, stream, before = run.estimator, run.stream, run.rows - run.new_rows
+    yield "rows", f"{run.new_rows:,}" + (f" and {before:,} before" if before else "")
+    yield "method", run.method
+    yield "task", run.task + (f", {labels(model.classes_.tolist())}" if hasattr(model, "classes_") else "")
+    if run.inferred is not None and run.inferred.why is not None:
+        yield "inferred", inferred_task(run.inferred, saved)
+    yield "score", scores(run.evaluation)
+    yield from baselines(run.evaluation, run.evaluation.advice(model))
+    if hasattr(model, "landmarks_"):
+        yield "landmarks", f"{len(model.landmarks_):,}, moved {getattr(model, 'n_moves_', 0):,} times"
+    limit = None
+    if isinstance(model, StreamModel):
+        limit = memory_bytes(model.memory)
+        yield from stack(model, run.task)
+    yield "memory", memory(model.memory_bytes_, limit)
+    yield from kinds(stream.columns)
+    if not run.takes_tables and set(stream.columns.values()) != {"number"}:
+        yield "", f"{run.method} {ENCODED}"
+    yield from columns(stream.left_out, stream.new_columns, stream.new_categories)
+    if stream.bad_rows:
+        yield "bad rows", bad_rows(stream.bad_rows_by_reason)
+    if run.finished and stream.unfinished_line is not None:
+        line = f"line {stream.unfinished_line:,}"
         yield "last line", f"{line} has no line end and is left for the next run; --last-line take learns it now"
-    if facts["new_rows"]:
-        yield "time", f"{facts['seconds']:.2f} s, {facts['rows_per_second']:,} rows/s"
+    if run.new_rows:
+        yield "time", f"{seconds:.2f} s, {round(run.new_rows / seconds):,} rows/s"
 
 
 class _Console(Console):
@@ -215,7 +223,7 @@ def print_lines(
 
 @contextmanager
 def live_view(*, quiet: bool = False) -> Iterator["Callable[[Run], None] | None"]:
-    """Within this context, the function to call after each block; None where standard error is not a terminal."""
+    """Within this context, the function to call after each block; None if standard error is not a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield None
@@ -246,8 +254,7 @@ def _picture(run: "Run", seconds: float) -> Group:
     from nolana.estimators.stream import StreamModel
 
     model, share, resident = run.estimator, run.stream.share, resident_bytes()
-    first = f"{run.rows:,} rows, {run.new_rows / seconds:,.0f} rows/s"
-    second = scores(run.evaluation.metrics, run.recent, run.evaluation.recent_rows, run.evaluation.rows)
+    first, second = f"{run.rows:,} rows, {run.new_rows / seconds:,.0f} rows/s", scores(run.evaluation)
     third = f"model {model.memory_bytes_:,} bytes"
     if hasattr(model, "n_moves_"):
         third = f"{model.n_moves_:,} moves, {third}"
@@ -255,10 +262,10 @@ def _picture(run: "Run", seconds: float) -> Group:
         third += f", process {resident / 2**20:,.0f} MB"
     if run.stream.bad_rows:
         third += f", {run.stream.bad_rows:,} bad rows"
-    parts: list[Any] = [Text(first), Text(second), Text(third)]
-    named = [*baselines(run.evaluation.baselines, None)]
+    parts: list[RenderableType] = [Text(first), Text(second), Text(third)]
+    named = [*baselines(run.evaluation)]
     if isinstance(model, StreamModel):
-        named += [*experts(model.experts_, run.task), *drift_lines(model.drift_, model.changes_)]
+        named += stack(model, run.task)
     parts += [Text(f"{name:<{NAME_WIDTH}}{text}") for name, text in named]
     if share is not None:
         bar = Table.grid(padding=(0, 1))

@@ -2,20 +2,23 @@
 
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from nolana.evaluate import Progress
 from nolana.mlflow import Logger, log_model
-from nolana.mlflow.requirements import mlflow
+from nolana.mlflow.models import mlflow
 
 if TYPE_CHECKING:
     from nolana.runs import Run
 
 __all__ = ["Tracking"]
+
+T = TypeVar("T")
 
 SETTINGS = {  # unless they are set
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # a server that is gone must not hold up the rows for minutes
@@ -85,9 +88,9 @@ class Tracking:
         if mlflow().active_run() is not None:
             self._try(mlflow().end_run, status)
 
-    def _try(self, action: Any, *arguments: Any) -> None:
+    def _try(self, action: Callable[[T], None], argument: T) -> None:
         try:
-            action(*arguments)
+            action(argument)
         except self._failure as error:
             if self.error is None:
                 self.error = _first_line(error)

@@ -9,21 +9,24 @@
 """
 
 import warnings
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.columns.infer import UNITS
-from nolana.columns.problems import ColumnProblem, refuse
 from nolana.columns.schema import Column, EncodedRows, Schema
 from nolana.columns.tables import Table, table_of
 from nolana.columns.times import circles
 from nolana.columns.tokens import SparseBuilder
-from nolana.columns.values import MisfitError, Numbers, Values
+from nolana.columns.values import ColumnProblem, MisfitError, Numbers, Values, refuse
 from nolana.errors import ColumnsError, ColumnsWarning
 
-__all__ = ["WidthError", "encode", "encode_column", "encode_table"]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["WidthError", "encode", "encode_column", "encode_columns", "encode_table"]
 
 Array = NDArray[np.float64]
 MOST_NAMES = 10  # in a message
@@ -33,7 +36,7 @@ class WidthError(ValueError):
     """A table without names has another number of columns than the schema."""
 
 
-def encode(schema: Schema, x: Any) -> Any:
+def encode(schema: Schema, x: object) -> "EncodedRows | csr_matrix":
     """A table of any library as rows of this schema: `EncodedRows`, or a CSR matrix if a column is text.
 
     Both have the schema as an attribute.
@@ -44,26 +47,31 @@ def encode(schema: Schema, x: Any) -> Any:
     return encode_table(schema, table)
 
 
-def encode_table(schema: Schema, table: Table) -> Any:
+def encode_table(schema: Schema, table: Table) -> "EncodedRows | csr_matrix":
     """The same for a `Table`."""
     order = _order(schema, table)
     matrix = table.matrix() if schema.plain else None
     if matrix is not None and None not in order:
         in_order = order == list(range(table.width))
         return EncodedRows.of(matrix if in_order else matrix[:, np.array(order, dtype=np.intp)], schema)
+    return encode_columns(schema, table.rows, (None if i is None else table.column(i) for i in order))
+
+
+def encode_columns(schema: Schema, n: int, columns: Iterable[Values | None]) -> "EncodedRows | csr_matrix":
+    """The same for the columns of the schema, each of n values; None: all are missing."""
     problems: list[ColumnProblem] = []
-    rows = np.full((table.rows, schema.dense_width), np.nan)
-    sparse = SparseBuilder(table.rows, schema.dense_width) if schema.sparse else None
-    for column, place, i in zip(schema.columns, schema.places, order, strict=True):
+    rows = np.full((n, schema.dense_width), np.nan)
+    sparse = SparseBuilder(n, schema.dense_width) if schema.sparse else None
+    for column, place, values in zip(schema.columns, schema.places, columns, strict=True):
         if column.kind == "ignored":
             continue
         try:
             if sparse is not None and column.kind in ("category", "text"):
-                texts: list[str | None] = [None] * table.rows if i is None else table.column(i).texts()
+                texts: list[str | None] = [None] * n if values is None else values.texts()
                 (sparse.add_texts if column.kind == "text" else sparse.add_categories)(str(column.name), texts)
                 continue
-            if i is not None:
-                rows[:, place] = encode_column(column, table.column(i))
+            if values is not None:
+                rows[:, place] = encode_column(column, values)
             if sparse is not None:
                 sparse.add_numbers(str(column.name), place.start, rows[:, place])
         except MisfitError as error:
@@ -86,9 +94,10 @@ def encode_column(column: Column, values: Values) -> Array:  # -> (n, width of t
             return circles(values.numbers() / UNITS[column.unit], column.parts)
         return circles(values.seconds(), column.parts)
     numbers = values.numbers()
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if len(infinite):
-        raise MisfitError(int(infinite[0]), float(numbers[infinite[0]]), "a finite number")
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise MisfitError(row, float(numbers[row]), "a finite number")
     return numbers[:, None]
 
 

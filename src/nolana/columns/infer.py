@@ -17,16 +17,15 @@ seconds of a race or an hour of the day, none is near 10^9.
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any, cast, get_args
+from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from nolana.columns.problems import ColumnProblem, refuse
 from nolana.columns.schema import Column, Schema, Unit
 from nolana.columns.tables import Table
 from nolana.columns.times import PARTS, seconds
-from nolana.columns.values import MisfitError, Numbers, Strings, Unreadable, Values
+from nolana.columns.values import ColumnProblem, MisfitError, Numbers, Strings, Unreadable, Values, refuse
 from nolana.errors import ColumnsWarning, OptionError, Remedy, Setting
 
 __all__ = [
@@ -34,7 +33,7 @@ __all__ = [
     "infer_schema", "unix_unit",
 ]  # fmt: skip
 
-ChosenColumns = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None  # names, indices or a mask
+ChosenColumns = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[np.generic] | None  # names, indices or a mask
 ChosenCategories = str | ChosenColumns
 FROM_DTYPE = "from_dtype"
 
@@ -126,18 +125,19 @@ def both_declared(text_features: object, name: str | int) -> OptionError:
     return OptionError("text_features", chosen, "contradicts {other}; leave one of them out", facts={"other": other})
 
 
-def check_chosen(option: str, chosen: object) -> list[Any] | None:
+def check_chosen(option: str, chosen: ArrayLike | None) -> list[str | int | bool] | None:
     """The names, indices or mask of an option; None if it names none, OptionError if it is neither."""
     by_type = option == "categorical_features"
     if chosen is None or (by_type and isinstance(chosen, str) and chosen == FROM_DTYPE):
         return None
-    if isinstance(chosen, str | bytes) or np.ndim(cast(Any, chosen)) != 1:
+    if isinstance(chosen, str | bytes) or np.ndim(chosen) != 1:
         words = f"{FROM_DTYPE!r}, None, " if by_type else "None, "
         raise OptionError(option, chosen, f"is invalid; expected {words}names or indices of columns, or a mask")
-    return cast(list[Any], np.asarray(chosen, dtype=object).tolist())
+    listed: list[str | int | bool] = np.asarray(chosen, dtype=object).tolist()
+    return listed
 
 
-def chosen_columns(option: str, chosen: object, table: Table) -> set[int] | None:
+def chosen_columns(option: str, chosen: ArrayLike | None, table: Table) -> set[int] | None:
     """Indices of the columns that an option names, None if it names none; OptionError if a column is not there."""
     listed = check_chosen(option, chosen)
     if listed is None:

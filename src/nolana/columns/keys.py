@@ -15,7 +15,6 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,6 @@ __all__ = ["canonical", "hash_bytes", "is_missing", "key", "keys", "number_keys"
 Array = NDArray[np.float64]
 
 MULTIPLIER = 0xD1342543DE82EF95  # odd, of a full-period generator (Steele, Vigna 2021)
-EXACT = float(1 << 53)  # integers up to here are exact in float64
 
 
 def hash_bytes(data: bytes) -> float:
@@ -56,7 +54,7 @@ def is_missing(value: object) -> bool:
     return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, np.datetime64) and bool(np.isnat(value)))
 
 
-def canonical(value: Any) -> str | bytes | None:
+def canonical(value: object) -> str | bytes | None:
     """What is hashed of a value; None if it is missing, TypeError if it is no value of a table.
 
     Examples
@@ -82,7 +80,7 @@ def canonical(value: Any) -> str | bytes | None:
     return str(int(number)) if number.is_integer() else repr(number)
 
 
-def key(value: Any) -> float:
+def key(value: object) -> float:
     """The key of a value, NaN if it is missing.
 
     Examples
@@ -93,7 +91,7 @@ def key(value: Any) -> float:
     return float(keys([value])[0])
 
 
-def keys(values: Sequence[Any]) -> Array:
+def keys(values: Sequence[object]) -> Array:
     """`key` of each value."""
     listed = list(values)
     try:
@@ -102,16 +100,17 @@ def keys(values: Sequence[Any]) -> Array:
         return _hasher()([canonical(value) for value in listed])
 
 
-def number_keys(values: NDArray[Any]) -> Array:
+def number_keys(values: NDArray[np.generic]) -> Array:
     """`key` of each number of an array of integers, floats or booleans; of distinct ones, as there are few."""
     if values.dtype.kind == "f":
         values = values.astype(np.float64, copy=False)
     distinct, codes = np.unique(values, return_inverse=True)
-    return keys(distinct.tolist())[codes.ravel()]
+    found: Array = keys(distinct.tolist())[codes.ravel()]
+    return found
 
 
 @functools.cache
-def _hasher() -> Callable[[list[Any]], Array]:
+def _hasher() -> Callable[[list[object]], Array]:
     """The compiled core's, or that in Python."""
     try:
         return text_parsers().hash_strings
@@ -119,12 +118,12 @@ def _hasher() -> Callable[[list[Any]], Array]:
         return hash_strings
 
 
-def hash_strings(values: list[Any]) -> Array:
+def hash_strings(values: list[object]) -> Array:
     """What the core's function of this name does: keys of strings and bytes, NaN for None."""
     return np.array([_hash(value) for value in values], dtype=np.float64)
 
 
-def _hash(value: str | bytes | None) -> float:
+def _hash(value: object) -> float:
     if value is None:
         return math.nan
     if isinstance(value, str):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nolana.columns.times import PARTS
 
-__all__ = ["HASHED_COLUMNS", "Column", "EncodedRows", "Kind", "Schema"]
+__all__ = ["HASHED_COLUMNS", "Column", "EncodedRows", "Kind", "Schema", "check_kind"]
 
 VERSION = 1
 Kind = Literal["number", "category", "boolean", "date", "text", "ignored"]
@@ -91,7 +91,8 @@ class Schema:
     @cached_property
     def categories(self) -> list[int]:
         """Indices of the encoded columns that hold keys."""
-        return [place.start for column, place in self._placed if column.kind == "category"]
+        placed = zip(self.columns, self.places, strict=True)
+        return [place.start for column, place in placed if column.kind == "category"]
 
     @cached_property
     def encoded_names(self) -> list[str]:
@@ -118,11 +119,7 @@ class Schema:
         """Whether encoded rows are the columns themselves, as numbers."""
         return all(column.kind in ("number", "boolean") for column in self.columns)
 
-    @property
-    def _placed(self) -> list[tuple[Column, slice]]:
-        return list(zip(self.columns, self.places, strict=True))
-
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """A tree of JSON's types."""
         columns = [
             {"name": c.name, "kind": c.kind}
@@ -164,16 +161,21 @@ def _column(entry: Mapping[str, Any]) -> Column:
     name, kind, parts, unit = entry["name"], entry["kind"], tuple(entry.get("parts", ())), entry.get("unit")
     if type(name) not in (str, int):
         raise ValueError(f"a column has the name {name!r}, expected a string, or an integer if it has none")
-    if kind not in get_args(Kind):
-        raise ValueError(f"column {name!r} has kind {kind!r}, not one of: {', '.join(get_args(Kind))}")
-    if (kind == "date") != bool(parts) or not set(parts) <= set(PARTS) or len(set(parts)) < len(parts):
-        raise ValueError(f"column {name!r} has parts {parts!r}, not some of: {', '.join(PARTS)}")
-    if unit is not None and (kind != "date" or unit not in get_args(Unit)):
-        raise ValueError(f"column {name!r} has unit {unit!r}, not one of: {', '.join(get_args(Unit))}")
+    check_kind(f"column {name!r}", kind, get_args(Kind), parts, unit)
     return Column(name, kind, parts, unit)
 
 
-class EncodedRows(np.ndarray[Any, np.dtype[np.float64]]):
+def check_kind(title: str, kind: str, legal: tuple[str, ...], parts: tuple[str, ...], unit: str | None) -> None:
+    """ValueError if a column does not have one of the legal kinds, or if its parts or its unit do not fit it."""
+    if kind not in legal:
+        raise ValueError(f"{title} has kind {kind!r}, not one of: {', '.join(legal)}")
+    if (kind == "date") != bool(parts) or not set(parts) <= set(PARTS) or len(set(parts)) < len(parts):
+        raise ValueError(f"{title} has parts {parts!r}, not some of: {', '.join(PARTS)}")
+    if unit is not None and (kind != "date" or unit not in get_args(Unit)):
+        raise ValueError(f"{title} has unit {unit!r}, not one of: {', '.join(get_args(Unit))}")
+
+
+class EncodedRows(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
     """Encoded rows (n, d), float64, C-contiguous, with the schema they have; a slice of rows has it too.
 
     Estimators take them as they are. Arithmetic on them has no meaning and gives plain arrays.
@@ -188,12 +190,12 @@ class EncodedRows(np.ndarray[Any, np.dtype[np.float64]]):
         marked.schema = schema
         return marked
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source: object) -> None:
         self.schema = getattr(source, "schema", None)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
         plain = [each.view(np.ndarray) if isinstance(each, EncodedRows) else each for each in inputs]
         return getattr(ufunc, method)(*plain, **options)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         return EncodedRows.of, (self.view(np.ndarray), self.schema)

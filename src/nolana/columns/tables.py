@@ -8,13 +8,18 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.columns.times import NOT_A_TIME
 from nolana.columns.values import Booleans, Coded, Dates, Numbers, Strings, Unreadable, Values, values_of
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 __all__ = ["Table", "table_of"]
 
@@ -84,7 +89,7 @@ def _string_names(names: Sequence[Hashable] | None) -> list[str] | None:
 class PandasTable(Table):
     """A frame of pandas 2 or 3."""
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: "pandas.DataFrame") -> None:
         super().__init__(len(frame), list(frame.columns), frame.shape[1])
         self._frame = frame
 
@@ -94,14 +99,14 @@ class PandasTable(Table):
         return None
 
     @cached_property
-    def _series(self) -> list[Any]:
+    def _series(self) -> "list[pandas.Series]":
         return [series for _, series in self._frame.items()]  # less than half the time of iloc
 
     def column(self, i: int) -> Values:
         return _pandas_values(self._series[i])
 
 
-def _pandas_values(series: Any) -> Values:
+def _pandas_values(series: "pandas.Series") -> Values:
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         return _array_values(series.to_numpy())
@@ -145,13 +150,13 @@ class ArrayTable(Table):
         return _array_values(self._array[:, i] if self._fields is None else self._array[self._fields[i]])
 
 
-def _array_table(x: NDArray[Any]) -> Table | None:
+def _array_table(x: NDArray[np.generic]) -> Table | None:
     if x.dtype.names is not None and x.ndim == 1:
         return ArrayTable(x)
     return ArrayTable(x) if x.ndim == 2 and x.dtype.kind in "OUSTM" else None
 
 
-def _array_values(column: NDArray[Any]) -> Values:
+def _array_values(column: NDArray[np.generic]) -> Values:
     if column.ndim != 1:
         return Unreadable(0 if len(column) else None, column[0].tolist() if len(column) else str(column.dtype))
     kind = column.dtype.kind
@@ -170,12 +175,12 @@ def _array_values(column: NDArray[Any]) -> Values:
     return Unreadable(None, f"a column of {column.dtype}")
 
 
-def _seconds(durations: NDArray[Any]) -> Array:
+def _seconds(durations: NDArray[np.generic]) -> Array:
     whole = durations.astype("timedelta64[us]").astype(np.int64)
     return np.where(whole == NOT_A_TIME, np.nan, whole / 1e6)
 
 
-def _parsed(column: NDArray[Any]) -> Values:
+def _parsed(column: NDArray[np.generic]) -> Values:
     """NumPy makes strings of numbers beside strings: a column of such is of numbers if all of its strings are."""
     try:
         return Numbers(column.astype(np.float64))
@@ -189,7 +194,7 @@ def _parsed(column: NDArray[Any]) -> Values:
 class RecordTable(Table):
     """A list of dicts: keys are columns, in the order in which they first appear; an absent key is a missing value."""
 
-    def __init__(self, records: Sequence[Mapping[Any, Any]]) -> None:
+    def __init__(self, records: Sequence[Mapping[Hashable, object]]) -> None:
         self._records, self._keys = records, list(dict.fromkeys(key for record in records for key in record))
         super().__init__(len(records), self._keys, len(self._keys))
         if self.names is None and self._keys:
@@ -220,7 +225,7 @@ def _list_table(x: Sequence[Any]) -> Table | None:
 class PolarsTable(Table):
     """A frame of Polars."""
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: "polars.DataFrame") -> None:
         super().__init__(frame.height, frame.columns, frame.width)
         self._frame = frame
 
@@ -228,7 +233,7 @@ class PolarsTable(Table):
         return _polars_values(self._frame.to_series(i))
 
 
-def _polars_values(series: Any) -> Values:
+def _polars_values(series: "polars.Series") -> Values:
     polars, dtype = sys.modules["polars"], series.dtype
     if dtype.is_numeric():  # decimals too
         if dtype.is_integer() and not series.null_count():
@@ -256,7 +261,7 @@ def _polars_values(series: Any) -> Values:
 class ArrowTable(Table):
     """A table or a record batch of Arrow."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: "pyarrow.Table | pyarrow.RecordBatch") -> None:
         super().__init__(table.num_rows, table.column_names, table.num_columns)
         self._table = table
 
@@ -264,14 +269,14 @@ class ArrowTable(Table):
         return _arrow_values(self._table.column(i))
 
 
-def _through_arrow(x: Any) -> Table | None:
+def _through_arrow(x: object) -> Table | None:
     try:
         return ArrowTable(importlib.import_module("pyarrow").table(x))
     except ImportError:
         return None
 
 
-def _arrow_values(column: Any) -> Values:
+def _arrow_values(column: "pyarrow.Array | pyarrow.ChunkedArray") -> Values:
     pyarrow = sys.modules["pyarrow"]
     types = pyarrow.types
     if isinstance(column, pyarrow.ChunkedArray):
@@ -299,7 +304,7 @@ def _arrow_values(column: Any) -> Values:
     return values_of(column.to_pylist())
 
 
-def _arrow_numbers(column: Any) -> Array:
+def _arrow_numbers(column: "pyarrow.Array") -> Array:
     return np.array(
         column.cast(sys.modules["pyarrow"].float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
     )

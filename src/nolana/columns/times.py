@@ -2,8 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +108,7 @@ def circles(times: NDArray[np.float64], names: Sequence[str]) -> NDArray[np.floa
     return out
 
 
-def microseconds(value: Any) -> int:
+def microseconds(value: date | np.datetime64) -> int:
     """Of a date or time of Python, NumPy or pandas, since the epoch; what is shorter is cut off.
 
     Examples

@@ -10,13 +10,16 @@ multitask learning, ICML 2009.
 
 import re
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.columns.keys import keys
 from nolana.columns.schema import HASHED_COLUMNS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["SparseBuilder", "words"]
 
@@ -70,7 +73,7 @@ class SparseBuilder:
         signs = np.ones(len(names)) if counts is None else np.where(hashed & SIGN, counts, -counts)
         self._entries.append((rows.astype(np.int64), places, signs))
 
-    def matrix(self) -> Any:
+    def matrix(self) -> "csr_matrix":
         """The rows as a CSR matrix of SciPy; what falls into one column is summed."""
         from scipy.sparse import csr_matrix
 

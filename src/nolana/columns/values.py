@@ -1,14 +1,14 @@
-"""One column of a table as it came, in whatever library, and what it is as numbers, keys, times and texts."""
+"""One column of a table as it came, in whatever library: as numbers, keys, times and texts; and what does not fit."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 from nolana.columns import times
 from nolana.columns.keys import canonical, is_missing, keys, number_keys
 from nolana.columns.schema import Kind
+from nolana.errors import MOST_PROBLEMS, ColumnsError, Remedy, shown
 
-__all__ = ["Booleans", "Coded", "Dates", "MisfitError", "Numbers", "Strings", "Unreadable", "Values", "values_of"]
+__all__ = [
+    "Booleans", "Coded", "ColumnProblem", "Dates", "MisfitError", "Numbers", "Strings", "Unreadable", "Values",
+    "refuse", "values_of",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 A_NUMBER = "a number"
@@ -32,6 +36,35 @@ class MisfitError(Exception):
     def __init__(self, row: int | None, value: object, expected: str) -> None:
         super().__init__(row, value, expected)
         self.row, self.value, self.expected = row, value, expected
+
+
+@dataclass(frozen=True)
+class ColumnProblem:
+    """The first value of a column that does not fit: its row from 0 (None: the whole column), and what was expected."""
+
+    column: str | int
+    row: int | None
+    value: object
+    expected: str
+
+    def __str__(self) -> str:
+        place = f"column {self.column!r}" + ("" if self.row is None else f", row {self.row}")
+        found = f"{shown(self.value)} ({type(self.value).__name__})"
+        return f"{place}: {found}, but the argument must be {self.expected}"
+
+
+def refuse(problems: Sequence[ColumnProblem], remedies: Iterable[Remedy] = ()) -> NoReturn:
+    """`ColumnsError` with all of them."""
+    lines = [str(problem) for problem in problems[:MOST_PROBLEMS]]
+    more = len(problems) - len(lines)
+    if more:
+        lines.append(f"and {more} more columns")
+    raise ColumnsError(
+        "X has values that cannot be learned; nothing of this call was learned:\n- {list}",
+        facts={"list": "\n- ".join(lines)},
+        remedies=remedies,
+        problems=tuple(problems),
+    )
 
 
 class Values(ABC):
@@ -60,8 +93,8 @@ class Values(ABC):
 class Numbers(Values):
     """Integers or floats; missing values are NaN. exact: what keys are made of, if floats are rounded."""
 
-    data: NDArray[Any]
-    exact: Sequence[Any] | None = None
+    data: NDArray[np.generic]
+    exact: Sequence[object] | None = None
     kind: ClassVar[Kind] = "number"
 
     def numbers(self) -> Array:

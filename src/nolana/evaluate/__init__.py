@@ -6,11 +6,10 @@ The only predict-then-learn loop in the project (`Evaluation.run`). It uses prot
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from nolana.evaluate.evaluation import Evaluation, Learner, Progress, Result, delay_by_lag
 from nolana.evaluate.history import Point
-from nolana.evaluate.one_by_one import RowModel
+from nolana.evaluate.one_by_one import Block, RowModel
 from nolana.metrics import Metric
 
 __all__ = ["Evaluation", "Learner", "Point", "Progress", "Result", "RowModel", "progressive"]
@@ -18,7 +17,7 @@ __all__ = ["Evaluation", "Learner", "Point", "Progress", "Result", "RowModel", "
 
 def progressive(
     learner: Learner | RowModel,
-    blocks: Iterable[Any],
+    blocks: Iterable[Block],
     *,
     metrics: Sequence[str | Metric] | None = None,
     window: int | None = None,

@@ -8,19 +8,15 @@ Labels are collected and counted thousands at a time, whatever the blocks are: s
 bit depends on that, and single rows cost little.
 """
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import Diagnostic, Remedy
 from nolana.evaluate.baselines import BASELINES, Baseline
+from nolana.evaluate.one_by_one import Model
 from nolana.metrics import SMALLER_IS_BETTER, Metric, Predictions, score_text
-from nolana.metrics.label_index import Labels
+from nolana.metrics.label_index import Labels, State
 from nolana.metrics.registry import METRICS
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["BaselineScores", "advice"]
 
@@ -75,7 +71,7 @@ class BaselineScores:
         pairs = zip(self._learners, self._metrics, strict=True)
         return {learner.label: {metric.name: metric.value() for metric in own} for learner, own in pairs}
 
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything, as plain data."""
         self._score()
         labels, weights = self._waiting or (np.zeros(0), np.zeros(0))
@@ -89,7 +85,7 @@ class BaselineScores:
         }
 
     @classmethod
-    def of_state(cls, state: "State", delay: int) -> "BaselineScores":
+    def of_state(cls, state: State, delay: int) -> "BaselineScores":
         """Continue from an exported state."""
         task, names = str(state["task"]), [str(name) for name in state["metrics"]]
         if task not in BASELINES or not set(names) <= METRICS.keys():
@@ -112,7 +108,7 @@ def _joined(parts: list[tuple[Labels, Array]]) -> tuple[Labels, Array]:
     return (labels[0], weights[0]) if len(parts) == 1 else (np.concatenate(labels), np.concatenate(weights))
 
 
-def _predictions(learner: Any, truth: Labels, weight: Array, late: Labels, late_weight: Array) -> Predictions:
+def _predictions(learner: Model, truth: Labels, weight: Array, late: Labels, late_weight: Array) -> Predictions:
     """Of rows whose last ones are scored while the late ones are learned, and the others before."""
     classifies = hasattr(learner, "classes_")
     if classifies and late is not truth:
@@ -128,7 +124,7 @@ def _predictions(learner: Any, truth: Labels, weight: Array, late: Labels, late_
     return Predictions(truth, _wide(scores, truth), weight=weight)
 
 
-def _wide(scores: Array, like: NDArray[Any]) -> Array:
+def _wide(scores: Array, like: Labels) -> Array:
     """A column for each target; before its first row a baseline does not know that there are several."""
     return np.tile(scores[:, None], like.shape[1]) if scores.ndim < like.ndim else scores
 

@@ -6,15 +6,12 @@ They have the methods of every learner here: ``learn(X, y) -> scores``, the scor
 
 from abc import ABC, abstractmethod
 from collections.abc import Sized
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nolana.metrics.label_index import LabelIndex, Labels, flat
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
+from nolana.metrics.label_index import LabelIndex, Labels, State, flat
 
 __all__ = ["BASELINES", "Baseline", "LastLabel", "LastTarget", "MajorityClass", "RunningMean"]
 
@@ -45,11 +42,11 @@ class Baseline(ABC):
         """`scores` of so many rows."""
 
     @abstractmethod
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything, as plain data."""
 
     @abstractmethod
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
 
     @property
@@ -89,10 +86,10 @@ class _ByClass(Baseline):
         self._rows = counts[-1].copy()
         return counts
 
-    def state(self) -> "State":
+    def state(self) -> State:
         return {"labels": self._index.labels.tolist(), "rows": self._rows.copy()}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         labels, rows = state["labels"], np.array(state["rows"], dtype=np.float64)
         if rows.shape != (len(labels),):
             raise ValueError(f"{self.label}: expected rows of {len(labels)} classes, got {rows.shape}")
@@ -158,10 +155,10 @@ class LastLabel(_ByClass):
     def current(self, rows: int) -> Array:
         return _one_hot(np.tile(self._rows > 0, (rows, 1)), np.full(rows, self._last))
 
-    def state(self) -> "State":
+    def state(self) -> State:
         return super().state() | {"last": self._last}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         super().restore(state)
         self._last = int(state["last"])
 
@@ -186,10 +183,10 @@ class _ByTarget(Baseline):
     def _for_each_target(self, values: Array, rows: int) -> Array:  # (t,) -> (rows,) or (rows, t)
         return np.full(rows, values[0]) if len(values) == 1 else np.tile(values, (rows, 1))
 
-    def state(self) -> "State":
+    def state(self) -> State:
         return {"value": self._value.copy()}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         value = np.array(state["value"], dtype=np.float64)
         if value.ndim != 1 or not value.size:
             raise ValueError(f"{self.label}: expected a value for each target, got {value.shape}")
@@ -251,10 +248,10 @@ class RunningMean(_ByTarget):
         mean = self._value / self._weight if self._weight > 0 else np.zeros(len(self._value))
         return self._for_each_target(mean, rows)
 
-    def state(self) -> "State":
+    def state(self) -> State:
         return super().state() | {"weight": self._weight}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         super().restore(state)
         self._weight = float(state["weight"])
 

@@ -6,43 +6,26 @@ the blocks are cut. Only the first k rows are scored by one model. The estimator
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from nolana.evaluate.one_by_one import Features
-from nolana.metrics.label_index import Labels
+from nolana.evaluate.one_by_one import Features, Model, Targets
+from nolana.metrics.label_index import Labels, State
 
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
-
-__all__ = ["DelayedLabels", "LateLearner", "Rows", "ScoredRows", "Scores", "WithProbabilities", "learn_scores"]
+__all__ = ["DelayedLabels", "Rows", "Scores", "WithProbabilities", "learn_scores"]
 
 Array = NDArray[np.float64]
 WORTH_A_CALL = 8  # rows; for fewer, the checks of a block are more expensive than single rows
-Labelled = tuple[Features, Labels, Array | None]  # features, labels (n,) and weights (n,) or None
-
-
-class LateLearner(Protocol):
-    """The protocol of a learner for delayed labels."""
-
-    def learn(self, X: Features, y: Any) -> Array:
-        """Scores of the rows before they were learned."""
-        ...
-
-    def scores(self, X: Features) -> Array:
-        """The current scores of rows; nothing is learned, and it works before the first row too."""
-        ...
 
 
 class WithProbabilities:
     """A learner whose methods return probabilities beside the scores."""
 
-    def __init__(self, learner: Any) -> None:
+    def __init__(self, learner: Model) -> None:
         self._learner = learner
         self.learn = learner.learn_proba
         for name in ("scores", "learn_late"):
@@ -77,14 +60,19 @@ class Scores:
             return cls(values)
         return cls(values, classes[: values.shape[1]], probabilities)
 
-    def part(self, start: int, stop: int) -> "Scores":
-        probabilities = None if self.probabilities is None else self.probabilities[start:stop]
-        return Scores(self.values[start:stop], self.classes, probabilities)
+    @classmethod
+    def stacked(cls, parts: Sequence["Scores"]) -> "Scores":
+        """Below each other, by the classes of the last part; a class is never forgotten."""
+        wide = [part.by(parts[-1].classes) for part in parts]
+        probabilities = [part.probabilities for part in wide if part.probabilities is not None]
+        values = np.concatenate([part.values for part in wide])
+        together = np.concatenate(probabilities) if len(probabilities) == len(wide) else None
+        return cls(values, parts[-1].classes, together)
 
-    def copy(self) -> "Scores":
-        """The same in its own memory."""
-        probabilities = None if self.probabilities is None else self.probabilities.copy()
-        return Scores(self.values.copy(), self.classes, probabilities)
+    def part(self, start: int, stop: int) -> "Scores":
+        """Rows from `start` up to `stop`, in their own memory."""
+        probabilities = None if self.probabilities is None else self.probabilities[start:stop].copy()
+        return Scores(self.values[start:stop].copy(), self.classes, probabilities)
 
     def for_targets(self, y: Labels) -> "Scores":
         """A column for each target; before its first row a learner does not know that there are several."""
@@ -108,32 +96,34 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class ScoredRows:
-    """Rows whose labels have arrived: truth (n,) or (n, targets), their scores, weight (n,) or None."""
-
-    truth: Labels
-    scores: Scores
-    weight: Array | None
-
-
-@dataclass(frozen=True)
 class Rows:
-    """Features, labels (n,), weights (n,) or None, and the scores of the rows at their arrival."""
+    """Labels (n,) or targets (n, targets), weights (n,) or None, scores of the rows at their arrival, their features.
 
-    x: Features
+    The features are there as long as the rows wait for their labels.
+    """
+
     y: Labels
     weight: Array | None
     scores: Scores
+    x: Features = None
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @classmethod
+    def stacked(cls, parts: Sequence["Rows"]) -> "Rows":
+        """Below each other, without their features."""
+        if not parts:
+            return cls(np.zeros(0), None, Scores(np.zeros(0)))
+        weight = _joined_weights([part.y for part in parts], [part.weight for part in parts])
+        return cls(np.concatenate([part.y for part in parts]), weight, Scores.stacked([part.scores for part in parts]))
 
     def part(self, start: int, stop: int) -> "Rows":
         """Rows from `start` up to `stop`, in their own memory: the owner of a block may reuse its memory."""
         weight = None if self.weight is None else self.weight[start:stop].copy()
         x = some_rows(self.x, start, stop)
         x = x.copy() if hasattr(x, "copy") else x
-        return Rows(x, self.y[start:stop].copy(), weight, self.scores.part(start, stop).copy())
+        return Rows(self.y[start:stop].copy(), weight, self.scores.part(start, stop), x)
 
 
 def some_rows(x: Features, start: int, stop: int) -> Features:
@@ -141,10 +131,18 @@ def some_rows(x: Features, start: int, stop: int) -> Features:
     return x.iloc[start:stop] if hasattr(x, "iloc") else x[start:stop]
 
 
-def learn_scores(learner: Any, x: Features, y: ArrayLike, weight: Array | None) -> Scores:
+def learn_scores(learner: Model, x: Features, y: Targets, weight: Array | None) -> Scores:
     """Learn rows, with weights if there are any; returns their scores before they were learned."""
     scores = learner.learn(x, y) if weight is None else learner.learn(x, y, sample_weight=weight)
     return Scores.of(learner, scores)
+
+
+def _joined_weights(labels: Sequence[Labels], weights: Sequence[Array | None]) -> Array | None:
+    """Of several blocks of rows; None if no row has one."""
+    if all(weight is None for weight in weights):
+        return None
+    pairs = zip(labels, weights, strict=True)
+    return np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in pairs])
 
 
 class DelayedLabels:
@@ -158,36 +156,40 @@ class DelayedLabels:
     def __len__(self) -> int:
         return self._count
 
-    def arrive(self, learner: LateLearner, x: Features, y: Labels, weight: Array | None) -> ScoredRows:
+    def arrive(self, learner: Model, x: Features, y: Labels, weight: Array | None) -> Rows:
         """Score the rows of a block, learn those whose labels arrive meanwhile, and return the latter."""
         count = len(y)
-        if not count:
-            return _counted([])
-        if getattr(learner, "lag", None) is not None and hasattr(learner, "at_moment"):
-            return self._arrive_one_by_one(learner, x, y, weight)
         due = max(0, len(self) + count - self.delay)
-        parts = [Scores.of(learner, learner.scores(some_rows(x, 0, count - due)))] if due < count else []
+        lagged = getattr(learner, "lag", None) is not None and hasattr(learner, "at_moment")
+        plain = all(type(each) is np.ndarray for each in (x, *(rows.x for rows in self._waiting)))
+        at_once = due >= WORTH_A_CALL and plain and hasattr(learner, "learn_late")
+        if lagged or (due and not at_once):
+            return self._arrive_one_by_one(learner, x, y, weight)
+        parts = []
+        if due < count:
+            parts.append(Scores.of(learner, learner.scores(some_rows(x, 0, count - due))))
         if due:
-            late = list(self._oldest(due, x, y, weight))
-            at_once = due >= WORTH_A_CALL and hasattr(learner, "learn_late")
-            at_once = at_once and all(type(rows) is np.ndarray for rows in (x, *(xs for xs, _, _ in late)))
-            alternate = _in_one_call if at_once else _row_by_row
-            parts += alternate(learner, some_rows(x, count - due, count), late)
-        new = Rows(x, y, weight, stack_scores([part.for_targets(y) for part in parts]))
-        self._waiting.append(new)
-        self._count += count
+            features, labels, weights = zip(*self._oldest(due, x, y, weight), strict=True)
+            late = np.concatenate(features), np.concatenate(labels), _joined_weights(labels, weights)
+            parts.append(Scores.of(learner, learner.learn_late(x[count - due :], *late)))
+        if count:
+            scores = Scores.stacked([part.for_targets(y) for part in parts])
+            self._waiting.append(Rows(y, weight, scores, x))
+            self._count += count
         taken = self._take(due)
-        if self._waiting and self._waiting[-1] is new:  # still in the memory of the block's owner
-            self._waiting[-1] = new.part(0, count)
+        if self._waiting and self._waiting[-1].x is x:  # still in the memory of the block's owner
+            self._waiting[-1] = self._waiting[-1].part(0, count)
         return taken
 
-    def _arrive_one_by_one(self, learner: Any, x: Features, y: Labels, weight: Array | None) -> ScoredRows:
-        """The same for a learner whose predictions see earlier labels: a row is learned with those that it saw."""
+    def _arrive_one_by_one(self, learner: Model, x: Features, y: Labels, weight: Array | None) -> Rows:
+        """The same for other learners; one whose predictions see earlier labels learns a row with those that it saw."""
         taken: list[Rows] = []
+        lagged = getattr(learner, "lag", None) is not None and hasattr(learner, "at_moment")
         for i in range(len(y)):
-            row = learner.at_moment(some_rows(x, i, i + 1))
+            row = some_rows(x, i, i + 1)
+            row = learner.at_moment(row) if lagged else row
             scores = Scores.of(learner, learner.scores(row)).for_targets(y)
-            own = Rows(row, y[i : i + 1], None if weight is None else weight[i : i + 1], scores)
+            own = Rows(y[i : i + 1], None if weight is None else weight[i : i + 1], scores, row)
             self._waiting.append(own.part(0, 1))
             self._count += 1
             if self._count > self.delay:
@@ -195,10 +197,12 @@ class DelayedLabels:
                 learn_scores(learner, due.x, due.y, due.weight)
                 self._take(1)
                 taken.append(due)
-        return _counted(taken)
+        return Rows.stacked(taken)
 
-    def _oldest(self, due: int, x: Features, y: Labels, weight: Array | None) -> Iterator[Labelled]:
-        """The first `due` rows of those that wait, followed by the block, in pieces."""
+    def _oldest(
+        self, due: int, x: Features, y: Labels, weight: Array | None
+    ) -> Iterator[tuple[Features, Labels, Array | None]]:
+        """The first `due` rows of those that wait, followed by the block, in pieces: features, labels, weights."""
         for xs, ys, weights in chain(((rows.x, rows.y, rows.weight) for rows in self._waiting), [(x, y, weight)]):
             taken = min(due, len(ys))
             yield some_rows(xs, 0, taken), ys[:taken], None if weights is None else weights[:taken]
@@ -206,38 +210,36 @@ class DelayedLabels:
             if not due:
                 return
 
-    def drain(self, learner: LateLearner) -> ScoredRows:
+    def drain(self, learner: Model) -> Rows:
         """At the end of the stream all missing labels arrive, and their rows are learned."""
         for rows in self._waiting:
             learn_scores(learner, rows.x, rows.y, rows.weight)
         return self._take(len(self))
 
-    def _take(self, count: int) -> ScoredRows:
+    def _take(self, count: int) -> Rows:
         """Remove the oldest rows."""
         self._count -= count
         taken: list[Rows] = []
-        left = count
-        while left:
+        while count:
             rows = self._waiting.popleft()
-            if len(rows) > left:
-                self._waiting.appendleft(rows.part(left, len(rows)))
-                weight = None if rows.weight is None else rows.weight[:left]
-                rows = Rows(rows.x, rows.y[:left], weight, rows.scores.part(0, left))
+            if len(rows) > count:
+                self._waiting.appendleft(rows.part(count, len(rows)))
+                rows = rows.part(0, count)
             taken.append(rows)
-            left -= len(rows)
-        return _counted(taken)
+            count -= len(rows)
+        return Rows.stacked(taken)
 
-    def state(self) -> "State | None":
+    def state(self) -> State | None:
         """The rows that wait, as plain data; None if there are none."""
         if not self._waiting:
             return None
-        rows = _counted(list(self._waiting))
+        rows = Rows.stacked(self._waiting)
         pieces = [part.x.X if hasattr(part.x, "moment") else part.x for part in self._waiting]
         features = [x.toarray() if hasattr(x, "toarray") else np.asarray(x) for x in pieces]
-        text = rows.truth.dtype.kind in "OU"
+        text = rows.y.dtype.kind in "OU"
         return {
             "X": np.concatenate(features),
-            "y": rows.truth.tolist() if text else rows.truth,
+            "y": rows.y.tolist() if text else rows.y,
             "weight": rows.weight,
             "scores": rows.scores.values,
             "classes": None if rows.scores.classes is None else rows.scores.classes.tolist(),
@@ -245,7 +247,7 @@ class DelayedLabels:
             **self._moments(),
         }
 
-    def _moments(self) -> "State":
+    def _moments(self) -> State:
         """What was known when the rows that wait were scored; those from before the first learned row have none."""
         moments = [getattr(part.x, "moment", None) for part in self._waiting]
         size = next((moment.shape[1] for moment in moments if moment is not None), 0)
@@ -253,7 +255,7 @@ class DelayedLabels:
         own = [none if moment is None else moment for moment, none in zip(moments, without, strict=True)]
         return {"moments": np.concatenate(own)} if size else {}
 
-    def restore(self, state: "State | None") -> None:
+    def restore(self, state: State | None) -> None:
         """Continue from an exported state."""
         if state is None:
             self._waiting, self._count = deque(), 0
@@ -279,45 +281,4 @@ class DelayedLabels:
             from nolana.learner.rows import MomentRows  # loads the engine
 
             rows = MomentRows(x, np.array(state["moments"], dtype=np.float64))
-        self._waiting, self._count = deque([Rows(rows, y, weight, Scores(scores, classes, probabilities))]), len(y)
-
-
-def _row_by_row(learner: LateLearner, x: Features, late: Iterable[Labelled]) -> list[Scores]:
-    """Score rows; after each, learn a row whose label has arrived."""
-    scores: list[Scores] = []
-    for xs, ys, weights in late:
-        for i in range(len(ys)):
-            now = len(scores)
-            scores.append(Scores.of(learner, learner.scores(some_rows(x, now, now + 1))))
-            here = slice(i, i + 1)
-            learn_scores(learner, some_rows(xs, i, i + 1), ys[here], None if weights is None else weights[here])
-    return scores
-
-
-def _in_one_call(learner: Any, x: Labels, late: Iterable[Labelled]) -> list[Scores]:
-    """The same in one call, for a learner with ``learn_late``."""
-    features, labels, weights = zip(*late, strict=True)
-    weight = None
-    if any(part is not None for part in weights):
-        pairs = zip(labels, weights, strict=True)
-        weight = np.concatenate([np.ones(len(ys)) if ws is None else ws for ys, ws in pairs])
-    scores = learner.learn_late(x, np.concatenate(features), np.concatenate(labels), weight)
-    return [Scores.of(learner, scores)]
-
-
-def stack_scores(parts: list[Scores]) -> Scores:
-    """Scores below each other, by the classes of the last part; a class is never forgotten."""
-    classes = parts[-1].classes
-    wide = [part.by(classes) for part in parts]
-    probabilities = [part.probabilities for part in wide if part.probabilities is not None]
-    values = np.concatenate([part.values for part in wide])
-    return Scores(values, classes, np.concatenate(probabilities) if len(probabilities) == len(wide) else None)
-
-
-def _counted(parts: list[Rows]) -> ScoredRows:
-    if not parts:
-        return ScoredRows(np.zeros(0), Scores(np.zeros(0)), None)
-    weight = None
-    if any(part.weight is not None for part in parts):
-        weight = np.concatenate([np.ones(len(part)) if part.weight is None else part.weight for part in parts])
-    return ScoredRows(np.concatenate([part.y for part in parts]), stack_scores([part.scores for part in parts]), weight)
+        self._waiting, self._count = deque([Rows(y, weight, Scores(scores, classes, probabilities), rows)]), len(y)

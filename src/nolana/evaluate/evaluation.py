@@ -4,22 +4,19 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from nolana.errors import Diagnostic, OptionError, Remedy, Setting
 from nolana.evaluate.baseline_scores import BaselineScores, advice
-from nolana.evaluate.delay import DelayedLabels, ScoredRows, WithProbabilities, learn_scores
+from nolana.evaluate.delay import DelayedLabels, Rows, WithProbabilities, learn_scores
 from nolana.evaluate.history import History, Point
-from nolana.evaluate.one_by_one import Features, RowModel, as_learner
+from nolana.evaluate.one_by_one import Block, Features, Model, RowModel, Targets, as_learner
 from nolana.metrics import Metric, Predictions, resolve, score_text
-from nolana.metrics.label_index import flat
+from nolana.metrics.label_index import State, flat
 from nolana.metrics.registry import METRICS
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["Evaluation", "Learner", "Progress", "Result"]
 
@@ -29,7 +26,7 @@ Array = NDArray[np.float64]
 class Learner(Protocol):
     """The protocol of a learner for progressive validation."""
 
-    def learn(self, X: Features, y: Any) -> Array:
+    def learn(self, X: Features, y: Targets) -> Array:
         """Scores of the rows before they are learned: (n,), (n, targets), or (n, classes) if it has ``classes_``."""
         ...
 
@@ -98,7 +95,8 @@ class Evaluation:
         if delay < 0:
             raise ValueError(f"delay={delay!r} is not a number of rows; choose 0 if labels arrive with their rows")
         self._patterns = None if metrics is None else resolve(metrics)
-        self._window = window
+        self.window = window  # rows between two points of the history; None: one point per block
+        self.delay = delay  # rows until a label arrives
         self._delayed = DelayedLabels(delay)
         self._history = History()
         self._baselines: BaselineScores | None = None
@@ -111,7 +109,7 @@ class Evaluation:
         self.seconds = 0.0
 
     def run(
-        self, learner: Learner | RowModel, blocks: Iterable[Any], callback: Callable[[Progress], None] | None = None
+        self, learner: Learner | RowModel, blocks: Iterable[Block], callback: Callable[[Progress], None] | None = None
     ) -> Result:
         """Predict, then learn, block by block; after the last block all missing labels arrive.
 
@@ -124,76 +122,66 @@ class Evaluation:
                 callback(Progress(self.rows, self.metrics, self.seconds, learner))
         if len(self._delayed):
             begin = time.perf_counter()
-            rest = self._delayed.drain(_scoring(self._with_probabilities(own), self._delayed.delay))
+            rest = self._delayed.drain(_scoring(self._with_probabilities(own), self.delay))
             self.seconds += time.perf_counter() - begin
             self._count(own, rest)
             if callback is not None:
                 callback(Progress(self.rows, self.metrics, self.seconds, learner))
         metrics, baselines = self.metrics, self.baselines
-        better = advice(metrics, baselines, self._delayed.delay, learner)
+        better = advice(metrics, baselines, self.delay, learner)
         return Result(self.rows, metrics, self.history, self.seconds, baselines, better)
 
-    def step(self, learner: Learner, block: Any) -> None:
+    def step(self, learner: Learner, block: Block) -> None:
         """Predict, then learn one block; a block that the learner refuses changes nothing."""
-        check_delay(self._delayed.delay, learner)
+        check_delay(self.delay, learner)
         self._count(learner, self._learn(self._with_probabilities(learner), *_unpacked(block)))
 
-    def _with_probabilities(self, learner: Learner) -> Any:
+    def _with_probabilities(self, learner: Model) -> Model:
         """The learner that returns probabilities too, if a metric needs them and the learner can."""
         needed = any(getattr(metric, "needs_probabilities", False) for metric in self._patterns or ())
         needed = needed and hasattr(learner, "learn_proba")
         return WithProbabilities(learner) if needed else learner
 
-    def _learn(self, learner: Learner, x: Features, y: ArrayLike, weight: Array | None) -> ScoredRows:
+    def _learn(self, learner: Model, x: Features, y: Targets, weight: Array | None) -> Rows:
         """The rows that are counted after a block, in the order of their arrival."""
         truth = flat(y)
-        if self._delayed.delay == 0 and hasattr(learner, "convert"):
+        if self.delay == 0 and hasattr(learner, "convert"):
             x = learner.convert(x, y)
         begin = time.perf_counter()
-        if self._delayed.delay == 0:
-            counted = ScoredRows(truth, learn_scores(learner, x, y, weight), weight)
+        if self.delay == 0:
+            counted = Rows(truth, weight, learn_scores(learner, x, y, weight))
         else:
             x = x if hasattr(x, "shape") else np.asarray(x)
-            counted = self._delayed.arrive(_scoring(learner, self._delayed.delay), x, truth, weight)
+            counted = self._delayed.arrive(_scoring(learner, self.delay), x, truth, weight)
         self.seconds += time.perf_counter() - begin
         return counted
 
-    def _count(self, learner: Learner, counted: ScoredRows) -> None:
+    def _count(self, learner: Model, counted: Rows) -> None:
         """Metrics of some rows, window by window."""
-        if not len(counted.truth):
+        if not len(counted):
             return
         rows = _predictions(learner, counted)
         if self._patterns is None:
             self._patterns = resolve(["rmse" if rows.classes is None else "accuracy"])
         if not self.rows:
             self._overall = copy.deepcopy(self._patterns)
-            self._baselines = _baselines(rows, self._patterns, self._delayed.delay)
+            self._baselines = _baselines(rows, self._patterns, self.delay)
         start = 0
         while start < len(rows):
             if self._ended:
                 self._recent, self._since, self._ended = copy.deepcopy(self._patterns), 0, False
-            stop = len(rows) if self._window is None else min(len(rows), start + self._window - self._since)
+            stop = len(rows) if self.window is None else min(len(rows), start + self.window - self._since)
             part = rows.part(start, stop)
             for metric in (*self._overall, *self._recent):
                 metric.update(part)
             self.rows += stop - start
             self._since += stop - start
             start = stop
-            if self._since == self._window or (self._window is None and start == len(rows)):
+            if self._since == self.window or (self.window is None and start == len(rows)):
                 self._ended, self._before = True, _values(self._recent)
                 self._history.offer(self._point)
         if self._baselines is not None:
             self._baselines.add(rows.truth, rows.weight)
-
-    @property
-    def window(self) -> int | None:
-        """Rows between two points of the history; None: one point per block."""
-        return self._window
-
-    @property
-    def delay(self) -> int:
-        """Rows until a label arrives."""
-        return self._delayed.delay
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -210,7 +198,7 @@ class Evaluation:
 
     def advice(self, learner: object) -> Diagnostic | None:
         """What to do if the last label or value alone is better than the learner; None if it is not."""
-        return advice(self.metrics, self.baselines, self._delayed.delay, learner)
+        return advice(self.metrics, self.baselines, self.delay, learner)
 
     @property
     def recent(self) -> dict[str, float]:
@@ -220,11 +208,11 @@ class Evaluation:
     @property
     def recent_rows(self) -> int:
         """The number of rows that `recent` covers."""
-        return self._window if self._window is not None and self._uses_window_before else self._since
+        return self.window if self.window is not None and self._uses_window_before else self._since
 
     @property
     def _uses_window_before(self) -> bool:
-        return self._window is not None and self._since < self._window / 2 and bool(self._before)
+        return self.window is not None and self._since < self.window / 2 and bool(self._before)
 
     @property
     def history(self) -> list[Point]:
@@ -237,12 +225,12 @@ class Evaluation:
 
     # State
 
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything that was counted and all rows that wait, as plain data."""
         names = [metric.name for metric in self._overall]
         return {
-            "window": self._window,
-            "delay": self._delayed.delay,
+            "window": self.window,
+            "delay": self.delay,
             "metrics": names,
             "rows": self.rows,
             "seconds": self.seconds,
@@ -256,7 +244,7 @@ class Evaluation:
             "late": self._delayed.state(),
         }
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         """Continue from a state made with the same metrics, window and delay; an invalid state changes nothing."""
         try:
             restored = self._restored(state)
@@ -264,19 +252,19 @@ class Evaluation:
             raise ValueError(f"this is not the state of an evaluation: {type(error).__name__} {error}") from error
         self.__dict__.update(restored.__dict__)
 
-    def _restored(self, state: "State") -> "Evaluation":
+    def _restored(self, state: State) -> "Evaluation":
         names = [str(name) for name in state["metrics"]]
         rows = int(state["rows"])
         mine = names if self._patterns is None else [metric.name for metric in self._patterns]
         for what, theirs, here in (
-            ("window", state["window"], self._window),
-            ("delay", state["delay"], self._delayed.delay),
+            ("window", state["window"], self.window),
+            ("delay", state["delay"], self.delay),
             ("metrics", names, mine if rows else []),
         ):
             if theirs != here:
                 raise ValueError(f"the state is of an evaluation with {what}={theirs!r}, this one has {what}={here!r}")
         patterns = self._patterns if self._patterns is not None or not rows else resolve(names)
-        new = Evaluation(metrics=patterns, window=self._window, delay=self._delayed.delay)
+        new = Evaluation(metrics=patterns, window=self.window, delay=self.delay)
         new.rows, new.seconds, new._since, new._ended = rows, float(state["seconds"]), int(state["since"]), True
         if rows and patterns is not None:
             new._overall, new._recent = copy.deepcopy(patterns), copy.deepcopy(patterns)
@@ -289,15 +277,15 @@ class Evaluation:
             if state["before"] is not None:
                 new._before = {name: float(value) for name, value in zip(names, state["before"], strict=True)}
             if state.get("baselines") is not None:  # files of 0.2 have none
-                new._baselines = BaselineScores.of_state(state["baselines"], self._delayed.delay)
-        if rows < 0 or new._since < 0 or (self._window is not None and new._since > self._window):
+                new._baselines = BaselineScores.of_state(state["baselines"], self.delay)
+        if rows < 0 or new._since < 0 or (self.window is not None and new._since > self.window):
             raise ValueError(f"the state has rows={rows} and since={new._since}, which is impossible")
         new._history.restore(state["history"], names)
         new._delayed.restore(state["late"])
         return new
 
 
-def _unpacked(block: Any) -> tuple[Features, ArrayLike, Array | None]:
+def _unpacked(block: Block) -> tuple[Features, Targets, Array | None]:
     """X, y and the weights of a block; None if all rows have the same weight."""
     if hasattr(block, "X"):
         x, y, weight = block.X, block.y, getattr(block, "sample_weight", None)
@@ -322,7 +310,7 @@ def check_delay(delay: int, learner: object) -> None:
         raise OptionError("delay", delay, what, facts={"lag": Setting("lag", lag)}, remedies=[remedy])
 
 
-def _scoring(learner: Any, delay: int) -> Any:
+def _scoring(learner: Model, delay: int) -> Model:
     if not hasattr(learner, "scores"):
         raise ValueError(
             f"delay={delay} needs a learner with scores(X), the scores of rows without learning them; "
@@ -331,22 +319,22 @@ def _scoring(learner: Any, delay: int) -> Any:
     return learner
 
 
-def _predictions(learner: Learner, counted: ScoredRows) -> Predictions:
+def _predictions(learner: Model, counted: Rows) -> Predictions:
     name, scores = type(learner).__name__, counted.scores
-    if scores.values.ndim == 1 or (counted.truth.ndim == 2 and not hasattr(learner, "classes_")):
-        if scores.values.shape != counted.truth.shape:
+    if scores.values.ndim == 1 or (counted.y.ndim == 2 and not hasattr(learner, "classes_")):
+        if scores.values.shape != counted.y.shape:
             raise ValueError(
                 f"{name}.learn returned scores of shape {scores.values.shape} for targets of shape "
-                f"{counted.truth.shape}; expected a score for each target"
+                f"{counted.y.shape}; expected a score for each target"
             )
-        return Predictions(counted.truth, scores.values, weight=counted.weight, learner=name)
+        return Predictions(counted.y, scores.values, weight=counted.weight, learner=name)
     if not hasattr(learner, "classes_"):
         raise ValueError(
             f"{name}.learn returned scores of shape {scores.values.shape}, but it has no classes_ to name the columns"
         )
     classes = np.asarray(learner.classes_)  # among them those that were not known when these rows were scored
     convert, wide = getattr(learner, "probabilities", None), scores.by(classes)
-    return Predictions(counted.truth, wide.values, classes, counted.weight, convert, name, wide.probabilities)
+    return Predictions(counted.y, wide.values, classes, counted.weight, convert, name, wide.probabilities)
 
 
 def _baselines(rows: Predictions, metrics: list[Metric], delay: int) -> BaselineScores | None:

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
-
+from nolana.metrics.label_index import State
 
 __all__ = ["History", "Point"]
 
@@ -50,25 +47,24 @@ class History:
     def offer(self, point: Callable[[], Point]) -> None:
         """Called at the end of a window; the point is computed only if it is stored."""
         self._windows += 1
-        if self._windows % self._stride == 0:
-            self._append(point())
-            if self._count == MOST_POINTS:
-                self._count //= 2
-                for values in (self._rows, self._values):
-                    values[: self._count] = values[1::2].copy()
-                self._stride *= 2
-
-    def _append(self, point: Point) -> None:
+        if self._windows % self._stride:
+            return
+        new = point()
         if not self._count:
-            self._name(list(point.overall))
-        self._rows[self._count] = point.rows
-        self._values[self._count] = [[values[n] for n in self._names] for values in (point.overall, point.window)]
+            self._name(list(new.overall))
+        self._rows[self._count] = new.rows
+        self._values[self._count] = [[values[n] for n in self._names] for values in (new.overall, new.window)]
         self._count += 1
+        if self._count == MOST_POINTS:
+            self._count //= 2
+            for values in (self._rows, self._values):
+                values[: self._count] = values[1::2].copy()
+            self._stride *= 2
 
     def _name(self, names: list[str]) -> None:
         self._names, self._values = names, np.zeros((MOST_POINTS, 2, len(names)))
 
-    def state(self, names: list[str]) -> "State":
+    def state(self, names: list[str]) -> State:
         """Everything, as plain data; `names` are the metrics."""
         count = self._count
         values = self._values[:count].copy() if count else np.zeros((0, 2, len(names)))
@@ -80,7 +76,7 @@ class History:
             "window": values[:, 1],
         }
 
-    def restore(self, state: "State", names: list[str]) -> None:
+    def restore(self, state: State, names: list[str]) -> None:
         """Continue from an exported state."""
         rows, overall, window = (np.asarray(state[name]) for name in ("rows", "overall", "window"))
         expected = (len(rows), len(names))

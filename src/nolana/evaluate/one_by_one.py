@@ -13,33 +13,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolana.metrics.label_index import LabelIndex, Labels, flat
 
-__all__ = ["Features", "OneByOneClassifier", "OneByOneRegressor", "RowModel", "as_learner", "is_one_by_one"]
+__all__ = [
+    "Block", "Features", "Model", "OneByOneClassifier", "OneByOneRegressor", "RowModel", "Targets", "as_learner",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 Features = Any  # of some rows: an array, a sparse matrix, a frame, or what the learner makes of them (`convert`)
-Row = dict[Hashable, Any]
+Targets = Any  # labels or targets, as the learner takes them
+Block = Any  # a tuple (X, y) or (X, y, sample_weight), or an object with ``.X`` and ``.y``
+Model = Any  # a learner or a model, with the optional methods that ``hasattr`` finds
+Row = dict[Hashable, object]
 
 
 class RowModel(Protocol):
     """The protocol of a model that learns rows one by one, as River's."""
 
-    def learn_one(self, x: Any, y: Any) -> Any:
+    def learn_one(self, x: Features, y: Targets) -> object:
         """Learn a row, a dict of features."""
         ...
 
-    def predict_one(self, x: Any) -> Any:
+    def predict_one(self, x: Features) -> Targets:
         """The label or the target of a row."""
         ...
 
 
-def is_one_by_one(model: object) -> bool:
-    """Whether rows are learned by ``learn_one`` alone."""
-    return not hasattr(model, "learn") and hasattr(model, "learn_one") and hasattr(model, "predict_one")
-
-
-def as_learner(model: Any) -> Any:
+def as_learner(model: Model) -> Model:
     """A learner with ``learn(X, y)`` for any model; one that has it is returned as it is."""
-    if not is_one_by_one(model):
+    if hasattr(model, "learn") or not hasattr(model, "learn_one") or not hasattr(model, "predict_one"):
         return model
     last = getattr(model, "_last_step", model)  # the model of a pipeline of River
     return (OneByOneClassifier if hasattr(last, "predict_proba_one") else OneByOneRegressor)(model)
@@ -48,7 +48,7 @@ def as_learner(model: Any) -> Any:
 class _OneByOne:
     """What both share; ``convert`` is not part of the time that is measured, as users of such models have dicts."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Model) -> None:
         self.model = model
         parameters = inspect.signature(model.learn_one).parameters.values()
         self._takes_weight = any(each.name == "w" or each.kind is each.VAR_KEYWORD for each in parameters)
@@ -102,7 +102,7 @@ class OneByOneClassifier(_OneByOne):
     the labels: some models take no strings as labels.
     """
 
-    def __init__(self, model: Any, classes: Labels | None = None) -> None:
+    def __init__(self, model: Model, classes: Labels | None = None) -> None:
         super().__init__(model)
         self._index = LabelIndex()
         self._classes = classes
@@ -147,7 +147,8 @@ class OneByOneClassifier(_OneByOne):
             new = [label for each in predicted for label in each if label not in self._index]
             if new:
                 self._index.columns(np.array(new))
-        column = self._column()
+        labels = self.classes_.tolist() if self._classes is None else range(len(self._classes))
+        column = {label: i for i, label in enumerate(labels)}
         scores = np.full((len(predicted), len(column)), -np.inf)
         for i, each in enumerate(predicted):
             if not each:
@@ -161,10 +162,6 @@ class OneByOneClassifier(_OneByOne):
             if best in column:
                 scores[i, column[best]] = np.nextafter(each[best], 2.0)
         return scores
-
-    def _column(self) -> dict[Hashable, int]:
-        labels = self.classes_.tolist() if self._classes is None else range(len(self._classes))
-        return {label: i for i, label in enumerate(labels)}
 
 
 def _weights(sample_weight: ArrayLike | None, rows: int) -> list[float | None]:

@@ -114,7 +114,8 @@ class Trees(Expert):
             return
         state, slow = own.map_state, own.head_states[0]
         gone = state["grown"] > trees
-        state["grown"], state["oldest"] = float(min(state["grown"], trees)), float(state["oldest"] % max(1, trees))
+        state |= {name: float(min(state[name], trees)) for name in ("grown", "stale")}
+        state["oldest"] = float(state["oldest"] % max(1, trees))
         for name in ("split_features", "thresholds"):
             state[name] = state[name][:trees].copy()
         state["codes"] = state["codes"][-rows:].copy()
@@ -173,7 +174,7 @@ class Trees(Expert):
 
     def _restart(self, own: ExpertState) -> None:
         state = own.map_state
-        state["grown"] = state["oldest"] = 0.0
+        state["grown"] = state["oldest"] = state["stale"] = 0.0
         state["split_features"] = np.zeros_like(state["split_features"])
         state["thresholds"] = np.full_like(state["thresholds"], LARGEST)
         slow = own.head_states[0]

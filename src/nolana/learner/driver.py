@@ -107,8 +107,8 @@ class Driver:
         self.lock = FairLock()
         self.runs_user_code = spec.runs_user_code
         self._module: Engine = backend() if spec.is_compiled(backend()) else numpy_engine
-        self._engine: EngineLearner = self._build(spec)
-        self._engine.clear(outputs)
+        self.engine: EngineLearner = self.build(spec)
+        self.engine.clear(outputs)
         self.diverged = False  # whether a score was not finite
 
     @classmethod
@@ -123,13 +123,13 @@ class Driver:
         if spec.kind is Learner and not len(spec.arguments["maps"]) == len(spec.arguments["experts"]) == 1:
             raise ValueError("this driver runs a learner with one map and one expert")
 
-    def _build(self, spec: Spec) -> Any:
+    def build(self, spec: Spec) -> Any:
         """An engine of this spec."""
         return spec.build(self._module)
 
     @property
     def rows(self) -> int:
-        return int(self._engine.rows)
+        return int(self.engine.rows)
 
     @property
     def labelled(self) -> int:
@@ -144,18 +144,18 @@ class Driver:
     @property
     def axes(self) -> Mapping[str, Axes]:
         """The names of the axes of each array of the engine's state, by part."""
-        if self._named is None or self._named[0] is not self._engine:
-            self._named = self._engine, by_part(self._engine.axes())
+        if self._named is None or self._named[0] is not self.engine:
+            self._named = self.engine, by_part(self.engine.axes())
         return self._named[1]
 
     @property
     def outputs(self) -> int:
-        return int(self._engine.outputs)
+        return int(self.engine.outputs)
 
     @property
     def memory_bytes(self) -> int:
         """State and scratch."""
-        return int(self._engine.memory_bytes)
+        return int(self.engine.memory_bytes)
 
     def centre(self) -> Array:  # (d,)
         """What the features of dense rows are scaled around; it changes at anchors only. 0 without scaling."""
@@ -169,7 +169,7 @@ class Driver:
 
     def scores(self, x: Array) -> Array:  # (n, d) -> (n, c)
         """Scores of rows that are not learned."""
-        return self._warn_if_diverged(np.asarray(self._engine.scores(x)))
+        return self._warn_if_diverged(np.asarray(self.engine.scores(x)))
 
     def _learn(self, x: Any, y: Any, weight: Array | None) -> Array:
         raise NotImplementedError
@@ -209,8 +209,8 @@ class Driver:
 
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:
         """Output o becomes signs[o] times the old output sources[o]; sign 0 is a class not seen so far."""
-        state = self._engine.state()
-        self._engine.restore(self.rearranged(state, Outputs(sources, signs, self.outputs, self.rows)))
+        state = self.engine.state()
+        self.engine.restore(self.rearranged(state, Outputs(sources, signs, self.outputs, self.rows)))
 
     def rearranged(self, state: State, outputs: Outputs) -> State:
         """An exported state with other outputs."""
@@ -219,11 +219,11 @@ class Driver:
 
     def state(self) -> State:
         """Everything that was learned, as named arrays and numbers."""
-        return dict(self._engine.state())
+        return dict(self.engine.state())
 
     def restore(self, state: State) -> None:
         """Continue from an exported state; one that is refused changes nothing."""
-        self._engine.restore(state)
+        self.engine.restore(state)
 
     def copy(self) -> Self:
         """A learner of its own in the same state."""

@@ -85,7 +85,7 @@ class LandmarkLearner(Driver):
         initial_landmarks: Array | None = None,
     ) -> None:
         super().__init__(spec, options, features, outputs)
-        self._map = cast(MovingLandmarks, self._engine.maps[0])
+        self._map = cast(MovingLandmarks, self.engine.maps[0])
         map_spec, head_spec = spec.arguments["maps"][0], spec.arguments["experts"][0].arguments["head"]
         self.capacity: int = map_spec.arguments["capacity"]
         self.kernel: Kernel = map_spec.arguments["kernel"].build(numpy_engine)
@@ -157,17 +157,17 @@ class LandmarkLearner(Driver):
 
     def landmarks(self) -> Array:
         """The landmarks (m, d) in the units of the input."""
-        places: Array = self._engine.state()["landmarks"]
+        places: Array = self.engine.state()["landmarks"]
         return np.ascontiguousarray(self._scaling.undo(places)) if self._scaling else places
 
     def counts(self) -> Array:
         """Points counted into each landmark (m,); decayed counts are stored in a unit of their own."""
-        state = self._engine.state()
+        state = self.engine.state()
         return np.array(state["counts"] * state.get("count_unit", 1.0))
 
     def spectrum(self, rank: int) -> Spectrum:
         """The decomposition of the landmarks' kernel matrix."""
-        state = self._engine.state()
+        state = self.engine.state()
         if self.decomposed:
             return Spectrum(state["vectors"], state["values"])
         places = state["landmarks"]
@@ -175,7 +175,7 @@ class LandmarkLearner(Driver):
 
     def mean_diagonal(self) -> float:
         """The mean of k(u, u)."""
-        diagonal = self.kernel.diagonal(self._engine.state()["landmarks"], self.gamma)
+        diagonal = self.kernel.diagonal(self.engine.state()["landmarks"], self.gamma)
         return float(diagonal.mean()) if len(diagonal) else 0.0
 
     def scores(self, x: Array) -> Array:
@@ -184,7 +184,7 @@ class LandmarkLearner(Driver):
 
     def kernel_rows(self, x: Array) -> Array:  # (n, d) -> (n, m)
         """k(x_i, u_j)."""
-        seen, places = self.features(x), self._engine.state()["landmarks"]
+        seen, places = self.features(x), self.engine.state()["landmarks"]
         if self.decomposed:
             return self.kernel.gram(seen, places, self.gamma)
         return np.asarray(self._map.transform(seen))
@@ -265,8 +265,8 @@ class LandmarkLearner(Driver):
         """Rows between which nothing is re-estimated."""
         seen = self._scaling.advance(x, weight) if self._scaling else x
         if self._targets is None:
-            return np.asarray(self._engine.learn(seen, y, weight))
-        scores = self._targets.undo(self._engine.learn(seen, self._targets.apply(y), weight))
+            return np.asarray(self.engine.learn(seen, y, weight))
+        scores = self._targets.undo(self.engine.learn(seen, self._targets.apply(y), weight))
         self._targets.observe(y, weight)
         return scores
 
@@ -277,9 +277,9 @@ class LandmarkLearner(Driver):
 
     def _restart(self) -> None:
         """Forget the landmarks: a kernel matrix that has both them and this row has no inverse in double precision."""
-        state = self._engine.state()
-        self._engine.clear(self.outputs)
-        self._engine.restore(self._engine.state() | {name: state[name] for name in ("rows", "moves")})
+        state = self.engine.state()
+        self.engine.clear(self.outputs)
+        self.engine.restore(self.engine.state() | {name: state[name] for name in ("rows", "moves")})
         self._filling = True
         if self.options.threshold is None:
             self._map.threshold = np.inf
@@ -378,9 +378,9 @@ class LandmarkLearner(Driver):
         before = self.origin.rows
         super().thaw()
         with one_blas_thread():
-            states = split(self.spec, self._engine.state(), self.axes)
+            states = split(self.spec, self.engine.state(), self.axes)
             self.experts[0].thaw(states[0], self.rows - before)
-            self._engine.restore(joined_state(self.spec, states))
+            self.engine.restore(joined_state(self.spec, states))
             self._reestimate_all(before, before.bit_length() < self.rows.bit_length())
         self._due = self._rows_to_event()
 
@@ -401,13 +401,13 @@ class LandmarkLearner(Driver):
         self._filling = not self._full
         late = self._estimates_threshold and doubled and rows >= LATE * self.capacity and self.size > 1
         if late or (filled and self.options.threshold is None):
-            self._map.threshold = spacing(self._engine.state()["landmarks"])
+            self._map.threshold = spacing(self.engine.state()["landmarks"])
         if filled and self.options.rank is not None:
             self._cut_to_rank(self.options.rank)
 
     def _rescale_targets(self, change: Rescaling) -> None:
         """Targets have another unit: alpha <- g alpha + shift P1. Where nothing learned counts, back to the prior."""
-        state = self._engine.state()
+        state = self.engine.state()
         ones = unpack(state["inverse"]).sum(axis=1)  # P 1
         state["weights"] = change.g[:, None] * state["weights"] + change.shift[:, None] * ones
         g = float(change.g.max())
@@ -417,27 +417,27 @@ class LandmarkLearner(Driver):
             low, high = NOISE_RANGE if self.rows > FIRST_ROWS else (START_NOISE, 1.0)
             variance = min(high, max(low, state["residual_variance"] * g * g)) if g > 0 else START_NOISE
             state |= {"residual_variance": variance}  # n/tau has no unit
-        self._engine.restore(state)
+        self.engine.restore(state)
 
     def _reestimate_noise(self) -> None:
         """The noise level follows the residuals; what was learned with the old one is weighed by the new one."""
-        state = self._engine.state()
+        state = self.engine.state()
         level = noise_level(state["residual_variance"])
         if "covariance" in state:
             with one_blas_thread():
                 gram = self.kernel.gram(state["landmarks"], state["landmarks"], self.gamma)
                 state = reweight(state, gram, state["noise_level"] / level, self._prior)
-        self._engine.restore(state | {"noise_level": level})
+        self.engine.restore(state | {"noise_level": level})
 
     def _cut_to_rank(self, rank: int) -> None:
         """P = U_r S_r^-1 U_r'; the model becomes the projection of what it was."""
-        state = self._engine.state()
+        state = self.engine.state()
         gram = self.kernel.gram(state["landmarks"], state["landmarks"], self.gamma)
         spectrum = Spectrum.of(gram, rank)
         half = spectrum.vectors * inverse_roots(spectrum.values, 0.0)
         inverse = half @ half.T
         weights = np.ascontiguousarray(state["weights"] @ (gram @ inverse))
-        self._engine.restore(state | {"inverse": pack((inverse + inverse.T) / 2), "weights": weights})
+        self.engine.restore(state | {"inverse": pack((inverse + inverse.T) / 2), "weights": weights})
 
     def _reestimate(self, change: Change | None) -> None:
         """Width and ridge from what was seen so far; the model is re-mapped, also to another scaling."""
@@ -445,7 +445,7 @@ class LandmarkLearner(Driver):
             self._remap_to_what_was_seen(change)
 
     def _remap_to_what_was_seen(self, change: Change | None) -> None:
-        kernel, state = self.kernel, self._engine.state()
+        kernel, state = self.kernel, self.engine.state()
         old, old_gamma = state["landmarks"], self.gamma
         places = old if change is None else np.ascontiguousarray(change(old))
         gamma = old_gamma
@@ -468,13 +468,13 @@ class LandmarkLearner(Driver):
         if self.options.threshold is None and np.isfinite(self.threshold):
             state["threshold"] *= spread(places) / spread(old)
         if isinstance(self._map, SpectralMap):
-            self._engine.restore(state | {"landmarks": places, "gamma": gamma})
+            self.engine.restore(state | {"landmarks": places, "gamma": gamma})
             self._map.rekernel(before(old, old), self._map.coefficients(), after(places, places), ridge)
         else:
             mapped = remap(state, before=before, after=after, coordinates=places, ridge=ridge, prior=self._prior)
             if "gram" in state:
                 mapped["gram"] = pack(after(places, places))
-            self._engine.restore(mapped | {"gamma": gamma})
+            self.engine.restore(mapped | {"gamma": gamma})
 
     def _start_from(self, landmarks: Array, outputs: int) -> None:
         """Begin with all landmarks in place, N_q = 1."""
@@ -484,7 +484,7 @@ class LandmarkLearner(Driver):
         ridge = self._set_ridge(np.diag(gram))
         n = len(landmarks)
         policy = self.spec.arguments["maps"][0].arguments["policy"].build(numpy_engine)
-        state = self._engine.state() | {"landmarks": landmarks, "counts": np.ones(n), "ridge": ridge}
+        state = self.engine.state() | {"landmarks": landmarks, "counts": np.ones(n), "ridge": ridge}
         state |= {field.key: np.zeros(n) for field in policy.fields(Size("landmarks")) if field.shape}
         if isinstance(self._map, SpectralMap):
             spectrum = Spectrum.of(gram, self._map.rank)
@@ -496,7 +496,7 @@ class LandmarkLearner(Driver):
             state |= {"inverse": pack(inverse), "weights": np.zeros((outputs, n)), "gram": pack(gram)}
             state |= {"covariance": self._prior * pack(inverse)}
             state |= {"waiting_left": nothing, "waiting_right": nothing.copy()}
-        self._engine.restore(state)
+        self.engine.restore(state)
         self._filling = False
         if self.options.threshold is None:
             self._map.threshold = spacing(landmarks)

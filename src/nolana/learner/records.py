@@ -38,6 +38,7 @@ ADDED_AFTER_0_2 = {
         *("skew", "agreement", "relative_step", "last_score", "last_target"),
     ],
     "metric": ["previous", "step", "usual_step", "stepped"],
+    "grown": ["stale"],
 }
 
 

@@ -34,7 +34,7 @@ class ScaledLearner(Driver):
         self._use(inner)
 
     def _use(self, inner: Driver) -> None:
-        self.inner, self._engine = inner, inner._engine
+        self.inner, self.engine = inner, inner.engine
 
     @property
     def gamma(self) -> float:

@@ -1,7 +1,7 @@
 """The events of the default learner as one table: after which rows, under which condition, what happens.
 
 Every event is due after a row whose number is fixed, so that a block may be split anywhere. `learn` cuts blocks at
-`rows_to_event`, runs the events that are due, in the order of the table, and a merge of parts that learns again catches
+`next_event`, runs the events that are due, in the order of the table, and a merge of parts that learns again catches
 up on those that fell into frozen rows.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from nolana.engine.learner.robust_scaling import CHECK_EVERY, LAST_ANCHOR
+from nolana.learner import events
 
 if TYPE_CHECKING:
     from nolana.learner.stream import StreamLearner
@@ -78,32 +79,32 @@ def sketched_slopes_row(t: int) -> int:
 
 
 EVENTS = (
-    Event(redraw_row, lambda learner: learner.may_redraw, lambda learner: learner.redraw_by_probes(), catches_up=True),
-    Event(anchor_row, lambda learner: True, lambda learner: learner.follow_anchors()),
-    Event(full_row, lambda learner: not learner.widened.all(), lambda learner: learner.widen_full_maps()),
-    Event(late_anchor_row, lambda learner: learner.extrapolates, lambda learner: learner.follow_late_anchors()),
+    Event(redraw_row, lambda learner: learner.may_redraw, events.redraw_by_probes, catches_up=True),
+    Event(anchor_row, lambda learner: True, events.follow_anchors),
+    Event(full_row, lambda learner: not learner.widened.all(), events.widen_full_maps),
+    Event(late_anchor_row, lambda learner: learner.extrapolates, events.follow_late_anchors),
     Event(
         screen_row,
         lambda learner: learner.may_redraw and not learner.stores_sketches,
-        lambda learner: learner.redraw_by_screen(),
+        events.redraw_by_screen,
         catches_up=True,
     ),
     Event(
         slopes_row,
         lambda learner: learner.may_redraw and not learner.stores_sketches,
-        lambda learner: learner.redraw_by_slopes(),
+        events.redraw_by_slopes,
         catches_up=True,
     ),
     Event(
         sketched_slopes_row,
         lambda learner: learner.may_redraw and learner.stores_sketches,
-        lambda learner: learner.redraw_by_slopes(),
+        events.redraw_by_slopes,
         catches_up=True,
     ),
     Event(
         target_anchor_row,
         lambda learner: learner.regression,
-        lambda learner: learner.follow_target_anchor(),
+        events.follow_target_anchor,
         of_labels=True,
     ),
 )

@@ -45,7 +45,7 @@ class WarmupLearner(Driver):
 
     def __init__(self, spec: Spec, options: WarmupOptions, features: int, outputs: int) -> None:
         super().__init__(spec, options, features, outputs)
-        self._scaled = cast(HasWidth, self._engine.maps[0] if hasattr(self._engine, "maps") else self._engine)
+        self._scaled = cast(HasWidth, self.engine.maps[0] if hasattr(self.engine, "maps") else self.engine)
         if options.gamma is not None:
             self._scaled.gamma = options.gamma
         self._first: list[tuple[Array, Array, Array]] = []  # rows, targets and weights while the width is open
@@ -67,7 +67,7 @@ class WarmupLearner(Driver):
 
     def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
         if self.options.gamma is not None or self.rows >= LAST_ESTIMATE:
-            return np.asarray(self._engine.learn(x, y, weight))
+            return np.asarray(self.engine.learn(x, y, weight))
         scores = np.empty(y.shape)
         start = 0
         while start < len(x):
@@ -75,7 +75,7 @@ class WarmupLearner(Driver):
             due = len(x) - start if before >= LAST_ESTIMATE else (1 << max(1, before.bit_length())) - before
             rows = slice(start, min(len(x), start + due))
             weights = np.ones(rows.stop - rows.start) if weight is None else weight[rows]
-            scores[rows] = self._engine.learn(x[rows], y[rows], weights)
+            scores[rows] = self.engine.learn(x[rows], y[rows], weights)
             if before < LAST_ESTIMATE:
                 learned = weights > 0
                 if learned.any():
@@ -90,9 +90,9 @@ class WarmupLearner(Driver):
         x, y, weight = (np.ascontiguousarray(np.concatenate(parts)) for parts in zip(*self._first, strict=True))
         total = float(typical(x).var(axis=0).sum())
         if total > 0:
-            self._engine.clear(y.shape[1])
+            self.engine.clear(y.shape[1])
             self._scaled.gamma = self.options.width / (2 * total)
-            self._engine.learn(x, y, weight)
+            self.engine.learn(x, y, weight)
         self._first = [] if self.rows >= LAST_ESTIMATE else [(x, y, weight)]
 
     def rearrange_outputs(self, sources: list[int], signs: list[float]) -> None:

@@ -37,41 +37,16 @@ sums run in the order of the rows, so the metric has the same bits however the b
 
 from nolana.metrics.auc import AUC
 from nolana.metrics.by_class import F1, BalancedAccuracy, F1Macro, F1Micro, Kappa, Precision, Recall
-from nolana.metrics.means import MAE, RMSE, Accuracy, Brier, LogLoss, Mean
+from nolana.metrics.means import MAE, R2, RMSE, Accuracy, Brier, LogLoss, Mean
 from nolana.metrics.metric import Metric, running_sum
 from nolana.metrics.persistence import MASE, KappaTemporal
 from nolana.metrics.predictions import Predictions
-from nolana.metrics.r2 import R2
 from nolana.metrics.ranking import AveragePrecision
 from nolana.metrics.registry import IN_PER_CENT, MAIN_METRICS, NAMES, OF_NUMBERS, SMALLER_IS_BETTER, resolve, score_text
 
 __all__ = [
-    "AUC",
-    "F1",
-    "IN_PER_CENT",
-    "MAE",
-    "MAIN_METRICS",
-    "MASE",
-    "NAMES",
-    "OF_NUMBERS",
-    "R2",
-    "RMSE",
-    "SMALLER_IS_BETTER",
-    "Accuracy",
-    "AveragePrecision",
-    "BalancedAccuracy",
-    "Brier",
-    "F1Macro",
-    "F1Micro",
-    "Kappa",
-    "KappaTemporal",
-    "LogLoss",
-    "Mean",
-    "Metric",
-    "Precision",
-    "Predictions",
-    "Recall",
-    "resolve",
-    "running_sum",
+    "AUC", "F1", "IN_PER_CENT", "MAE", "MAIN_METRICS", "MASE", "NAMES", "OF_NUMBERS", "R2", "RMSE",
+    "SMALLER_IS_BETTER", "Accuracy", "AveragePrecision", "BalancedAccuracy", "Brier", "F1Macro", "F1Micro", "Kappa",
+    "KappaTemporal", "LogLoss", "Mean", "Metric", "Precision", "Predictions", "Recall", "resolve", "running_sum",
     "score_text",
-]
+]  # fmt: skip

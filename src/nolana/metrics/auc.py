@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import State
 from nolana.metrics.metric import running_sum
 from nolana.metrics.predictions import Predictions
 from nolana.metrics.quantiles import Quantiles
 from nolana.metrics.ranking import ClassRanking
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["AUC"]
 
@@ -102,11 +100,11 @@ class AUC(ClassRanking):
         """The largest possible error for two classes: int F dG changes by no more than F and G do."""
         return self._first.error + self._second.error
 
-    def state(self) -> "State":
+    def state(self) -> State:
         two = {"first": self._first.state(), "second": self._second.state(), "label": self._label}
         return two | {"several": self._several, "ranking": self._ranking.state()}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         first, second = Quantiles(), Quantiles()
         first.restore(state["first"])
         second.restore(state["second"])

@@ -2,17 +2,14 @@
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.metrics.label_index import LabelIndex, Labels
+from nolana.metrics.label_index import LabelIndex, Labels, State
 from nolana.metrics.metric import RunningMetric, running_sums
 from nolana.metrics.predictions import Predictions
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["F1", "BalancedAccuracy", "F1Macro", "F1Micro", "Kappa", "Precision", "Recall"]
 
@@ -61,10 +58,10 @@ class ClassSums(RunningMetric):
         for i, counted in enumerate((truth & predicted, truth, predicted)):
             self._sums[i, columns] = running_sums(self._sums[i, columns], counted * rows.weights[:, None])
 
-    def state(self) -> "State":
+    def state(self) -> State:
         return {"labels": self._index.labels.tolist(), "sums": self._sums.copy()}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         labels, sums = state["labels"], np.array(state["sums"], dtype=np.float64)
         if sums.shape != (self.sums, len(labels)):
             raise ValueError(f"the state of {self.name}: sums must be {self.sums, len(labels)}, got {sums.shape}")

@@ -1,13 +1,15 @@
 """Labels and their column numbers, in the order in which the labels appear on the stream."""
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelIndex", "Labels", "flat"]
+__all__ = ["LabelIndex", "Labels", "State", "flat"]
 
 Labels = NDArray[np.generic]  # of any type that NumPy has, or numeric targets
+State = dict[str, Any]  # of a metric or a learner: plain data, as model files hold it
 
 
 def flat(y: ArrayLike) -> Labels:

@@ -1,15 +1,13 @@
 """The protocol of a metric, the base class of those in this folder, and sums that do not depend on the blocks."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import State
 from nolana.metrics.predictions import Predictions
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["Metric", "RunningMetric", "mean_over_targets", "running_sum", "running_sums"]
 
@@ -27,48 +25,31 @@ class Metric(Protocol):
 
     name: str
 
+    @abstractmethod
     def update(self, rows: Predictions) -> None:
         """Count some rows, in fixed memory; ValueError if the metric is not defined for the learner."""
-        ...
 
+    @abstractmethod
     def value(self) -> float:
         """The metric over all rows counted, NaN before the first."""
-        ...
 
-    def state(self) -> "State":
+    @abstractmethod
+    def state(self) -> State:
         """Everything counted, as plain data: dicts and lists of numbers, strings, None and numeric arrays."""
-        ...
 
-    def restore(self, state: "State") -> None:
+    @abstractmethod
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
-        ...
 
 
-class RunningMetric(ABC):
+class RunningMetric(Metric, ABC):
     """A metric of this folder. One with a `name` is found by it: no list of metrics is kept (`registry`)."""
 
-    name: str
     task: ClassVar[Literal["classification", "regression"]] = "classification"
     in_per_cent: ClassVar[bool] = False  # printed as a percentage
     smaller_is_better: ClassVar[bool] = False
     needs_probabilities: ClassVar[bool] = False
     ranks: ClassVar[bool] = False  # compares the rows with each other, as AUC does
-
-    @abstractmethod
-    def update(self, rows: Predictions) -> None:
-        """Count some rows, in fixed memory; ValueError if the metric is not defined for the learner."""
-
-    @abstractmethod
-    def value(self) -> float:
-        """The metric over all rows counted, NaN if they do not determine it."""
-
-    @abstractmethod
-    def state(self) -> "State":
-        """Everything counted, as plain data."""
-
-    @abstractmethod
-    def restore(self, state: "State") -> None:
-        """Continue from an exported state."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:

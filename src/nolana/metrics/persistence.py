@@ -8,16 +8,15 @@ to avoid them. ECML PKDD 2013. R. J. Hyndman, A. B. Koehler. Another look at mea
 """
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Hashable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.metrics.label_index import State
 from nolana.metrics.metric import RunningMetric, mean_over_targets, running_sum, running_sums
 from nolana.metrics.predictions import Predictions
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["MASE", "KappaTemporal"]
 
@@ -45,8 +44,8 @@ class KappaTemporal(RunningMetric):
 
     def __init__(self) -> None:
         self._hits = self._last_hits = self._weight = 0.0
-        self._first: tuple[Any, float] | None = None  # label and weight of the first row
-        self._last: Any = None  # label of the last row
+        self._first: tuple[Hashable, float] | None = None  # label and weight of the first row
+        self._last: Hashable = None  # label of the last row
 
     def update(self, rows: Predictions) -> None:
         rows.need_classes(self.name)
@@ -66,11 +65,11 @@ class KappaTemporal(RunningMetric):
         missed = self._weight - self._last_hits
         return (self._hits - self._last_hits) / missed if missed > 0 else math.nan
 
-    def state(self) -> "State":
+    def state(self) -> State:
         sums = {"hits": self._hits, "last_hits": self._last_hits, "weight": self._weight}
         return sums | {"first": None if self._first is None else list(self._first), "last": self._last}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         first = None
         if state["first"] is not None:
             label, weight = state["first"]
@@ -144,11 +143,11 @@ class MASE(RunningMetric):
         pairs = zip(self._errors.tolist(), self._changes.tolist(), strict=True)
         return mean_over_targets([e / self._weight / (c / rest) if c > 0 else math.nan for e, c in pairs])
 
-    def state(self) -> "State":
+    def state(self) -> State:
         sums = {"errors": self._errors.copy(), "changes": self._changes.copy(), "ends": self._ends.copy()}
         return sums | {"weight": self._weight, "first_weight": self._first_weight}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         errors, changes, ends = (np.array(state[name], dtype=np.float64) for name in ("errors", "changes", "ends"))
         if errors.ndim != 1 or not errors.size or changes.shape != errors.shape or ends.shape != (2, len(errors)):
             raise ValueError(f"the state of {self.name}: expected sums for each target, got {errors.shape}")

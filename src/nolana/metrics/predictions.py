@@ -88,6 +88,12 @@ class Predictions:
             return (self.scores > 0).astype(np.int64)
         return np.asarray(self.classes[np.fmax(self.scores, -np.inf).argmax(axis=1)])
 
+    @property
+    def answers(self) -> list[object]:
+        """What was predicted for each row, None before the first known class."""
+        pairs = zip(self.predicted.tolist(), self.known.tolist(), strict=True)
+        return [label if known else None for label, known in pairs]
+
     @cached_property
     def hits(self) -> NDArray[np.bool_]:
         """Whether the label was predicted, or all labels of the row, (n,)."""

@@ -10,14 +10,10 @@ J. I. Munro, M. S. Paterson. Selection and sorting with limited storage. 1980.
 G. S. Manku, S. Rajagopalan, B. G. Lindsay. Approximate medians and other quantiles in one pass. 1998.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
-
+from nolana.metrics.label_index import State
 
 __all__ = ["Quantiles"]
 
@@ -106,7 +102,7 @@ class Quantiles:
         worst = max(self._above, self._below)
         return worst / float(self.points()[1].sum()) if worst else 0.0
 
-    def state(self) -> "State":
+    def state(self) -> State:
         """Everything, as plain data."""
         return {
             "recent": np.concatenate([np.zeros((2, 0)), *self._recent], axis=1),
@@ -116,7 +112,7 @@ class Quantiles:
             "below": self._below,
         }
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
         recent = np.array(state["recent"], dtype=np.float64)
         levels = [None if level is None else np.array(level, dtype=np.float64) for level in state["levels"]]

@@ -8,17 +8,14 @@ streams add up.
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.metrics.label_index import LabelIndex, Labels
+from nolana.metrics.label_index import LabelIndex, Labels, State
 from nolana.metrics.metric import RunningMetric, running_sum
 from nolana.metrics.predictions import Predictions
-
-if TYPE_CHECKING:
-    from nolana.engine.base.state import State  # loads the engine
 
 __all__ = ["AveragePrecision", "ClassRanking", "Ranking"]
 
@@ -73,11 +70,11 @@ class Ranking:
         np.add.at(self.weights, (others, np.arange(len(self._index)), bins), rows.weights[:, None])
         self._total = running_sum(self._total, rows.weights)
 
-    def state(self) -> "State":
+    def state(self) -> State:
         """Labels, histograms, and the weight of all rows."""
         return {"labels": self.labels.tolist(), "weights": self.weights.copy(), "total": self._total}
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         """Continue from an exported state."""
         labels, weights = state["labels"], np.array(state["weights"], dtype=np.float64)
         if weights.shape != (2, len(labels), BINS):
@@ -120,10 +117,10 @@ class ClassRanking(RunningMetric):
             return math.nan
         return math.fsum(self.of_class(*self._ranking.weights[:, c]) for c in ranked) / len(ranked)
 
-    def state(self) -> "State":
+    def state(self) -> State:
         return self._ranking.state()
 
-    def restore(self, state: "State") -> None:
+    def restore(self, state: State) -> None:
         ranking = Ranking()
         ranking.restore(state)
         self._ranking = ranking

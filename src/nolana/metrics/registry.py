@@ -7,15 +7,8 @@ from collections.abc import Iterator, Sequence
 from nolana.metrics.metric import Metric, RunningMetric
 
 __all__ = [
-    "IN_PER_CENT",
-    "MAIN_METRICS",
-    "METRICS",
-    "NAMES",
-    "OF_NUMBERS",
-    "SMALLER_IS_BETTER",
-    "resolve",
-    "score_text",
-]
+    "IN_PER_CENT", "MAIN_METRICS", "METRICS", "NAMES", "OF_NUMBERS", "SMALLER_IS_BETTER", "resolve", "score_text",
+]  # fmt: skip
 
 
 def _metrics() -> Iterator[type[RunningMetric]]:

@@ -5,8 +5,7 @@ the file of ``estimator.save`` or `nolana learn`, and no file, whoever made it, 
 """
 
 from nolana.mlflow.logger import Logger
-from nolana.mlflow.models import FLAVOR_NAME, load_model, log_model, save_model
+from nolana.mlflow.models import FLAVOR_NAME, load_model, log_model, save_model, signature_of
 from nolana.mlflow.models import _load_pyfunc as _load_pyfunc  # MLflow calls it
-from nolana.mlflow.signature import signature_of
 
 __all__ = ["FLAVOR_NAME", "Logger", "load_model", "log_model", "save_model", "signature_of"]

@@ -4,7 +4,7 @@ import time
 
 from nolana.errors import OptionError
 from nolana.evaluate import Progress
-from nolana.mlflow.requirements import mlflow
+from nolana.mlflow.models import mlflow
 
 __all__ = ["Logger"]
 
@@ -62,12 +62,8 @@ class Logger:
         points = [metric(name, float(v), now, progress.rows) for name, v in values.items() if v is not None]
         alarms = [row for row in getattr(progress.learner, "drift_", ()) if row > self._alarm]
         points += [metric("drift_alarms", float(self._alarms + i), now, row) for i, row in enumerate(alarms, 1)]
-        mlflow("tracking").MlflowClient().log_batch(self._run(), metrics=points)
+        if self.run_id is None:
+            self.run_id = str((mlflow().active_run() or mlflow().start_run()).info.run_id)
+        mlflow("tracking").MlflowClient().log_batch(self.run_id, metrics=points)
         self._logged, self._alarms = progress.rows, self._alarms + len(alarms)
         self._alarm = max(alarms, default=self._alarm)
-
-    def _run(self) -> str:
-        if self.run_id is None:
-            run = mlflow().active_run() or mlflow().start_run()
-            self.run_id = str(run.info.run_id)
-        return self.run_id

@@ -15,7 +15,10 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
-        _write_new(beside, content)
+        with open(beside, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
             shutil.copymode(target, beside)
         os.replace(beside, target)
@@ -31,6 +34,15 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     _flush_folder(folder)
 
 
+def file_identity(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
+    """What changes when a file is replaced; None: there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove what writers of path that were killed left beside it; nobody else may be writing it now."""
     folder, name = os.path.split(os.path.realpath(path))
@@ -39,13 +51,6 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
         for entry in os.listdir(folder):
             if beside.fullmatch(entry):
                 os.unlink(os.path.join(folder, entry))
-
-
-def _write_new(path: str, content: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _flush_folder(folder: str) -> None:

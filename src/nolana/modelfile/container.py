@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import stat
-from typing import BinaryIO, NamedTuple, NoReturn, TypedDict, TypeGuard
+from typing import BinaryIO, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,20 +27,11 @@ KEY = "nolana"
 LARGEST_HEADER = 100_000_000  # what safetensors itself reads
 LARGEST_ARRAY = 1 << 60  # bytes, were it not empty
 
-DTYPES: dict[str, np.dtype[np.generic]] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "F16": np.dtype("<f2"),
-    "I64": np.dtype("<i8"),
-    "U64": np.dtype("<u8"),
-    "I32": np.dtype("<i4"),
-    "U32": np.dtype("<u4"),
-    "I16": np.dtype("<i2"),
-    "U16": np.dtype("<u2"),
-    "I8": np.dtype("i1"),
-    "U8": np.dtype("u1"),
-    "BOOL": np.dtype("?"),
-}
+CODES = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "U64": "<u8", "I32": "<i4", "U32": "<u4", "I16": "<i2",
+    "U16": "<u2", "I8": "i1", "U8": "u1", "BOOL": "?",
+}  # fmt: skip
+DTYPES: dict[str, np.dtype[np.generic]] = {name: np.dtype(code) for name, code in CODES.items()}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 Arrays = dict[str, NDArray[np.generic]]
@@ -54,14 +45,6 @@ class Entry(NamedTuple):
     shape: tuple[int, ...]
     begin: int
     end: int
-
-
-class Text(TypedDict):
-    """The metadata entry of nolana."""
-
-    version: int
-    sha256: object
-    sections: object
 
 
 def canonical(value: object) -> str:
@@ -107,7 +90,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 def _read(file: BinaryIO, size: int) -> tuple[object, Arrays]:
     header, data_size = _header(file, size)
-    text = _own_text(header.pop("__metadata__", None))
+    version, sha256, sections = _own_text(header.pop("__metadata__", None))
     entries = _entries(header, data_size)
     arrays = {}
     for entry in entries:
@@ -115,9 +98,9 @@ def _read(file: BinaryIO, size: int) -> tuple[object, Arrays]:
         if file.readinto(array.reshape(-1).view(np.uint8).data) != entry.end - entry.begin:  # type: ignore[attr-defined]
             raise ModelFileError("the file is truncated: it became shorter while it was read")
         arrays[entry.name] = array
-    if text["sha256"] != checksum(text["version"], text["sections"], arrays):
+    if sha256 != checksum(version, sections, arrays):
         raise ModelFileError("the file is corrupted: its checksum does not fit what is in it")
-    return text["sections"], arrays
+    return sections, arrays
 
 
 def _header(file: BinaryIO, size: int) -> tuple[dict[str, object], int]:
@@ -152,7 +135,8 @@ def _parsed(text: bytes | str, what: str) -> object:
         raise ModelFileError(f"not a safetensors file, or corrupted: {what} is no JSON ({error})") from None
 
 
-def _own_text(metadata: object) -> Text:
+def _own_text(metadata: object) -> tuple[int, object, object]:
+    """Version, checksum and sections of the metadata entry of nolana."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get(KEY), str):
         raise ModelFileError("a safetensors file of something else: it was not made by nolana")
     text = _parsed(metadata[KEY], 'the metadata "nolana"')
@@ -164,7 +148,7 @@ def _own_text(metadata: object) -> Text:
         )
     if set(text) != {"version", "sha256", "sections"}:
         raise ModelFileError('corrupted: the metadata "nolana" is not {version, sha256, sections}')
-    return Text(version=text["version"], sha256=text["sha256"], sections=text["sections"])
+    return text["version"], text["sha256"], text["sections"]
 
 
 def _entries(header: dict[str, object], data_size: int) -> list[Entry]:

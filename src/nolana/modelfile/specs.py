@@ -67,8 +67,7 @@ class Spec:
 
 def user_parameter(kind: type) -> str | None:
     """The estimator parameter that holds the user's object, for the classes that wrap one."""
-    name: str | None = getattr(kind, "user_parameter", None)
-    return name
+    return getattr(kind, "user_parameter", None)
 
 
 def kinds(base: type[T]) -> dict[str, type[T]]:
@@ -84,16 +83,11 @@ def kinds(base: type[T]) -> dict[str, type[T]]:
 
 def labels(base: type[T]) -> dict[str, type[T]]:
     """Every class of a kind that users can choose, by its name for them."""
-
-    def label(kind: Any) -> str | None:
-        own: str | None = kind.label
-        return own
-
-    found = {name: kind for kind in kinds(base).values() if (name := label(kind)) is not None}
-    return dict(sorted(found.items()))
+    found = {getattr(kind, "label", None): kind for kind in kinds(base).values()}
+    return {label: found[label] for label in sorted(filter(None, found))}
 
 
-def hints_of(kind: Any) -> dict[str, Any]:
+def hints_of(kind: Any) -> dict[str, object]:
     """The types of the arguments of a class's constructor."""
     if kind.__init__ is object.__init__:
         return {}

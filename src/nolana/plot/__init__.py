@@ -6,22 +6,12 @@ Colours are those of Okabe and Ito; curves differ by stroke too, so that they ca
 """
 
 from nolana.plot.calibration import calibration
-from nolana.plot.experts import ExpertHistory, experts
 from nolana.plot.figures import check
-from nolana.plot.landmarks import landmarks
 from nolana.plot.panels import Panel, panels, svg
-from nolana.plot.regions import regions
-from nolana.plot.scores import running_scores
+from nolana.plot.planes import landmarks, regions
+from nolana.plot.scores import ExpertHistory, experts, running_scores
 
 __all__ = [
-    "ExpertHistory",
-    "Panel",
-    "calibration",
-    "check",
-    "experts",
-    "landmarks",
-    "panels",
-    "regions",
-    "running_scores",
+    "ExpertHistory", "Panel", "calibration", "check", "experts", "landmarks", "panels", "regions", "running_scores",
     "svg",
-]
+]  # fmt: skip

@@ -103,14 +103,8 @@ def _figure_of(panels: Sequence[Panel], columns: int, width: float, height: floa
         axes = figure.add_subplot(lines, columns, i + 1)
         for name, (xs, ys) in panel.curves.items():
             k = names.index(name)
-            (handles[name],) = axes.plot(
-                xs,
-                ys,
-                **curve(k),
-                linewidth=1.8,
-                marker="o" if panel.points else None,
-                markersize=4,
-            )
+            marker = "o" if panel.points else None
+            (handles[name],) = axes.plot(xs, ys, **curve(k), linewidth=1.8, marker=marker, markersize=4)
         for name, (xs, lows, highs) in panel.bands.items():
             axes.fill_between(xs, lows, highs, color=curve(names.index(name))["color"], alpha=0.2, linewidth=0)
         tidy(axes, panel.title, panel.x, panel.y)

@@ -13,7 +13,6 @@ except ModuleNotFoundError as missing:
         'nolana.river needs the package river; pip install "nolana[river]"', name=missing.name
     ) from missing
 
-from nolana.river.landmark import NolanaClassifier, NolanaRegressor
-from nolana.river.stream import StreamClassifier, StreamRegressor
+from nolana.river.estimators import NolanaClassifier, NolanaRegressor, StreamClassifier, StreamRegressor
 
 __all__ = ["NolanaClassifier", "NolanaRegressor", "StreamClassifier", "StreamRegressor"]

@@ -6,11 +6,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nolana.river.slots import number_of
+from nolana.river.slots import Array, Features, number_of
 
-Array = NDArray[np.float64]
 Frame = Any  # of pandas or polars
 Series = Any  # of the same library
 
@@ -24,7 +22,7 @@ class FrameRows:
         self.names: list[Hashable] = list(X.columns)
         self._length = len(X)
         self.numbers: Array | None = None
-        self._dicts: list[dict[Hashable, Any]] = []
+        self._dicts: list[Features] = []
         if mixed and not _is_numeric(X):
             self._dicts = X.to_dict("records") if hasattr(X, "iloc") else X.to_dicts()
         else:
@@ -33,7 +31,7 @@ class FrameRows:
     def __len__(self) -> int:
         return self._length
 
-    def row(self, i: int) -> dict[Hashable, Any]:
+    def row(self, i: int) -> Features:
         """A row as a dict."""
         if self.numbers is None:
             return self._dicts[i]

@@ -11,20 +11,19 @@ string, it is learned as indicators, for the row has no more columns of keys.
 
 import math
 from collections import Counter
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from nolana.columns import Column, ColumnProblem, EncodedRows, Schema, Table, encode_column, infer_schema, keys
-from nolana.columns.infer import check_chosen
+from nolana.columns.infer import ChosenCategories, ChosenColumns, check_chosen
 from nolana.columns.keys import is_missing
-from nolana.columns.problems import refuse
 from nolana.columns.tokens import words
-from nolana.columns.values import MisfitError, Values, values_of
-from nolana.river.slots import Array, Features, sort_key
+from nolana.columns.values import MisfitError, Values, refuse, values_of
+from nolana.learner.rows import Matrix
+from nolana.river.slots import Features, sort_key
 
 NUMBERS = {float, int, bool}
 SIMPLE = {*NUMBERS, type(None)}
@@ -42,13 +41,15 @@ class MixedFeatures:
     keyed : the categories that have a column of keys, in the order of these.
     """
 
-    categorical_features: Any
-    text_features: Any
+    categorical_features: ChosenCategories
+    text_features: ChosenColumns
     columns: Mapping[Hashable, Column]
     keyed: tuple[Hashable, ...]
 
     @classmethod
-    def infer(cls, rows: Sequence[Features], categorical_features: Any, text_features: Any) -> "MixedFeatures":
+    def infer(
+        cls, rows: Sequence[Features], categorical_features: ChosenCategories, text_features: ChosenColumns
+    ) -> "MixedFeatures":
         """Of these rows; `ColumnsError` with all features that have no place in a row."""
         for option, chosen in (("categorical_features", categorical_features), ("text_features", text_features)):
             check_chosen(option, chosen)
@@ -59,7 +60,7 @@ class MixedFeatures:
         return replace(empty, columns=columns, keyed=keyed)
 
     def _infer(self, names: Sequence[Hashable], rows: Sequence[Features]) -> dict[Hashable, Column]:
-        categories: Any = self.categorical_features
+        categories = self.categorical_features
         if not isinstance(categories, str) and categories is not None:
             categories = _places(names, categories)
         texts = None if self.text_features is None else _places(names, self.text_features)
@@ -128,7 +129,8 @@ class MixedFeatures:
                     for each, number in _numbers(name, column, value):
                         numbers[each] = numbers.get(each, 0.0) + number
                 except MisfitError as error:
-                    problems.append(ColumnProblem(_shown(name), None, error.value, error.expected))
+                    shown = name if isinstance(name, str | int) else repr(name)
+                    problems.append(ColumnProblem(shown, None, error.value, error.expected))
         if problems:
             refuse(problems)
         if strings:
@@ -136,7 +138,7 @@ class MixedFeatures:
                 found[place] = key
         return numbers, found
 
-    def _column(self, name: Hashable, value: Any, owned: Container[Hashable]) -> Column:
+    def _column(self, name: Hashable, value: object, owned: Container[Hashable]) -> Column:
         known = self.columns.get(name)
         if known is not None:
             return known
@@ -144,25 +146,20 @@ class MixedFeatures:
             return NUMBER
         return self._infer([name], [{name: value}])[name]
 
-    def rows(self, numbers: Array, found: Sequence[Sequence[float]]) -> Array:  # (n, d), (n, k) -> (n, d + k)
+    def rows(self, numbers: Matrix, found: Sequence[Sequence[float]]) -> Matrix:  # (n, d), (n, k) -> (n, d + k)
         """Slots and keys as rows for an estimator."""
-        if not self.keyed:
+        if not self.keyed or not isinstance(numbers, np.ndarray):
             return numbers
         width = numbers.shape[1]
         rows = np.empty((len(numbers), width + len(self.keyed)))
         rows[:, :width], rows[:, width:] = numbers, found
-        return EncodedRows.of(rows, self._schema(width))
+        return EncodedRows.of(rows, _schema(width, len(self.keyed)))
 
-    def _schema(self, width: int) -> Schema:
-        """The same object for each row: nothing of it is computed twice."""
-        if width not in self._schemas:
-            keyed = (Column(width + place, "category") for place in range(len(self.keyed)))
-            self._schemas[width] = Schema((*map(Column, range(width)), *keyed))
-        return self._schemas[width]
 
-    @cached_property
-    def _schemas(self) -> dict[int, Schema]:
-        return {}
+@lru_cache  # the same object for each row: nothing of it is computed twice
+def _schema(width: int, keyed: int) -> Schema:
+    """So many numbers, then so many categories."""
+    return Schema((*map(Column, range(width)), *(Column(width + place, "category") for place in range(keyed))))
 
 
 class _Rows(Table):
@@ -178,12 +175,12 @@ class _Rows(Table):
         return values_of([x.get(name) for x in self._rows])
 
 
-def _places(names: Sequence[Hashable], chosen: Any) -> list[int]:
+def _places(names: Sequence[Hashable], chosen: Iterable[Hashable]) -> list[int]:
     wanted = set(chosen)
     return [place for place, name in enumerate(names) if name in wanted]
 
 
-def _numbers(name: Hashable, column: Column, value: Any) -> Iterator[tuple[Hashable, float]]:
+def _numbers(name: Hashable, column: Column, value: object) -> Iterator[tuple[Hashable, float]]:
     """What a value is learned as, if it has no key."""
     if column.kind in ("number", "boolean"):
         if type(value) is float and math.isfinite(value):
@@ -200,7 +197,3 @@ def _numbers(name: Hashable, column: Column, value: Any) -> Iterator[tuple[Hasha
             yield f"{name}={text}", 1.0
         else:
             yield from ((f"{name} {word}", float(count)) for word, count in Counter(words(text or "")).items())
-
-
-def _shown(name: Hashable) -> str | int:
-    return name if isinstance(name, str | int) else repr(name)

@@ -11,17 +11,17 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from river import base
 
-from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import check_weights
-from nolana.learner.rows import WIDE
+from nolana.learner.rows import WIDE, Matrix
 from nolana.river.frames import Frame, FrameRows, Series
 from nolana.river.mixed import MixedFeatures
-from nolana.river.slots import COLUMNS, Features, FeatureSlots, HashedFeatures, Rows, width_for
+from nolana.river.slots import COLUMNS, Array, Features, FeatureSlots, HashedFeatures, Seen, width_for
+from nolana.sources.blocks import joined
 
-Array = NDArray[np.float64]
 Target = Any  # a label, or a number for regression
 Example = tuple[dict[Hashable, object], Target, float]  # features, label or target, weight
 
@@ -35,8 +35,8 @@ class RiverModel(base.Estimator):
 
     n_slots: int | None
 
-    _estimator_class: ClassVar[type[OnlineEstimator]]
-    _estimator: Any  # of nolana; None before the first row
+    _estimator_class: ClassVar[type[OnlinePredictor]]
+    _estimator: OnlinePredictor | None  # None before the first row
     _mixed: MixedFeatures | None  # what the features are; None: before the first row, or numbers alone
     _features: FeatureSlots | HashedFeatures | None
     _first_rows: list[Example] | None  # while the number of slots is open
@@ -45,7 +45,19 @@ class RiverModel(base.Estimator):
     def __post_init__(self) -> None:
         self._estimator, self._features, self._first_rows, self._centre, self._mixed = None, None, [], None, None
 
-    def _make_estimator(self) -> Any:
+    @property
+    def _model(self) -> OnlinePredictor:
+        """The estimator, after the first row."""
+        assert self._estimator is not None
+        return self._estimator
+
+    @property
+    def _slots(self) -> FeatureSlots | HashedFeatures:
+        """The features, after the first row."""
+        assert self._features is not None
+        return self._features
+
+    def _make_estimator(self) -> OnlinePredictor:
         """The estimator of these parameters."""
         own = self._get_params()
         for name in ("n_slots", "categorical_features", "text_features"):  # the estimator sees slots and keys
@@ -54,7 +66,7 @@ class RiverModel(base.Estimator):
             own["random_state"] = own.pop("seed")
         return self._estimator_class(**own)
 
-    def _learn_rows(self, estimator: Any, rows: Rows, targets: list[Target], weights: list[float] | None) -> None:
+    def _learn_rows(self, rows: Matrix, targets: list[Target], weights: list[float] | None) -> None:
         """Learn rows of slots; a refused call changes nothing."""
         raise NotImplementedError
 
@@ -98,19 +110,18 @@ class RiverModel(base.Estimator):
             raise
 
     def _learn_example(self, x: Features, y: Target, w: float) -> None:
-        features: Any = self._features
         row, keys, seen = self._read(x)
-        self._learn_rows(self._estimator, self._joined(row, [keys]), [y], None if w == 1.0 else [w])
-        features.learned(seen)
+        self._learn_rows(self._joined(row, [keys]), [y], None if w == 1.0 else [w])
+        self._slots.learned(seen)
 
-    def _read(self, x: Features) -> tuple[Rows, list[float], Any]:
+    def _read(self, x: Features) -> tuple[Matrix, list[float], Seen | None]:
         """The slots (1, d) of a dict, its keys, and what it changes."""
-        features: Any = self._features
+        features = self._slots
         numbers, keys = (x, []) if self._mixed is None else self._mixed.read(x, features)
         row, seen = features.read(numbers, self._centre_now)
         return row, keys, seen
 
-    def _joined(self, slots: Rows, keys: list[list[float]]) -> Rows:
+    def _joined(self, slots: Matrix, keys: Sequence[Sequence[float]]) -> Matrix:
         return slots if self._mixed is None else self._mixed.rows(slots, keys)
 
     def _must_begin_again(self, features: FeatureSlots | HashedFeatures, x: Features) -> bool:
@@ -140,7 +151,7 @@ class RiverModel(base.Estimator):
         assert rows is not None
         self._estimator, self._centre = self._make_estimator(), None
         dicts: list[Features] = [x for x, _, _ in rows]
-        if self._estimator._takes_tables:
+        if self._estimator_class._takes_tables:
             options = self._get_params()
             self._mixed = MixedFeatures.infer(dicts, options["categorical_features"], options["text_features"])
             dicts = [self._mixed.read(x, ())[0] for x in dicts]
@@ -163,12 +174,12 @@ class RiverModel(base.Estimator):
 
     def _centre_now(self) -> Array:
         """What the learner scales the slots around; it may change after 2, 4, ..., 512 rows, then every 64 rows."""
-        learner = self._estimator.__dict__.get("_learner")
+        learner, width = self._model.__dict__.get("_learner"), self._slots.width
         if learner is None:
-            return np.zeros(self._features.width if self._features else 0)
+            return np.zeros(width)
         period = period_of(learner.rows)
         if self._centre is None or self._centre[0] != period:
-            self._centre = period, learner.centre()[: self._features.width if self._features else 0]
+            self._centre = period, learner.centre()[:width]
         return self._centre[1]
 
     def learn_many(self, X: Frame, y: Series | Sequence[Target], w: ArrayLike | None = None) -> None:
@@ -208,10 +219,10 @@ class RiverModel(base.Estimator):
             start += 1
         for stop, rows in self._blocks(frame, weights, start):
             own = weights[start:stop]
-            self._learn_rows(self._estimator, rows, targets[start:stop], None if set(own) == {1.0} else own)
+            self._learn_rows(rows, targets[start:stop], None if set(own) == {1.0} else own)
             start = stop
 
-    def _blocks(self, frame: FrameRows, weights: list[float], start: int) -> Iterator[tuple[int, Rows]]:
+    def _blocks(self, frame: FrameRows, weights: list[float], start: int) -> Iterator[tuple[int, Matrix]]:
         """Rows from `start` on, each block with the number of the row behind it; it is learned before the next."""
         features = self._features
         if start == len(frame):
@@ -223,22 +234,22 @@ class RiverModel(base.Estimator):
         complete = self._complete(frame, start)
         if complete is not None:
             yield len(frame), complete
-            features.learned_all(len(complete))
+            features.rows += len(complete)
             return
-        learner, rows, keys, counted = self._estimator._learner, [], [], 0
+        learner, rows, keys, counted = self._model._learner, list[Matrix](), list[list[float]](), 0
         for i in range(start, len(frame)):
             row, own, seen = self._read(frame.row(i))
             features.learned(seen)
-            rows.append(row[0])
+            rows.append(row)
             keys.append(own)
             counted += weights[i] > 0
             if period_of(learner.rows + counted) != period_of(learner.rows):  # the next row may have another centre
-                yield i + 1, self._joined(np.array(rows), keys)
+                yield i + 1, self._joined(joined(rows), keys)
                 rows, keys, counted = [], [], 0
         if rows:
-            yield len(frame), self._joined(np.array(rows), keys)
+            yield len(frame), self._joined(joined(rows), keys)
 
-    def _hashed(self, frame: FrameRows, start: int = 0) -> Rows:
+    def _hashed(self, frame: FrameRows, start: int = 0) -> Matrix:
         features, mixed = self._features, self._mixed
         assert isinstance(features, HashedFeatures)
         dicts = (frame.row(i) for i in range(start, len(frame)))
@@ -258,11 +269,11 @@ class RiverModel(base.Estimator):
         """Whether a row of positive weight was learned."""
         return self._estimator is not None and self._estimator._learner.rows > 0
 
-    def _row(self, x: Features) -> Rows:
+    def _row(self, x: Features) -> Matrix:
         row, keys, _ = self._read(x)
         return self._joined(row, [keys])
 
-    def _rows(self, X: Frame) -> Rows:
+    def _rows(self, X: Frame) -> Matrix:
         """The rows of a frame, nothing of which is learned."""
         frame = FrameRows(X, mixed=self._mixed is not None)
         if isinstance(self._features, HashedFeatures):
@@ -271,10 +282,10 @@ class RiverModel(base.Estimator):
         if complete is not None:
             return complete
         rows, keys, _ = zip(*(self._read(frame.row(i)) for i in range(len(frame))), strict=True)
-        return self._joined(np.concatenate(rows), list(keys))
+        return self._joined(joined(list(rows)), keys)
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self) -> OnlinePredictor | None:
         """The estimator of nolana inside, for ``drift_``, ``experts_``, ``landmarks_``; None before the first row."""
         return self._estimator
 
@@ -282,17 +293,14 @@ class RiverModel(base.Estimator):
     def memory_bytes_(self) -> int:
         """Bytes of the learner, of the slots and, in the first 64 rows, of the stored rows."""
         learner = 0 if self._estimator is None else int(self._estimator._learner.memory_bytes)
-        stored = sum(100 + _length(value) for x, _, _ in self._first_rows or () for value in x.values())
+        values = [value for x, _, _ in self._first_rows or () for value in x.values()]
+        stored = sum(100 + (len(value) if isinstance(value, str | bytes) else 0) for value in values)
         return learner + stored + (0 if self._features is None else self._features.bytes)
 
     @property
     def _raw_memory_usage(self) -> int:
         """River's own count does not see the compiled core."""
         return self.memory_bytes_
-
-
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, str | bytes) else 0
 
 
 def period_of(rows: int) -> int:

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.learner.rows import Matrix
+
 Array = NDArray[np.float64]
-Features = Mapping[Any, Any]  # name -> value
-Rows = Any  # (n, d): an array, or a CSR matrix of hashed features
+Features = Mapping[Hashable, Any]  # name -> value, whatever a dict has
 
 YOUTH = 64  # rows that decide whether absence means 0
 FEWEST_SPARE = 4
@@ -210,10 +211,6 @@ class FeatureSlots:
         rows[:, [self._slot[name] for name in names]] = values
         return rows if self._shift is None else rows - self._shift
 
-    def learned_all(self, rows: int) -> None:
-        """So many rows of `read_all` were learned."""
-        self.rows += rows
-
 
 class HashedFeatures:
     """The part of `FeatureSlots` for very many features: each name has a column by its hash, and no name is stored.
@@ -228,14 +225,14 @@ class HashedFeatures:
     def __contains__(self, name: object) -> bool:
         return False
 
-    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Rows, None]:
+    def read(self, x: Features, centre: Callable[[], Array]) -> tuple[Matrix, None]:
         """The row (1, d) of a dict, as a CSR matrix."""
         return self.rows_of([x]), None
 
-    def learned(self, seen: None) -> None:
+    def learned(self, seen: Seen | None) -> None:
         """A row was learned."""
 
-    def rows_of(self, dicts: Sequence[Features]) -> Rows:
+    def rows_of(self, dicts: Sequence[Features]) -> Matrix:
         """The rows (n, d) of dicts, as a CSR matrix."""
         from scipy.sparse import csr_matrix
 
@@ -254,4 +251,5 @@ class HashedFeatures:
             values.extend([sums[column] for column in order])
             starts.append(len(columns))
         parts = np.array(values), np.array(columns, dtype=np.int32), np.array(starts, dtype=np.int32)
-        return csr_matrix(parts, shape=(len(dicts), COLUMNS))
+        rows: Matrix = csr_matrix(parts, shape=(len(dicts), COLUMNS))
+        return rows

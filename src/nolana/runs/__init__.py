@@ -7,56 +7,39 @@ The modules are loaded when they are first used, so that a prediction does not l
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nolana.runs.checkpoints import Checkpoints, Interval, SavedRun
     from nolana.runs.inspect import Inspection
     from nolana.runs.lock import ModelLock
-    from nolana.runs.opening import resume, start
     from nolana.runs.predict import PredictedBlock, Predictor
     from nolana.runs.process import Stop, exit_on_signals, resident_bytes
-    from nolana.runs.recipe import Recipe
+    from nolana.runs.recipe import Recipe, Scoring
     from nolana.runs.run import Run, ScoredBlock
-    from nolana.runs.score import Scoring
+    from nolana.runs.source import resume, start
     from nolana.sources import SourceOptions
 
 __all__ = [
-    "Checkpoints",
-    "Inspection",
-    "Interval",
-    "ModelLock",
-    "PredictedBlock",
-    "Predictor",
-    "Recipe",
-    "Run",
-    "SavedRun",
-    "ScoredBlock",
-    "Scoring",
-    "SourceOptions",
-    "Stop",
-    "exit_on_signals",
-    "resident_bytes",
-    "resume",
-    "start",
-]
+    "Checkpoints", "Inspection", "Interval", "ModelLock", "PredictedBlock", "Predictor", "Recipe", "Run", "SavedRun",
+    "ScoredBlock", "Scoring", "SourceOptions", "Stop", "exit_on_signals", "resident_bytes", "resume", "start",
+]  # fmt: skip
 
 _MODULES = {
     "checkpoints": ("Checkpoints", "Interval", "SavedRun"),
     "inspect": ("Inspection",),
     "lock": ("ModelLock",),
-    "opening": ("resume", "start"),
     "predict": ("PredictedBlock", "Predictor"),
     "process": ("Stop", "exit_on_signals", "resident_bytes"),
-    "recipe": ("Recipe",),
+    "recipe": ("Recipe", "Scoring"),
     "run": ("Run", "ScoredBlock"),
-    "score": ("Scoring",),
-    "source": ("SourceOptions",),
+    "source": ("SourceOptions", "resume", "start"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    found: object = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found

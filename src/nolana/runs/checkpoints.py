@@ -16,9 +16,9 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,12 @@ import numpy as np
 from nolana.errors import ModelFileError, OptionError
 from nolana.modelfile import Node
 from nolana.modelfile.atomic import remove_leftovers
+from nolana.sources.blocks import SavedPosition
 from nolana.sources.plan import Plan
+from nolana.sources.stream import StreamState
 
 if TYPE_CHECKING:
+    from nolana.estimators.base import OnlineEstimator
     from nolana.runs.run import Run
 
 __all__ = [
@@ -130,7 +133,7 @@ class LearnedSource:
     """A source whose rows were learned up to a position; the position has checksums of them."""
 
     source: str
-    position: dict[str, Any]
+    position: SavedPosition
 
 
 @dataclass(frozen=True)
@@ -148,38 +151,38 @@ class SavedRun:
     source: str | None
     finished: bool
     options: dict[str, object]
-    stream: dict[str, Any] = field(default_factory=dict)
+    stream: StreamState = field(default_factory=StreamState)
     evaluation: dict[str, Any] = field(default_factory=dict)
     learned: tuple[LearnedSource, ...] = ()
     log: LogPosition | None = None
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> dict[str, object]:
         """The section of the file."""
-        section = {"asked" if name == "options" else name: value for name, value in self.__dict__.items()}
-        section["learned"] = [asdict(each) for each in self.learned]
-        if not self.learned:
-            del section["learned"]
-        if self.log is None:
-            del section["log"]
-        else:
+        section: dict[str, object] = {"source": self.source, "finished": self.finished, "asked": self.options}
+        section |= {"stream": self.stream, "evaluation": self.evaluation}
+        if self.learned:
+            section["learned"] = [asdict(each) for each in self.learned]
+        if self.log is not None:
             section["log"] = asdict(self.log)
         return section
 
     def learned_before(self, resumed: LearnedSource | None = None) -> tuple[LearnedSource, ...]:
         """The sources to remember when another one is learned: the last ones, without the one that is resumed."""
         others = tuple(each for each in self.learned if each is not resumed)
-        if self.source is None:
+        position = self.stream["position"]
+        if self.source is None or position is None:
             return others
-        last = LearnedSource(self.source, self.stream["position"])
+        last = LearnedSource(self.source, position)
         return (*(each for each in others if each.position != last.position), last)[-MOST_SOURCES:]
 
 
-def place_words(position: Mapping[str, Any]) -> str:
+def place_words(position: SavedPosition | None) -> str:
     """The next row of a source, in words."""
+    assert position is not None  # of a run that has a source
     return f"{'line' if position.get('messages') is None else 'message'} {position['line']:,}"
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
+def read(path: str | os.PathLike[str]) -> "tuple[OnlineEstimator, SavedRun | None]":
     """The estimator of a model file, and its run if it has one; ModelFileError if the file is invalid."""
     from nolana.estimators.loading import load_with_extra  # loads the estimators
 
@@ -194,15 +197,15 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, SavedRun | None]:
         raise ModelFileError.of(error, os.fspath(path)) from error
 
 
-def encoded_width(estimator: Any) -> int:
+def encoded_width(estimator: "OnlineEstimator") -> int:
     """Columns of X of an estimator that has learned rows: of a table those that it was encoded in."""
     return int(estimator._learner.n_features)
 
 
 def _saved_run(node: Node, width: int) -> SavedRun:
     fields = node.fields("source", "finished", "asked", "stream", "evaluation", optional=("learned", "log"))
-    trees = {name: fields[name].entries() and fields[name].value for name in ("stream", "evaluation")}
-    fields["asked"].entries()
+    for name in ("asked", "stream", "evaluation"):
+        fields[name].entries()  # a dict
     stream = fields["stream"]
     for name in ("plan", "encoder", "position", "bad_rows"):
         stream[name]
@@ -217,8 +220,10 @@ def _saved_run(node: Node, width: int) -> SavedRun:
     learned = tuple(each for each in learned if each.source != SERVED)
     log = _log_position(fields["log"]) if "log" in fields else None
     source = None if fields["source"].is_none else fields["source"].text()
-    saved = SavedRun(source, fields["finished"].flag(), asked, trees["stream"], trees["evaluation"], learned, log)
-    return replace(saved, source=None, stream=saved.stream | {"position": None}) if source == SERVED else saved
+    finished, evaluation = fields["finished"].flag(), fields["evaluation"].value
+    if source == SERVED:
+        return SavedRun(None, finished, asked, stream.value | {"position": None}, evaluation, learned, log)
+    return SavedRun(source, finished, asked, stream.value, evaluation, learned, log)
 
 
 def _log_position(node: Node) -> LogPosition:
@@ -235,7 +240,7 @@ def _learned_source(node: Node) -> LearnedSource:
     if "lines" in position.entries():
         for line in position["lines"].items():
             line.integer()
-    return LearnedSource(fields["source"].text(), {name: entry.value for name, entry in position.entries().items()})
+    return LearnedSource(fields["source"].text(), position.value)
 
 
 def _name_columns(evaluation: dict[str, object], estimator: object) -> None:

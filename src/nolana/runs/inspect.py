@@ -12,8 +12,7 @@ from nolana.evaluate import Evaluation, Point
 from nolana.learner.memory import memory_bytes
 from nolana.learner.stream import StreamLearner
 from nolana.runs.checkpoints import SavedRun, place_words, read
-from nolana.runs.recipe import task_of
-from nolana.runs.score import Scoring
+from nolana.runs.recipe import Scoring, task_of
 from nolana.sources.options import column_title
 from nolana.sources.plan import Plan
 
@@ -77,7 +76,7 @@ class Inspection:
             return {str(column.name): column.became for column in schema.columns}
         return None if self.saved is None else Plan.from_dict(self.saved.stream["plan"]).describe() or None
 
-    def _categories(self) -> dict[str, Any] | None:
+    def _categories(self) -> dict[str, object] | None:
         """The effects of the first categories of each column, the open pairs, and how many were evicted."""
         schema, learner = self.estimator.__dict__.get("_schema"), self.estimator._learner
         if schema is None or schema.sparse or not schema.categories or not isinstance(learner, StreamLearner):
@@ -102,23 +101,24 @@ class Inspection:
             "evicted": facts["evicted"],
         }
 
-    def _run(self, saved: SavedRun) -> dict[str, Any]:
+    def _run(self, saved: SavedRun) -> dict[str, object]:
         assert self.evaluation is not None
-        plan = Plan.from_dict(saved.stream["plan"])
+        plan, bad_rows = Plan.from_dict(saved.stream["plan"]), saved.stream["bad_rows"]
+        position = None if saved.source is None else saved.stream["position"]
         return {
             "source": saved.source,
             "finished": saved.finished,
             "sources_before": [each.source for each in saved.learned],
-            "line": None if saved.source is None else saved.stream["position"]["line"],
-            "place": None if saved.source is None else place_words(saved.stream["position"]),
-            "messages": None if saved.source is None else saved.stream["position"].get("messages"),
+            "line": None if position is None else position["line"],
+            "place": None if position is None else place_words(position),
+            "messages": None if position is None else position.get("messages"),
             "columns": None if plan.columns is None else plan.describe(),
             "target": plan.target if plan.columns is None or plan.target is None else column_title(plan.target),
             "labels": plan.labels,
             "left_out": dict(plan.left_out),
             "new_columns": dict(saved.stream.get("new_columns", {}).get("columns", {})),
             "new_categories": dict(saved.stream.get("new_columns", {}).get("categories", {})),
-            "bad_rows": dict(saved.stream["bad_rows"]["reasons"]),
+            "bad_rows": {} if bad_rows is None else dict(bad_rows["reasons"]),
             "rows_scored": self.evaluation.rows,
             "score": self.evaluation.metrics,
             "recent_score": self.evaluation.recent,
@@ -129,7 +129,7 @@ class Inspection:
         }
 
 
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+def _plain(parameters: dict[str, object]) -> dict[str, object]:
     """The parameters that are not None, in JSON's types; others as Python prints them."""
     plain = (str, int, float, bool)
     return {k: v if isinstance(v, plain) else repr(v) for k, v in parameters.items() if v is not None}

@@ -18,8 +18,8 @@ import socket
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import Any
+from types import ModuleType
+from typing import TypedDict
 
 from nolana.errors import LockedError
 from nolana.runs.process import ENDS
@@ -45,6 +45,15 @@ def release_all() -> None:
     """Before the process ends at once, without leaving its contexts."""
     for lock in list(_held):
         lock._release()
+
+
+class Holder(TypedDict, total=False):
+    """The process that has a lock, as its file says."""
+
+    pid: int
+    host: str
+    start: str | None
+    since: str
 
 
 class ModelLock:
@@ -76,9 +85,7 @@ class ModelLock:
         what = f"the lock {self.path} is created and removed again and again"
         raise LockedError(what, place=self._model, hint="retry later")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _held.discard(self)
         self._release()
 
@@ -128,7 +135,7 @@ class ModelLock:
         except FileNotFoundError:
             return False
 
-    def _refusal(self, holder: dict[str, Any]) -> LockedError:
+    def _refusal(self, holder: Holder) -> LockedError:
         pid, host, since = (holder.get(name, "unknown") for name in ("pid", "host", "since"))
         who = f"locked by process {pid} on host {host} since {since}"
         if host == socket.gethostname():
@@ -165,21 +172,21 @@ def _flock(handle: int) -> bool | None:
     return True
 
 
-def _this_process() -> dict[str, Any]:
+def _this_process() -> Holder:
     since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
     return {"pid": os.getpid(), "host": socket.gethostname(), "start": _start_of(os.getpid()), "since": since}
 
 
-def _read(handle: int) -> dict[str, Any]:
+def _read(handle: int) -> Holder:
     """What a lock file says; nothing if its writer was killed before it wrote."""
     try:
-        record = json.loads(os.pread(handle, LARGEST, 0))
+        record: Holder = json.loads(os.pread(handle, LARGEST, 0))
     except (ValueError, OSError):
         return {}
     return record if isinstance(record, dict) and isinstance(record.get("pid"), int) else {}
 
 
-def _may_be_alive(holder: dict[str, Any], *, certain: bool) -> bool:
+def _may_be_alive(holder: Holder, *, certain: bool) -> bool:
     """Whether the holder may still run; certain: our flock says that no process of this machine holds the lock."""
     if not holder:
         return not certain

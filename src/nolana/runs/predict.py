@@ -3,16 +3,16 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import ConflictError, ModelFileError, NolanaError, Remedy
+from nolana.learner.rows import Matrix
 from nolana.runs.checkpoints import SavedRun, read
 from nolana.runs.source import changes, check_width, open_to_predict
 from nolana.sources import SourceOptions
+from nolana.sources.blocks import Places
 from nolana.sources.plan import Plan
 
 __all__ = ["PredictedBlock", "Predictor"]
@@ -26,8 +26,8 @@ class PredictedBlock:
     probabilities (n, classes) and the columns that add most to the score of each row, with what they add.
     """
 
-    places: dict[str, list[Any]]
-    labels: NDArray[Any]
+    places: Places
+    labels: NDArray[np.generic]
     probabilities: NDArray[np.float64] | None
     contributions: list[dict[str, float]] | None
 
@@ -77,7 +77,7 @@ class Predictor:
         check_width(self.stream, self.estimator)
 
     @property
-    def classes(self) -> list[Any] | None:
+    def classes(self) -> list[object] | None:
         """The labels of the probabilities; None for a regressor."""
         classes = getattr(self.estimator, "classes_", None)
         return None if classes is None else list(classes.tolist())
@@ -85,9 +85,7 @@ class Predictor:
     def __enter__(self) -> "Predictor":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stream.close()
 
     def __iter__(self) -> Iterator[PredictedBlock]:
@@ -97,7 +95,7 @@ class Predictor:
             why = self._contributions(block.X, labels) if self._explain else None
             yield PredictedBlock(block.places, labels, proba, why)
 
-    def _contributions(self, X: Any, labels: NDArray[Any]) -> list[dict[str, float]]:
+    def _contributions(self, X: Matrix, labels: NDArray[np.generic]) -> list[dict[str, float]]:
         """What the columns add to the score of the predicted class, or to the number; the largest first."""
         found = self.estimator.explain(X)
         if found.ndim == 3:

@@ -5,11 +5,11 @@ A run finishes its current block first, but one that only waits for rows stops a
 
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any
+from types import FrameType
 
 __all__ = ["Stop", "Stopped", "exit_on_signals", "resident_bytes"]
 
@@ -17,11 +17,15 @@ __all__ = ["Stop", "Stopped", "exit_on_signals", "resident_bytes"]
 ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def _handle_with(numbers: Iterable[signal.Signals], handler: Any) -> dict[signal.Signals, Any]:
-    """Install a handler and return those before; ``nohup`` makes a process ignore SIGHUP, and that stays so."""
-    return {
-        n: signal.signal(n, handler) for n in numbers if n == signal.SIGINT or signal.getsignal(n) != signal.SIG_IGN
-    }
+def _handle_with(
+    numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]
+) -> list[Callable[[], object]]:
+    """Install a handler and return what restores those before.
+
+    ``nohup`` makes a process ignore SIGHUP, and that stays so.
+    """
+    handled = [n for n in numbers if n == signal.SIGINT or signal.getsignal(n) != signal.SIG_IGN]
+    return [partial(signal.signal, n, signal.signal(n, handler)) for n in handled]
 
 
 @contextmanager
@@ -35,8 +39,8 @@ def exit_on_signals() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for restore in before:
+            restore()
 
 
 class Stopped(KeyboardInterrupt):
@@ -60,15 +64,13 @@ class Stop:
         self.requested = False
         self.signal: signal.Signals | None = None
         self._waiting = False
-        self._before: dict[signal.Signals, Any] = {}
+        self._before: list[Callable[[], object]] = []
 
     def __enter__(self) -> "Stop":
         self._before = _handle_with((signal.SIGINT, *ENDS), self._handle)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
     def request(self) -> None:
@@ -94,7 +96,7 @@ class Stop:
 
     def _restore(self) -> None:
         while self._before:
-            signal.signal(*self._before.popitem())
+            self._before.pop()()
 
 
 def resident_bytes() -> int | None:

@@ -1,8 +1,8 @@
-"""The learner of a new run."""
+"""What is specified of a run: its learner, and its score."""
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 
 from nolana.errors import ConflictError, OptionError, Remedy, Setting
 from nolana.estimators._sklearn import is_classifier
-from nolana.metrics import MAIN_METRICS
-from nolana.sources.task import InferredTask, infer_task
+from nolana.metrics import MAIN_METRICS, Predictions, resolve
+from nolana.sources.labels import InferredTask, infer_task
 
 if TYPE_CHECKING:
+    from nolana.estimators.base import OnlineEstimator
     from nolana.estimators.methods import Method
+    from nolana.evaluate import Evaluation
 
-__all__ = ["Recipe", "task_of"]
+__all__ = ["Recipe", "Scoring", "task_of"]
 
 DEFAULTS: dict[str, object] = {"scale": True, "random_state": 0}  # where a run differs from the estimators
 MOST_REMEDIES = 3
+WINDOW = 1000  # rows of the recent score
 
 
 def task_of(estimator: object) -> str:
@@ -94,7 +97,7 @@ class Recipe:
             facts = {"method": Setting("method", method.short_name)}
             raise OptionError(name, value, what, facts=facts, hint=hint, remedies=remedies)
 
-    def build(self, task: str, *, keep_growing: bool = False) -> Any:
+    def build(self, task: str, *, keep_growing: bool = False) -> "OnlineEstimator":
         """The estimator, its parameters checked; `keep_growing`: the user has asked for columns that grow."""
         from nolana.estimators.methods import methods
 
@@ -105,13 +108,13 @@ class Recipe:
         defaults = DEFAULTS | {"keep_growing": keep_growing}
         defaults = {name: value for name, value in defaults.items() if name in parameter_names(method, task)}
         try:
-            estimator = method.class_for(task)(**(defaults | dict(self.parameters)))
+            estimator: OnlineEstimator = method.class_for(task)(**(defaults | dict(self.parameters)))
         except TypeError as error:
             raise ValueError(f"for {task}: {error}") from error
         estimator._check_parameters()
         return estimator
 
-    def check(self, estimator: Any) -> None:
+    def check(self, estimator: "OnlineEstimator") -> None:
         """ConflictError if the estimator of a file is another one."""
         from nolana.estimators.methods import method_by_name, method_of
 
@@ -149,3 +152,51 @@ def _same(name: str, a: object, b: object) -> bool:
 
         return memory_bytes(a) == memory_bytes(b)
     return bool(np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object)))
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The running score of a run.
+
+    Parameters
+    ----------
+    metrics : names, see `nolana.metrics`; None: accuracy or rmse.
+    window : rows of the recent score and between two points of the history; None: 1,000.
+    delay : rows until a label comes.
+    """
+
+    metrics: tuple[str, ...] | None = None
+    window: int | None = None
+    delay: int = 0
+
+    def new_evaluation(self) -> "Evaluation":
+        """The evaluation of a new run."""
+        from nolana.evaluate import Evaluation  # a prediction loads this module, and needs none
+
+        return Evaluation(metrics=self.metrics, window=self.window or WINDOW, delay=self.delay)
+
+    def check(self, estimator: "OnlineEstimator") -> None:
+        """ValueError if a metric is not defined for such an estimator, or the delay is longer than its lag."""
+        from nolana.evaluate.evaluation import check_delay
+
+        check_delay(self.delay, estimator)
+        none = np.zeros(0)
+        convert = (lambda scores: scores) if hasattr(estimator, "predict_proba") else None
+        rows = Predictions(none, none, learner=type(estimator).__name__)
+        if is_classifier(estimator):
+            two = np.zeros(2)
+            rows = replace(rows, scores=np.zeros((0, 2)), classes=two, to_probabilities=convert)
+        for metric in resolve(self.metrics or ()):
+            metric.update(rows)
+
+    def resume_evaluation(self, state: dict[str, Any]) -> "Evaluation":
+        """The evaluation of a saved run; ConflictError if another one is specified here."""
+        from nolana.evaluate import Evaluation
+
+        metrics, window = tuple(state["metrics"]), state["window"]
+        for name, value, saved in (("metrics", self.metrics, metrics), ("window", self.window, window)):
+            if value is not None and value != saved:
+                raise ConflictError.differs(name, value, saved)
+        evaluation = Evaluation(metrics=metrics or None, window=window, delay=state["delay"])
+        evaluation.restore(state)
+        return evaluation

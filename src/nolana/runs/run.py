@@ -5,16 +5,17 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.errors import ModelFileError, Place, StreamError
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.methods import method_of
 from nolana.estimators.records import record_of
 from nolana.estimators.rounds import ROWS_PER_ROUND, RoundLearner
 from nolana.evaluate import Evaluation, Progress
+from nolana.evaluate.one_by_one import Features
 from nolana.metrics import Predictions
 from nolana.modelfile.tree import Tree
 from nolana.runs.checkpoints import SECTION, Checkpoints, SavedRun
@@ -24,10 +25,13 @@ from nolana.runs.source import BLOCK_ROWS
 from nolana.runs.workers import Workers, parts_for
 from nolana.sources import Block, Stream
 from nolana.sources.blocks import joined
+from nolana.sources.labels import InferredTask
 from nolana.sources.rows import PlannedRows
-from nolana.sources.task import InferredTask
+from nolana.sources.stream import StreamState
 
 __all__ = ["Run", "ScoredBlock"]
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Run:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: OnlineEstimator,
         evaluation: Evaluation,
         record: SavedRun,
         *,
@@ -76,11 +80,10 @@ class Run:
         self.finished = record.finished
         self._first = first
         self._block: Block | None = None
-        self._before_block: dict[str, Any] | None = None  # state of the stream before a block that is not yet scored
+        self._before_block: StreamState | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
         self._learned = estimator.n_rows_ if self.rows_before else 0
-        self.learner = estimator  # what learns a block
-        self._round_rows: int | None = None  # of a round
+        self.learner: OnlineEstimator | RoundLearner = estimator  # what learns a block
 
     @property
     def takes_tables(self) -> bool:
@@ -93,9 +96,9 @@ class Run:
         assert self._stream is not None
         return self._stream
 
-    def push(self, X: Any, y: Any) -> NDArray[np.float64]:
+    def push(self, X: Features, y: NDArray[np.generic]) -> Array:
         """Predict, then learn rows: their scores (n,) or (n, c) from before; ValueError: unchanged."""
-        seen = list[NDArray[np.float64]]()
+        seen = list[Array]()
         self.evaluation.step(_Observed(self, lambda _, scores: seen.append(scores)), (X, y))
         return seen[-1]
 
@@ -111,7 +114,6 @@ class Run:
                 "be lost if it were stopped; learn a source that ends, or without workers"
             )
         self.learner = RoundLearner(self.estimator, parts_for(workers.count), workers.learn_all)
-        self._round_rows = ROWS_PER_ROUND
 
     @property
     def rows(self) -> int:
@@ -171,7 +173,7 @@ class Run:
             place = Place(self.stream.name, int(lines[0]), last_line=int(lines[-1]), unit=self.stream.unit)
             raise StreamError.of(error, place) from error
 
-    def _report(self, report: Callable[[ScoredBlock], None], y: Any, scores: Any) -> None:
+    def _report(self, report: Callable[[ScoredBlock], None], y: ArrayLike, scores: Array) -> None:
         assert self._block is not None
         classes = self.estimator.classes_ if scores.ndim == 2 else None
         convert = getattr(self.estimator, "probabilities", None)
@@ -181,7 +183,8 @@ class Run:
         while not stop.requested:
             if self._first is None:
                 self._before_block = self.stream.state()
-            block = self._next_block(stop, checkpoints) if self._round_rows is None else self._next_round(stop)
+            in_rounds = isinstance(self.learner, RoundLearner)
+            block = self._next_round(stop) if in_rounds else self._next_block(stop, checkpoints)
             if block is None:
                 return
             if self.task == "regression" and block.y is not None and block.y.dtype.kind != "f":
@@ -196,15 +199,17 @@ class Run:
             return block
         self._block = None
         try:
-            return self._wait(stop, checkpoints) if self.stream.waits else next(self.stream)
+            if not self.stream.waits:
+                return next(self.stream)
+            with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
+                return next(self.stream)
         except StopIteration:
             self._before_block, self.finished = None, True
             return None
 
     def _next_round(self, stop: Stop) -> Block | None:
         """The rows of a round as one block; None if a stop is requested before it is complete."""
-        assert self._round_rows is not None
-        before, blocks, missing = self._before_block, [], self._round_rows
+        before, blocks, missing = self._before_block, [], ROWS_PER_ROUND
         while missing > 0 and not stop.requested:
             self.stream.block_rows = min(BLOCK_ROWS, missing)
             block = self._next_block(stop, None)
@@ -217,16 +222,12 @@ class Run:
         self._before_block, self.finished = before, False  # until the round is learned
         if stop.requested:
             return None
-        y = None if blocks[0].y is None else np.concatenate([block.y for block in blocks if block.y is not None])
+        y = None if blocks[0].y is None else joined([block.y for block in blocks])
         lines = np.concatenate([block.lines for block in blocks])
         messages = None
         if blocks[0].messages is not None:
             messages = {name: [place for b in blocks for place in b.places[name]] for name in blocks[0].messages}
         return Block(joined([block.X for block in blocks]), y, blocks[-1].position, lines, messages)
-
-    def _wait(self, stop: Stop, checkpoints: Checkpoints | None) -> Block:
-        with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
-            return next(self.stream)
 
     def sections(self) -> dict[str, Tree]:
         """The sections of the model file."""
@@ -238,7 +239,7 @@ class Run:
 
     def _section(self) -> dict[str, Tree]:
         if self._rows is not None:
-            state = self.record.stream | self._rows.state()
+            state: StreamState = {**self.record.stream, **self._rows.state()}
         else:
             state = self._before_block or self.stream.state()
         # Times differ from run to run, and the file must not.
@@ -250,20 +251,18 @@ class Run:
 class _Observed:
     """The learner of a run; ``seen`` is called with labels and scores of each block."""
 
-    def __init__(self, run: Run, seen: Callable[[Any, Any], None]) -> None:
+    def __init__(self, run: Run, seen: Callable[[ArrayLike, Array], None]) -> None:
         self._run, self._seen = run, seen
 
-    def learn(self, X: Any, y: Any) -> Any:
-        """Learns a block."""
-        scores = self._run.learner.learn(X, y)
+    def learn(self, X: Features, y: ArrayLike) -> Array:
+        scores: Array = self._run.learner.learn(X, y)
         self._seen(y, scores)
         return scores
 
-    def learn_proba(self, X: Any, y: Any) -> Any:
-        """The same with probabilities."""
+    def learn_proba(self, X: Features, y: ArrayLike) -> tuple[Array, Array]:
         scores, probabilities = self._run.learner.learn_proba(X, y)
         self._seen(y, scores)
         return scores, probabilities
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._run.estimator, name)

@@ -11,10 +11,10 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from types import TracebackType
 from typing import IO, Any, Self
 
-from nolana.estimators.rounds import PARTS, Task, learn_here
+from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.rounds import PARTS, Result, Task, learn_here
 
 __all__ = ["Workers", "main", "parts_for"]
 
@@ -38,13 +38,13 @@ class Workers:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: ThreadPoolExecutor | None = None
 
-    def learn_all(self, tasks: list[Task]) -> list[tuple[Any, Any]]:
+    def learn_all(self, tasks: list[Task]) -> list[tuple[OnlineEstimator, Result]]:
         """Each part after its rows, and what its verb returned, in the order of the tasks."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "nolana-worker")
         return list(self._threads.map(self._learn, tasks))
 
-    def _learn(self, task: Task) -> tuple[Any, Any]:
+    def _learn(self, task: Task) -> tuple[OnlineEstimator, Result]:
         """One task, by the process of this thread."""
         process = getattr(self._own, "process", None) or self._start()
         assert process.stdin is not None
@@ -87,13 +87,11 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def send(pipe: IO[bytes], value: Any) -> None:
+def send(pipe: IO[bytes], value: object) -> None:
     """Write a value."""
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     pipe.write(len(data).to_bytes(8, "little"))
@@ -120,7 +118,6 @@ def main() -> None:
         except EOFError:
             return
         try:
-            answer = (False, learn_here([task])[0])
+            send(results, (False, learn_here([task])[0]))
         except Exception as error:
-            answer = (True, error)  # type: ignore[assignment]
-        send(results, answer)
+            send(results, (True, error))

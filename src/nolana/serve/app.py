@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import functools
+import hmac
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -16,27 +16,26 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from nolana.errors import Words
+from nolana.errors import Remedy, Words
 from nolana.learner.rows import MomentRows
-from nolana.serve.bodies import Body, read_body, read_choice
-from nolana.serve.guard import Guard
-from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
+from nolana.serve.bodies import Intake, read_body, read_choice
+from nolana.serve.jobs import AnyJob, Classes, Decided, FetchModel, Learn, Learned, Store
 from nolana.serve.openapi import description
+from nolana.serve.options import ServeOptions, is_loopback, size
 from nolana.serve.refusal import RETRY, Refusal
 from nolana.serve.rows import as_object, with_label, with_moments
 from nolana.serve.service import Service, deliver
 from nolana.serve.status import note_error, prometheus
 
-__all__ = ["App"]
+__all__ = ["App", "Guard"]
 
-T = TypeVar("T")
+J = TypeVar("J", bound=AnyJob)
 Handler = Callable[[Request], Awaitable[Response]]
 
-SMALL = 1 << 14  # bytes of a body that is read by the thread of the event loop
-READERS = 2  # threads for larger bodies
-BODIES = 8  # largest bodies that may be in memory at a time
 VIEWERS = 32  # of the page at a time
+OPEN = ("/", "/healthz")  # without a token: they have nothing of the model
 QUARANTINED = (
     "rows with a label that is no class of the model are kept and not learned: correct the label, or accept it as a "
     "class with POST /classes"
@@ -49,6 +48,49 @@ PAGE_HEADERS = {
 }
 
 
+class Guard:
+    """Checks each request before anything else is done with it.
+
+    Without a token the service listens on an address of this machine. A page of another site must not use it through
+    the browser, so the header Host must name this machine, and Origin must be the same.
+
+    Parameters
+    ----------
+    token : that a request must have; None: no token is needed.
+    host : the address on which the service listens.
+    """
+
+    def __init__(self, token: bytes | None, host: str) -> None:
+        self._expected = None if token is None else b"Bearer " + token
+        self._local = token is None and is_loopback(host)
+
+    def check(self, path: str, headers: dict[bytes, bytes]) -> None:
+        """Refusal if the request is not allowed."""
+        if self._local:
+            self._check_local(headers)
+        if self._expected is None or path in OPEN:
+            return
+        # Takes the same time wherever the first difference is.
+        if not hmac.compare_digest(headers.get(b"authorization", b"").strip(), self._expected):
+            raise Refusal(401, "the token is missing or wrong; send the header Authorization: Bearer TOKEN")
+
+    def _check_local(self, headers: dict[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        name = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+        if not is_loopback(name):
+            raise Refusal(
+                403,
+                "the header Host names {value}",
+                value=host[:100],
+                hint="use 127.0.0.1",
+                remedies=[Remedy("token_file", ..., "allows other names")],
+            )
+        origin = headers.get(b"origin")
+        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
+            remedies = [Remedy("token_file", ..., "allows them")]
+            raise Refusal(403, "pages of other sites may not use this service", remedies=remedies)
+
+
 class App:
     """The application that a server of ASGI runs.
 
@@ -56,17 +98,14 @@ class App:
     ----------
     service : the model and its log.
     guard : who may use it.
-    max_request : bytes of a body.
-    timeout : seconds in which a body must have come, and in which a request is answered.
+    options : the largest body, and the time in which a body must have come, and in which a request is answered.
     words : how the program that starts the service writes its options, for remedies.
     """
 
-    def __init__(self, service: Service, guard: Guard, *, max_request: int, timeout: float, words: Words = str) -> None:
-        self.service, self._guard, self._max_request, self._timeout = service, guard, max_request, timeout
-        self._words = words
-        self._memory = BODIES * max_request  # bytes that are left for bodies
+    def __init__(self, service: Service, guard: Guard, options: ServeOptions, words: Words = str) -> None:
+        self.service, self._guard, self._timeout, self._words = service, guard, options.timeout_seconds, words
+        self._intake = Intake(service.counters, size("max_request", options.max_request), self._timeout)
         self._viewers = 0
-        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._page = files("nolana.serve").joinpath("page.html").read_bytes()
         self._loop: asyncio.AbstractEventLoop | None = None
         routes = [
@@ -87,7 +126,7 @@ class App:
         )
         self._app.router.redirect_slashes = False
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
@@ -111,6 +150,8 @@ class App:
                 response = self._refuse(
                     path, Refusal(500, "internal error; the standard error of the service has the traceback")
                 )
+            finally:
+                self._intake.release(request)
             self.service.counters.answered(path, response.status_code, time.perf_counter() - begin)
             return response
 
@@ -118,7 +159,7 @@ class App:
 
     def _refuse(self, path: str, refusal: Refusal) -> Response:
         answer = refusal.answer(self._words)
-        self.service.counters.refused(path, refusal.status, answer["error"])
+        self.service.counters.refused(path, refusal.status, str(answer["error"]))
         response = _json(answer, refusal.status)
         if refusal.retry_after is not None:
             response.headers["retry-after"] = str(refusal.retry_after)
@@ -138,52 +179,46 @@ class App:
 
     async def predict(self, request: Request) -> Response:
         """Predict rows; with an id they are stored until their labels come."""
-        service, loaded = self.service, await self._body(request, read_body)
-        body, held = loaded
-        try:
-            if body.labels is not None:
-                raise Refusal(400, 'a prediction takes no labels; send "rows", and POST /learn for labels')
-            if body.id is not None and service.log is None:
-                raise Refusal(403, "the service is read-only and stores no rows; leave out the id")
-            text, answer = await self._worker(held, functools.partial(self._predict, body))
-            if body.id is not None:
-                answer["stored"] = await self._wait(functools.partial(Store, text=text, id=body.id))
-            return _json(answer)
-        finally:
-            self._memory += held
+        answer, store = await self._intake.read(request, self._predict)
+        if store is not None:
+            answer["stored"] = (await self._wait(store)).get()
+        return _json(answer)
 
-    def _predict(self, body: Body) -> tuple[bytes, dict[str, object]]:
+    def _predict(self, content: bytes, kind: str, query: Mapping[str, str]) -> tuple[dict[str, object], Store | None]:
+        body = read_body(content, kind, query)
+        if body.labels is not None:
+            raise Refusal(400, 'a prediction takes no labels; send "rows", and POST /learn for labels')
+        if body.id is not None and self.service.log is None:
+            raise Refusal(403, "the service is read-only and stores no rows; leave out the id")
         if not body.rows:
             raise Refusal(400, 'there are no rows; send {"rows": [{"column": value, ...}]}')
         model = self.service.model
-        if model is None or not model.estimator.__sklearn_is_fitted__():
+        answer: dict[str, object] = {"predictions": [None] * len(body.rows), "rows": 0}
+        if model is None or not model.fitted:
             if body.id is None:
                 raise Refusal(409, "the model has learned nothing yet; POST /learn first")
-            text = b"\n".join(as_object(row) for row in body.rows)
-            return text, {"predictions": [None] * len(body.rows), "rows": 0}
-        text = b"\n".join(model.reader.as_line(row) for row in body.rows)
+            return answer, Store(b"\n".join(as_object(row) for row in body.rows), body.id)
+        text = b"\n".join(as_object(row, model.reader.names) for row in body.rows)
         rows = model.reader.read(text, labelled=False)
-        unknown = rows.unknown_columns
         x = model.encoded(rows)
-        answer = model.predict(x, body.level) | ({"unknown_columns": unknown} if unknown else {})
-        if isinstance(x, MomentRows) and body.id is not None:  # learned with what this prediction knew
+        answer = model.predict(x, body.level)
+        if rows.new:
+            answer["unknown_columns"] = rows.unknown_columns
+        if body.id is None:
+            return answer, None
+        if isinstance(x, MomentRows):  # learned with what this prediction knew
             text = with_moments(text, [msgspec.json.encode(moment) for moment in x.moment.tolist()])
-        return text, answer
+        return answer, Store(text, body.id)
 
     async def learn(self, request: Request) -> Response:
         """Learn rows with labels, or the labels of rows that were predicted with an id."""
-        if self.service.log is None:
-            raise Refusal(403, "the service is read-only; it predicts and does not learn")
-        body, held = await self._body(request, read_body)
-        try:
-            make = await self._worker(held, functools.partial(self._learn, body))
-            learned: Learned = await self._wait(make)
-        finally:
-            self._memory += held
+        self._check_log()
+        learned = (await self._wait(await self._intake.read(request, self._learn))).get()
         self.service.counters.duplicates += learned.duplicate
         return _json(_answer(learned), 202 if learned.held else 200)
 
-    def _learn(self, body: Body) -> Callable[[Callable[[object], None]], Job]:
+    def _learn(self, content: bytes, kind: str, query: Mapping[str, str]) -> Learn:
+        body = read_body(content, kind, query)
         if body.level is not None:
             raise Refusal(400, 'a "level" is for POST /predict')
         if body.rows is None:
@@ -191,40 +226,36 @@ class App:
                 raise Refusal(
                     400, 'send "rows" and "labels", or "id" and "label" of rows that were predicted with this id'
                 )
-            return functools.partial(Learn, labels=body.labels, id=body.id)
+            return Learn(labels=body.labels, id=body.id)
         if not body.rows:
             raise Refusal(400, "there are no rows")
         model = self.service.model
-        if model is None:
-            lines, target = [as_object(row) for row in body.rows], self.service.new.target
-        else:
-            lines, target = [model.reader.as_line(row) for row in body.rows], model.reader.target
+        names, target = (None, self.service.new.target) if model is None else (model.reader.names, model.reader.target)
+        lines = [as_object(row, names) for row in body.rows]
         if body.labels is not None:
             if len(body.labels) != len(lines):
                 raise Refusal(400, f"there are {len(lines)} rows and {len(body.labels)} labels; send one for each row")
             lines = [with_label(line, target, label) for line, label in zip(lines, body.labels, strict=True)]
         text = b"\n".join(lines)
-        rows = None if model is None else model.reader.read(text, labelled=True)
-        return functools.partial(Learn, text=text, rows=rows, id=body.id)
+        return Learn(text, None if model is None else model.reader.read(text, labelled=True), id=body.id)
+
+    def _check_log(self) -> None:
+        if self.service.log is None:
+            raise Refusal(403, "the service is read-only; it predicts and does not learn")
 
     async def classes(self, _: Request) -> Response:
         """The classes, and the labels in quarantine."""
-        return _json(_chosen(await self._wait(Classes)))
+        return _json(_chosen((await self._wait(Classes())).get()))
 
     async def choose_classes(self, request: Request) -> Response:
         """Accept or discard labels in quarantine."""
-        if self.service.log is None:
-            raise Refusal(403, "the service is read-only; it predicts and does not learn")
-        choice, held = await self._body(request, lambda content, kind, _: read_choice(content, kind))
-        try:
-            decided = await self._wait(functools.partial(Classes, accept=choice.accept, discard=choice.discard))
-        finally:
-            self._memory += held
+        self._check_log()
+        decided = (await self._wait(await self._intake.read(request, read_choice))).get()
         return _json(_chosen(decided) | {"learned": decided.learned, "discarded": decided.discarded})
 
     async def model(self, _: Request) -> Response:
         """The current model file."""
-        content = await self._wait(FetchModel)
+        content = (await self._wait(FetchModel())).get()
         log = self.service.log
         headers = HEADERS | {
             "content-disposition": f'attachment; filename="{_plain(self.service.path.name)}"',
@@ -288,99 +319,38 @@ class App:
             "problem": service.failure or service.log_failure or service.checkpoint_failure,
         }
 
-    # Bodies and jobs
-
-    async def _body(self, request: Request, reader: Callable[..., T]) -> tuple[T, int]:
-        """The request, and the bytes that it holds of the memory for bodies until it is answered."""
-        declared = request.headers.get("content-length", "0")
-        if not declared.isdigit() or int(declared) > self._max_request:
-            raise self._too_large()
-        parts: list[bytes] = []
-        size = 0
-        try:
-            async with asyncio.timeout(self._timeout):
-                more = True
-                while more:
-                    message = await request.receive()
-                    if message["type"] == "http.disconnect":
-                        raise Refusal(400, "the client has disconnected", close=True)
-                    part, more = message.get("body", b""), message.get("more_body", False)
-                    size += len(part)
-                    if size > self._max_request:
-                        raise self._too_large()
-                    if 4 * len(part) > self._memory:
-                        self.service.counters.overloads += 1
-                        raise Refusal(
-                            429, "too many large requests at a time; retry later", retry_after=RETRY, close=True
-                        )
-                    self._memory -= 4 * len(part)  # rows as numbers need more than their text
-                    parts.append(part)
-            kind = request.headers.get("content-type", "")
-            read = functools.partial(reader, b"".join(parts), kind, request.query_params)
-            return await self._worker(size, read), 4 * size
-        except BaseException as error:
-            self._memory += 4 * sum(map(len, parts))
-            if isinstance(error, TimeoutError):
-                raise Refusal(
-                    408, f"the request did not come within {self._timeout:g} s", retry_after=RETRY, close=True
-                ) from error
-            raise
-
-    def _too_large(self) -> Refusal:
-        return Refusal(413, f"a request may have {self._max_request:,} bytes; send several requests", close=True)
-
-    async def _worker(self, size: int, call: Callable[[], T]) -> T:
-        """The result of a call; large requests do not hold up the others."""
-        if size <= SMALL:
-            return call()
-        assert self._loop is not None
-        return await self._loop.run_in_executor(self._pool, call)
-
-    async def _wait(self, make: Callable[[Callable[[Any], None]], Job]) -> Any:
-        """The result of a job of the thread that writes."""
-        assert self._loop is not None
-        future: asyncio.Future[object] = self._loop.create_future()
-        job = make(functools.partial(_resolve, future))
+    async def _wait(self, job: J) -> J:
+        """The job, when the thread that writes has done it."""
         self.service.submit(job)
         try:
             async with asyncio.timeout(self._timeout):
-                result = await future
+                await job.done.wait()
         except TimeoutError:
-            job.abandoned = True
             what = f"no answer within {self._timeout:g} s; it may still be learned: retry with the same id"
             raise Refusal(503, what, retry_after=RETRY) from None
-        except asyncio.CancelledError:
+        finally:
             job.abandoned = True
-            raise
-        if isinstance(result, Refusal):
-            raise result
-        return result
+        return job
 
 
-def _deliver_to(loop: asyncio.AbstractEventLoop, results: list[tuple[Job, object]]) -> None:
+def _deliver_to(loop: asyncio.AbstractEventLoop, jobs: Sequence[AnyJob]) -> None:
     """All results of a group wake the event loop once."""
     with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-        loop.call_soon_threadsafe(deliver, results)
-
-
-def _resolve(future: "asyncio.Future[object]", result: object) -> None:
-    if not future.done():
-        future.set_result(result)
+        loop.call_soon_threadsafe(deliver, jobs)
 
 
 def _answer(learned: Learned) -> dict[str, object]:
     """What a client gets for rows to learn; rows in quarantine have no prediction and no score."""
-    outcome, held = learned.outcome, learned.held
-    count = 0 if outcome is None else len(outcome.scores)
+    rows, held = learned.rows, learned.held
+    count = 0 if rows is None else len(rows)
     answer: dict[str, object] = {"rows": count, "duplicate": learned.duplicate, "position": learned.position}
-    if outcome is not None:
+    if rows is not None:
         places = {row.row - 1 for row in held}
-        scores, predicted = iter(outcome.scores.tolist()), iter(outcome.predicted)
-        rows = range(count + len(held))
-        answer["predictions"] = [None if i in places else next(predicted) for i in rows]
-        answer["scores"] = [None if i in places else next(scores) for i in rows]
-        if outcome.classes is not None:
-            answer["classes"] = outcome.classes.tolist()
+        predicted, scores = iter(rows.answers), iter(rows.scores.tolist())
+        answer["predictions"] = [None if i in places else next(predicted) for i in range(count + len(held))]
+        answer["scores"] = [None if i in places else next(scores) for i in range(count + len(held))]
+        if rows.classes is not None:
+            answer["classes"] = rows.classes.tolist()
     if held:
         answer["quarantined"] = [{"row": row.row, "label": json.loads(row.label)} for row in held]
         answer["message"] = QUARANTINED

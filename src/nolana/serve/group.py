@@ -7,17 +7,17 @@ the disk; after a crash they are learned again as they are.
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from nolana.errors import ConflictError, Place, Remedy, Setting
-from nolana.serve.jobs import Classes, Decided, Job, Learn, Learned, Store
+from nolana.metrics import Predictions
+from nolana.serve.jobs import Classes, Decided, Learn, Learned, Store
 from nolana.serve.log import Log
 from nolana.serve.model import NewModel, ServedModel
-from nolana.serve.new_classes import Admission, NewClasses
-from nolana.serve.quarantine import LONGEST_LABEL, HeldRow, label_key
+from nolana.serve.options import ServeOptions
+from nolana.serve.quarantine import LONGEST_LABEL, Admission, HeldRow, label_key
 from nolana.serve.refusal import Refusal, no_model
-from nolana.serve.rows import RowReader, Rows, split_moments, with_label, with_moments
+from nolana.serve.rows import Label, RowReader, Rows, split_moments, with_label, with_moments
 from nolana.serve.status import note
 
 __all__ = ["Group", "Written"]
@@ -31,12 +31,21 @@ Records = list[tuple[Rows, dict[str, int]]]  # rows, and the ids of their reques
 
 @dataclass(frozen=True)
 class Written:
-    """A record that is in the log and not yet learned; the job that gets the answer when it is."""
+    """A record that is in the log and not yet learned; the job that it belongs to."""
 
     rows: Rows
     position: int
-    job: Job | None = None
-    answer: Learned | Decided | None = None
+    job: Learn | Classes | None = None
+
+    def learned(self, outcome: Predictions | Refusal) -> None:
+        """Its rows were learned; if not, that is the result of the job."""
+        if isinstance(outcome, Refusal):
+            if self.job is None:
+                note(f"{len(self.rows):,} rows of the quarantine were not learned: {outcome}")
+            else:
+                self.job.result = outcome
+        elif isinstance(self.job, Learn) and isinstance(self.job.result, Learned):
+            self.job.result = replace(self.job.result, rows=outcome)
 
 
 class Group:
@@ -47,26 +56,29 @@ class Group:
     log : the log, in a transaction.
     model : None: it is created by the first record.
     new : how it is created.
-    new_classes : what is done with labels that are no class of the model.
+    options : what is done with labels that are no class of the model.
     """
 
-    def __init__(self, log: Log, model: ServedModel | None, new: NewModel, new_classes: NewClasses) -> None:
+    def __init__(self, log: Log, model: ServedModel | None, new: NewModel, options: ServeOptions) -> None:
         self.model, self.written, self.held = model, list[Written](), 0
-        self._log, self._new, self._new_classes = log, new, new_classes
-        self._admission = None if model is None else Admission(new_classes, model)
+        self._log, self._new, self._options = log, new, options
+        self._admission = None if model is None else Admission(options, model)
 
-    def write(self, job: Job) -> Any:
-        """Write what a job changes; its answer, None if it has records to learn first. Refusal: nothing is written."""
-        if isinstance(job, Store):
-            return self._store(job)
-        if isinstance(job, Classes):
-            return self._decide(job)
-        assert isinstance(job, Learn)
-        return self._write_rows(job)
+    def write(self, job: Learn | Store | Classes) -> None:
+        """Write what a job changes, and its result as far as it is known before rows are learned."""
+        try:
+            if isinstance(job, Store):
+                job.result = self._store(job)
+            elif isinstance(job, Classes):
+                job.result = self._decide(job)
+            else:
+                job.result = self._write_rows(job)
+        except (Refusal, ConflictError) as error:  # nothing is written
+            job.result = Refusal.of(error)
 
     # Rows
 
-    def _write_rows(self, job: Learn) -> Learned | None:
+    def _write_rows(self, job: Learn) -> Learned:
         quarantine = self._log.quarantine
         again = self._sent_again(job)
         if again is not None:
@@ -74,10 +86,10 @@ class Group:
         text = self._text(job)
         model = self.model or self._new.create(text, self._log.id)
         rows = job.rows if job.rows is not None and text is job.text else model.reader.read(text, labelled=True)
-        admission = self._admission or _admission(self._new_classes, model)
+        admission = self._admission or Admission(self._options, model)
         new = admission.new(rows.labels)
         unknown = {label: n for label, n in new.items() if not admission.accepts(label, n, quarantine, job.id)}
-        if unknown and (self.model is None or not self._new_classes.holds):
+        if unknown and (self.model is None or not admission.holds):
             raise _no_class(rows, next(iter(unknown)), admission)
         for label in unknown:
             if len(str(label)) > LONGEST_LABEL:
@@ -104,8 +116,8 @@ class Group:
                 return Learned(None, held=held, unknown_columns=columns)
             rows = model.reader.read_logged(b"\n".join(kept))
         position = self._log.append(rows.text, {} if job.id is None else {job.id: labels})
-        self._add(Written(rows, position, job, Learned(position, held=held, unknown_columns=columns)))
-        return None
+        self._add(Written(rows, position, job))
+        return Learned(position, held=held, unknown_columns=columns)
 
     def _sent_again(self, job: Learn) -> Learned | None:
         """The answer to a request that is known by its id; Refusal if it was learned with another label."""
@@ -141,7 +153,7 @@ class Group:
             raise Refusal(
                 404, f"no rows are stored for the id {job.id!r}: predict them with this id first, or send rows"
             )
-        lines, labels = stored.split(b"\n"), job.labels or []
+        lines, labels = stored.split(b"\n"), job.labels
         if len(lines) != len(labels):
             raise Refusal(400, f"{len(lines)} rows are stored for the id {job.id!r}, but {len(labels)} labels came")
         target = self._new.target if self.model is None else self.model.reader.target
@@ -168,7 +180,7 @@ class Group:
             if not self._admission.new([json.loads(key)]):
                 self._try_release(key, self.model)
 
-    def _decide(self, job: Classes) -> Decided | None:
+    def _decide(self, job: Classes) -> Decided:
         """Accept or discard labels in quarantine."""
         if self.model is None or self._admission is None:
             raise no_model()
@@ -176,7 +188,7 @@ class Group:
             raise Refusal(
                 409,
                 "the classes are fixed by {classes}",
-                facts={"classes": Setting("classes", self._new_classes.classes)},
+                facts={"classes": Setting("classes", self._options.classes)},
                 hint="restart the service with the new one among them, and its rows in quarantine are learned",
             )
         quarantine, model = self._log.quarantine, self.model
@@ -187,11 +199,10 @@ class Group:
         if set(accept) & set(discard):
             raise Refusal(400, "a label is either accepted or discarded")
         records = {key: self._held_records(key, model) for key in accept}
-        count = sum(len(rows) for some in records.values() for rows, _ in some)
-        answer = Decided(count, sum(map(quarantine.delete_label, discard)))
+        discarded = sum(map(quarantine.delete_label, discard))
         for key, some in records.items():
-            self._release(key, some, job, answer)
-        return None if count else answer
+            self._release(key, some, job)
+        return Decided(sum(len(rows) for some in records.values() for rows, _ in some), discarded)
 
     def _held_records(self, key: str, model: ServedModel) -> Records:
         """The rows in quarantine with a label as records to write; Refusal if the options have changed since."""
@@ -203,9 +214,9 @@ class Group:
             records.append((model.reader.read_logged(b"\n".join(row.text for row in some)), ids))
         return records
 
-    def _release(self, key: str, records: Records, job: Job | None = None, answer: Decided | None = None) -> None:
+    def _release(self, key: str, records: Records, job: Classes | None = None) -> None:
         for rows, ids in records:
-            self._add(Written(rows, self._log.append(rows.text, ids), job, answer))
+            self._add(Written(rows, self._log.append(rows.text, ids), job))
         self._log.quarantine.delete_label(key)
 
     def _try_release(self, key: str, model: ServedModel) -> bool:
@@ -219,31 +230,24 @@ class Group:
         return True
 
 
-def _admission(new_classes: NewClasses, model: ServedModel) -> Admission:
-    try:
-        return Admission(new_classes, model)
-    except ConflictError as error:
-        raise Refusal.of(error) from error
-
-
-def _labels(job: Learn, reader: RowReader) -> list[Any]:
+def _labels(job: Learn, reader: RowReader) -> list[Label]:
     if job.rows is not None:
         return job.rows.labels
     if job.text is not None:
         return reader.read(job.text, labelled=True).labels
-    return list(reader.labels(job.labels or []).tolist())
+    return reader.labels(job.labels)
 
 
 def _keys(reader: RowReader, labels: Sequence[bytes]) -> list[str]:
-    return [label_key(label) for label in dict.fromkeys(reader.labels(labels).tolist())] if labels else []
+    return [label_key(label) for label in dict.fromkeys(reader.labels(labels))] if labels else []
 
 
-def _checksum(labels: list[Any]) -> int:
+def _checksum(labels: list[Label]) -> int:
     """Of the labels of a request."""
     return zlib.crc32(json.dumps(labels).encode())
 
 
-def _no_class(rows: Rows, label: Any, admission: Admission) -> Refusal:
+def _no_class(rows: Rows, label: Label, admission: Admission) -> Refusal:
     known = ", ".join(sorted(map(str, admission.classes))[:MOST_LISTED])
     remedy = Remedy("new_classes", "quarantine", "keeps such rows")
     return Refusal(

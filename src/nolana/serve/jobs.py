@@ -1,58 +1,33 @@
 """Jobs of the thread that writes, and their results."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
-from nolana.serve.model import Outcome
+from nolana.metrics import Predictions
 from nolana.serve.quarantine import HeldRow
-from nolana.serve.rows import Rows
+from nolana.serve.refusal import Refusal
+from nolana.serve.rows import Label, Rows
 
-__all__ = ["Classes", "Decided", "FetchModel", "Job", "Learn", "Learned", "Store"]
+__all__ = ["AnyJob", "Classes", "Decided", "FetchModel", "Job", "Learn", "Learned", "Store"]
+
+R = TypeVar("R")
 
 
 @dataclass
-class Job:
-    """Something for the thread that writes; ``done`` is called with the result, a Refusal if it is refused."""
+class Job(Generic[R]):
+    """Something for the thread that writes; when ``done`` is set, ``result`` is there, a Refusal if it is refused."""
 
-    done: Callable[[Any], None]
+    result: R | Refusal = field(init=False)
+    done: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     abandoned: bool = field(default=False, init=False)  # nobody waits for it any more: it is not begun
 
-
-@dataclass
-class Learn(Job):
-    """Rows to learn: their text, and the rows if they were read already; or labels of rows that wait."""
-
-    text: bytes | None = None
-    rows: Rows | None = None
-    labels: list[bytes] | None = None
-    id: str | None = None
-
-
-@dataclass
-class Store(Job):
-    """Rows that were predicted, to be stored until their labels come."""
-
-    text: bytes = b""
-    id: str = ""
-
-
-@dataclass
-class FetchModel(Job):
-    """The bytes of the model file as it is now."""
-
-
-@dataclass
-class Classes(Job):
-    """The classes and the labels in quarantine, after some of them, pieces of JSON, are accepted or discarded."""
-
-    accept: Sequence[bytes] = ()
-    discard: Sequence[bytes] = ()
-
-    @property
-    def changes(self) -> bool:
-        """Whether anything is accepted or discarded."""
-        return bool(self.accept or self.discard)
+    def get(self) -> R:
+        """The result of a job that is done; Refusal if it was refused."""
+        if isinstance(self.result, Refusal):
+            raise self.result
+        return self.result
 
 
 @dataclass(frozen=True)
@@ -62,17 +37,40 @@ class Learned:
     Parameters
     ----------
     position : of the record; None if all rows are in quarantine.
-    outcome : of the rows that were learned; None if none was, or if the id was known already.
+    rows : those that were learned, with their predictions; None if none was, or if the id was known already.
     duplicate : whether the id was known already.
     held : the rows in quarantine.
     unknown_columns : keys of the rows that are not columns of the model.
     """
 
     position: int | None
-    outcome: Outcome | None = None
+    rows: Predictions | None = None
     duplicate: bool = False
     held: Sequence[HeldRow] = ()
     unknown_columns: Sequence[str] = ()
+
+
+@dataclass
+class Learn(Job[Learned]):
+    """Rows to learn: their text, and the rows if they were read already; or labels of rows that wait."""
+
+    text: bytes | None = None
+    rows: Rows | None = None
+    labels: Sequence[bytes] = ()
+    id: str | None = None
+
+
+@dataclass
+class Store(Job[bool]):
+    """Rows that were predicted, to be stored until their labels come; whether they wait for them now."""
+
+    text: bytes
+    id: str
+
+
+@dataclass
+class FetchModel(Job[bytes]):
+    """The bytes of the model file as it is now."""
 
 
 @dataclass(frozen=True)
@@ -81,5 +79,17 @@ class Decided:
 
     learned: int = 0
     discarded: int = 0
-    classes: Sequence[Any] = ()
-    quarantine: Sequence[tuple[Any, int]] = ()
+    classes: Sequence[Label] = ()
+    quarantine: Sequence[tuple[Label, int]] = ()
+
+
+@dataclass
+class Classes(Job[Decided]):
+    """The classes and the labels in quarantine, after some of them, pieces of JSON, are accepted or discarded."""
+
+    accept: Sequence[bytes] = ()
+    discard: Sequence[bytes] = ()
+    result: Decided | Refusal = field(default=Decided(), init=False)
+
+
+AnyJob = Learn | Store | FetchModel | Classes

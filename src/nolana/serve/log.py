@@ -21,7 +21,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nolana.errors import LogError, Remedy
 from nolana.serve import quarantine
@@ -93,7 +92,8 @@ class Log:
             Path(directory).mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
         except (OSError, sqlite3.Error) as error:
-            raise LogError(f"cannot open the log {self.path}: {_why(error)}; choose another directory") from error
+            why = getattr(error, "strerror", None) or error
+            raise LogError(f"cannot open the log {self.path}: {why}; choose another directory") from error
         try:
             self._open()
         except BaseException as error:
@@ -122,7 +122,7 @@ class Log:
             verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":
                 raise self._damage(f"the log is damaged ({verdict})")
-        meta: dict[str, Any] = dict(db.execute("SELECT name, value FROM meta"))
+        meta = dict(db.execute("SELECT name, value FROM meta"))
         if meta.get("version") != VERSION:
             raise LogError(f"{self.path}: the log has version {meta.get('version')!r}, this nolana reads {VERSION}")
         self.id, self.deleted = str(meta["id"]), int(meta["deleted"])
@@ -251,7 +251,3 @@ class Log:
 def _files(path: Path) -> list[Path]:
     """The database and what belongs to it."""
     return [path.with_name(path.name + ending) for ending in ("-shm", "-wal", "")]
-
-
-def _why(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)

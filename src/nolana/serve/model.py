@@ -10,44 +10,36 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana import modelfile
 from nolana.errors import ConflictError, ModelFileError, NolanaError, StreamError
-from nolana.estimators.stream import StreamClassifier, StreamModel
+from nolana.estimators.base import OnlineEstimator
+from nolana.estimators.stream import StreamModel
 from nolana.evaluate import Evaluation
-from nolana.learner.rows import MomentRows
+from nolana.learner.rows import Matrix, MomentRows
 from nolana.metrics import Predictions
 from nolana.runs import Recipe, Run, Scoring, SourceOptions
 from nolana.runs.checkpoints import LogPosition, SavedRun, read
 from nolana.runs.recipe import task_of
 from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
 from nolana.serve.refusal import Refusal
-from nolana.serve.rows import TARGET, RowReader, Rows
+from nolana.serve.rows import TARGET, Label, RowReader, Rows
+from nolana.sources.bad_rows import NewColumnCounts
 from nolana.sources.blocks import joined
-from nolana.sources.new_columns import NewColumnCounts
 from nolana.sources.options import LabelKind
 from nolana.sources.plan import Plan, PlannedColumn
-from nolana.sources.rows import PlannedRows
+from nolana.sources.rows import PlannedRows, encoder_of
+from nolana.sources.stream import StreamState
 
-__all__ = ["INTERVAL", "NewModel", "Outcome", "ServedModel", "load"]
+__all__ = ["INTERVAL", "NewModel", "ServedModel", "load"]
 
 INTERVAL = 0.9  # share of the targets between low and high
 ROWS_AT_ONCE = 256  # of small requests that are learned in one call: predictions wait for the lock of the learner
-WITHOUT_SOURCE: dict[str, Any] = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
+WITHOUT_SOURCE: StreamState = {"version": 1, "position": None, "bad_rows": {"reasons": {}}}
 LABEL_KINDS: dict[str, LabelKind] = {"U": "text", "b": "bool", "f": "float"}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Rows that were learned: scores (n,) or (n, c) from before, the classes (c,) or None, and the predictions (n,)."""
-
-    scores: NDArray[np.float64]
-    classes: NDArray[Any] | None
-    predicted: list[Any]
 
 
 class ServedModel:
@@ -65,10 +57,25 @@ class ServedModel:
         self._rows = rows
         lagged = getattr(run.estimator, "lag", None) is not None
         self.reader = RowReader(rows.plan, self.task, run.estimator._largest(), new_columns, lagged=lagged)
-        self._frozen = self.reader.encoder(frozen=True)
+        self._frozen = encoder_of(rows.plan, frozen=True)
         self._lock = threading.Lock()
         self._encoder_state = rows.encoder.state()
-        self._frozen_state: Any = None
+        self._frozen_state: object = None
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it has learned a row."""
+        return bool(self.estimator.__sklearn_is_fitted__())
+
+    @property
+    def rows(self) -> int:
+        """Rows that it has learned."""
+        return int(self.estimator.n_rows_) if self.fitted else 0
+
+    @property
+    def classes(self) -> list[Label]:
+        """The classes that it has learned; none for regression."""
+        return list(self.estimator.classes_.tolist()) if self.fitted and self.task == "classification" else []
 
     @property
     def log(self) -> str | None:
@@ -86,9 +93,9 @@ class ServedModel:
 
     # Learning
 
-    def learn(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
-        """Learn the rows of requests; a request that the estimator refuses changes nothing."""
-        outcomes: list[Outcome | Refusal] = []
+    def learn(self, group: Sequence[Rows]) -> list[Predictions | Refusal]:
+        """Learn the rows of requests, each predicted before; a request that the estimator refuses changes nothing."""
+        outcomes: list[Predictions | Refusal] = []
         begin = 0
         while begin < len(group):
             end, count = begin + 1, len(group[begin])
@@ -100,14 +107,15 @@ class ServedModel:
         self._encoder_state = self._rows.encoder.state()
         return outcomes
 
-    def _learn_some(self, group: Sequence[Rows]) -> list[Outcome | Refusal]:
+    def _learn_some(self, group: Sequence[Rows]) -> list[Predictions | Refusal]:
         before = self._rows.encoder.state()
         encoded = [self._rows.encode(rows.cells) for rows in group]
-        x = self.reader.matrix(joined([x for x, _ in encoded]))
+        x: Matrix | MomentRows = self.reader.matrix(joined([x for x, _ in encoded]))
+        y = np.concatenate([rows.y for rows in group if rows.y is not None])
         try:
             if any(rows.moments is not None for rows in group):
                 x = MomentRows(x, _joined_moments(group))
-            scores = self.run.push(x, np.concatenate([rows.y for rows in group if rows.y is not None]))
+            scores = self.run.push(x, y)
         except ValueError as error:
             self._rows.encoder.restore(before)
             if len(group) == 1:
@@ -118,21 +126,13 @@ class ServedModel:
                 self._rows.counts.add_column(column)
             for category in categories:
                 self._rows.counts.add_category(category)
+        predictions = Predictions(y, scores, None if self.task == "regression" else self.estimator.classes_)
         ends = np.cumsum([0, *map(len, group)])
-        return [self._outcome(scores[a:b]) for a, b in pairwise(ends)]
-
-    def _outcome(self, scores: NDArray[np.float64]) -> Outcome:
-        if self.task == "regression":
-            return Outcome(scores, None, scores.tolist())
-        classes = self.estimator.classes_
-        rows = Predictions(np.zeros(len(scores)), scores, classes)
-        known, best = rows.known.tolist(), rows.predicted.tolist()
-        predicted = [label if is_known else None for label, is_known in zip(best, known, strict=True)]
-        return Outcome(scores, classes, predicted)
+        return [predictions.part(a, b) for a, b in pairwise(ends)]
 
     # Predicting
 
-    def encoded(self, rows: Rows) -> Any:
+    def encoded(self, rows: Rows) -> Matrix | MomentRows:
         """Rows as the estimator takes them, with their moment if it has a lag."""
         with self._lock:
             state = self._encoder_state
@@ -140,9 +140,11 @@ class ServedModel:
                 self._frozen.restore(state)
                 self._frozen_state = state
             x = self.reader.matrix(self._frozen.encode(rows.cells))
-        return self.estimator.at_moment(x) if isinstance(self.estimator, StreamModel) else x
+        if isinstance(self.estimator, StreamModel):
+            x = self.estimator.at_moment(x)
+        return x
 
-    def predict(self, x: Any, level: float | None = None) -> dict[str, Any]:
+    def predict(self, x: Matrix | MomentRows, level: float | None = None) -> dict[str, object]:
         """Predictions, probabilities or bounds, uncertainty of each encoded row; of classes the sets of a level."""
         model = self.estimator
         if self.task == "regression":
@@ -172,12 +174,12 @@ class ServedModel:
             "rows": model.n_rows_,
         }
 
-    def _possible(self, x: Any, level: float) -> NDArray[np.bool_]:
+    def _possible(self, x: Matrix | MomentRows, level: float) -> NDArray[np.bool_]:
         """Whether each class is in the set of each row."""
-        if not isinstance(self.estimator, StreamClassifier):
+        if not hasattr(self.estimator, "predict_set"):
             raise Refusal(400, "this model has no label sets; leave out the level")
         try:
-            return self.estimator.predict_set(x, level)
+            return np.asarray(self.estimator.predict_set(x, level))
         except ValueError as error:
             raise Refusal(400, str(error)) from error
 
@@ -243,7 +245,7 @@ def _joined_moments(group: Sequence[Rows]) -> NDArray[np.float64]:
     )
 
 
-def _served(estimator: Any, evaluation: Evaluation, record: SavedRun, new_columns: str) -> ServedModel:
+def _served(estimator: OnlineEstimator, evaluation: Evaluation, record: SavedRun, new_columns: str) -> ServedModel:
     rows = PlannedRows(Plan.from_dict(record.stream["plan"]), None, NewColumnCounts("", "row", "ignore"))
     if "encoder" in record.stream:
         rows.restore(record.stream)
@@ -278,7 +280,7 @@ def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
         raise ModelFileError.of(error, f"{name}: run") from error
 
 
-def _plan_of(estimator: Any, options: SourceOptions) -> Plan:
+def _plan_of(estimator: OnlineEstimator, options: SourceOptions) -> Plan:
     """The plan of an estimator that was saved without a run: its feature names, or numbers from 1."""
     schema, names = estimator.__dict__.get("_schema"), getattr(estimator, "feature_names_in_", None)
     width = int(estimator.n_features_in_)

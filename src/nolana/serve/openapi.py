@@ -1,6 +1,6 @@
 """The description of the endpoints (OpenAPI 3.1), with the columns of the model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import nolana
 from nolana.serve.bodies import ARROW, JSON, LINES, LONGEST_ID
@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from nolana.serve.service import Service
 
 __all__ = ["description"]
+
+Schema = dict[str, object]
 
 KINDS: dict[str, list[str]] = {
     "number": ["number", "string", "null"], "bool": ["boolean", "null"], "time": ["string", "null"],
@@ -23,158 +25,28 @@ REFUSED = {
     "415": "The content type cannot be read.",
     "429": "The queue is full; retry after Retry-After seconds.",
     "503": "The service ends or did not answer in time; retry with the same id.",
+    "403": "The service is read-only.",
+    "507": "The log cannot be written; nothing was learned.",
 }
-QUARANTINED = "Some rows have a label that is no class of the model: they are on the disk, and not learned."
-LOG_REFUSED = {"403": "The service is read-only.", "507": "The log cannot be written; nothing was learned."}
+DONE = {"200": "Done."}
+HELD = {"202": "Some rows have a label that is no class of the model: they are on the disk, and not learned."}
+PREDICT_REFUSED = {"409": "The model has learned nothing yet, or other rows are stored for this id."}
+LEARN_REFUSED = {
+    "404": "No rows are stored for this id.",
+    "409": "The id was learned with another label; nothing has changed.",
+}
+CHOICE_REFUSED = {
+    "404": "No row in quarantine has this label.",
+    "409": "The classes of the service are fixed, or it has no model.",
+}
 
 
-def description(service: "Service") -> dict[str, object]:
+def description(service: "Service") -> Schema:
     """The document at /openapi.json."""
-    numbers = {"type": "array", "items": {"type": ["number", "null"]}}
-    table = {"type": "array", "items": numbers}
-    labels = {"type": "array", "items": _label(service)}
-    names = {"type": "array", "items": {"type": "string"}, "description": "Keys that are not columns of the model."}
-    id = {"type": ["string", "integer"], "maxLength": LONGEST_ID}
-    schemas = {
-        "Row": _row(service),
-        "Label": _label(service),
-        "Predict": {
-            "type": "object",
-            "required": ["rows"],
-            "properties": {
-                "rows": _list("Row"),
-                "id": id | {"description": "Stores the rows until their labels come."},
-                "level": {
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "exclusiveMaximum": 1,
-                    "default": 0.9,
-                    "description": "How often sets hold the label, or low and high the target. Sets need it.",
-                },
-            },
-        },
-        "Predictions": {
-            "type": "object",
-            "properties": {
-                "predictions": labels,
-                "classes": labels | {"description": "The order of the probabilities."},
-                "probabilities": table,
-                "sets": {"type": "array", "items": labels | {"description": "Labels that are possible, by the level."}},
-                "low": numbers,
-                "high": numbers | {"description": "Targets are between low and high as often as the level says."},
-                "uncertainty": numbers
-                | {"description": "1 - the probability of the prediction; of a number half of high - low."},
-                "rows": {"type": "integer", "description": "Rows that the model has learned."},
-                "stored": {"type": "boolean", "description": "Whether the rows wait for their labels."},
-                "unknown_columns": names,
-            },
-        },
-        "Learn": {
-            "type": "object",
-            "description": "Rows and labels; or the id and the labels of rows that were predicted with this id.",
-            "properties": {
-                "rows": _list("Row"),
-                "labels": _list("Label"),
-                "label": {"$ref": "#/components/schemas/Label"},
-                "id": id | {"description": "A request with an id that was learned before is not learned again."},
-            },
-        },
-        "Learned": {
-            "type": "object",
-            "properties": {
-                "rows": {"type": "integer"},
-                "duplicate": {"type": "boolean"},
-                "position": {
-                    "type": ["integer", "null"],
-                    "description": "The number of the record in the log; null if all rows are in quarantine.",
-                },
-                "predictions": labels
-                | {"description": "From before the rows were learned; null for rows in quarantine."},
-                "classes": labels,
-                "scores": {"description": "From before the rows were learned.", "anyOf": [numbers, table]},
-                "quarantined": {
-                    "type": "array",
-                    "description": "Rows that are kept and not learned: their label is no class of the model.",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "row": {"type": "integer", "description": "From 1."},
-                            "label": {"$ref": "#/components/schemas/Label"},
-                        },
-                    },
-                },
-                "message": {"type": "string"},
-                "unknown_columns": names,
-            },
-        },
-        "Choice": {
-            "type": "object",
-            "description": "Labels in quarantine to make classes, so that their rows are learned; labels to delete.",
-            "properties": {"accept": _list("Label"), "discard": _list("Label")},
-        },
-        "Classes": {
-            "type": "object",
-            "properties": {
-                "classes": labels,
-                "quarantine": {
-                    "type": "array",
-                    "description": "The most frequent labels in quarantine.",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "label": {"$ref": "#/components/schemas/Label"},
-                            "rows": {"type": "integer"},
-                        },
-                    },
-                },
-                "learned": {"type": "integer", "description": "Rows of the classes that were accepted."},
-                "discarded": {"type": "integer", "description": "Rows that were deleted."},
-            },
-        },
-        "Error": {
-            "type": "object",
-            "required": ["error"],
-            "properties": {
-                "error": {"type": "string"},
-                "row": {"type": "integer", "description": "From 1."},
-                "column": {"type": "string"},
-                "value": {"description": "What was found."},
-                "expected": {"description": "What would be valid."},
-                "remedies": {
-                    "type": "array",
-                    "description": "Options of the service that help; a value of null is yours to choose.",
-                    "items": {"type": "object", "properties": {"option": {"type": "string"}, "value": {}}},
-                },
-                "problems": {
-                    "type": "array",
-                    "description": "If there are several: the first 10, with the same fields.",
-                    "items": {"$ref": "#/components/schemas/Error"},
-                },
-            },
-        },
-    }
-    learn = _post("Learn rows; the answer comes when they are on the disk and learned", "Learn", "Learned")
-    learn["responses"]["202"] = {"description": QUARANTINED, "content": {JSON: _content("Learned")}}
-    learn["responses"] |= _refusals(
-        LOG_REFUSED
-        | {
-            "404": "No rows are stored for this id.",
-            "409": "The id was learned with another label; nothing has changed.",
-        }
-    )
-    choose = _post("Accept or discard labels in quarantine", "Choice", "Classes")
-    del choose["parameters"], choose["requestBody"]["content"][LINES[0]], choose["requestBody"]["content"][ARROW]
-    choose["responses"] |= _refusals(
-        LOG_REFUSED
-        | {
-            "404": "No row in quarantine has this label.",
-            "409": "The classes of the service are fixed, or it has no model.",
-        }
-    )
-    predict = _post("Predict rows", "Predict", "Predictions")
-    predict["responses"] |= _refusals(
-        LOG_REFUSED | {"409": "The model has learned nothing yet, or other rows are stored for this id."}
-    )
+    predict = _post("Predict rows", "Predict", "Predictions", DONE, PREDICT_REFUSED)
+    about = "Learn rows; the answer comes when they are on the disk and learned"
+    learn = _post(about, "Learn", "Learned", DONE | HELD, LEARN_REFUSED)
+    choose = _post("Accept or discard labels in quarantine", "Choice", "Classes", DONE, CHOICE_REFUSED, rows=False)
     paths = {
         "/predict": {"post": predict},
         "/learn": {"post": learn},
@@ -190,53 +62,150 @@ def description(service: "Service") -> dict[str, object]:
         "info": {"title": "nolana serve", "version": nolana.__version__},
         "security": [{"token": []}, {}],
         "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {
+            "schemas": _schemas(service),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 
-def _row(service: "Service") -> dict[str, object]:
+# Endpoints
+
+
+def _post(
+    summary: str, request: str, answer: str, done: dict[str, str], refused: dict[str, str], *, rows: bool = True
+) -> Schema:
+    """An endpoint that takes JSON; ``rows``: also JSON lines and Arrow streams, whose id is in the query."""
+    content = {JSON: _content(request)}
+    answers = {status: _response(text, JSON, answer) for status, text in done.items()}
+    refusals = {status: _response(text, JSON, "Error") for status, text in (REFUSED | refused).items()}
+    found: Schema = {"summary": summary, "responses": answers | refusals}
+    if rows:
+        content |= {LINES[0]: _content("Row"), ARROW: {"schema": {"type": "string"}}}
+        about = "The id of JSON lines and of Arrow streams; JSON has it in the body."
+        found["parameters"] = [{"name": "id", "in": "query", "description": about, "schema": {"type": "string"}}]
+    return found | {"requestBody": {"required": True, "content": content}}
+
+
+def _get(summary: str, kind: str, schema: str | None = None) -> Schema:
+    return {"summary": summary, "responses": {"200": _response("Done.", kind, schema)}}
+
+
+def _response(text: str, kind: str, schema: str | None) -> Schema:
+    return {"description": text, "content": {kind: {"schema": {}} if schema is None else _content(schema)}}
+
+
+def _content(schema: str) -> Schema:
+    return {"schema": _ref(schema)}
+
+
+# Schemas
+
+
+def _schemas(service: "Service") -> dict[str, Schema]:
+    model = service.model
+    label: Schema = {}
+    if model is not None and model.reader.plan.labels is not None:
+        label = {"type": LABEL_TYPES[model.reader.plan.labels]}
+    labels = _array(label)
+    numbers = _array({"type": ["number", "null"]})
+    id = {"type": ["string", "integer"], "maxLength": LONGEST_ID}
+    unknown_columns = _array({"type": "string"}, "Keys that are not columns of the model.")
+    level = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.9}
+    return {
+        "Row": _row(service),
+        "Label": label,
+        "Predict": _object(
+            rows=_array(_ref("Row")),
+            id=id | _about("Stores the rows until their labels come."),
+            level=level | _about("How often sets hold the label, or low and high the target. Sets need it."),
+        )
+        | {"required": ["rows"]},
+        "Predictions": _object(
+            predictions=labels,
+            classes=labels | _about("The order of the probabilities."),
+            probabilities=_array(numbers),
+            sets=_array(labels | _about("Labels that are possible, by the level.")),
+            low=numbers,
+            high=numbers | _about("Targets are between low and high as often as the level says."),
+            uncertainty=numbers | _about("1 - the probability of the prediction; of a number half of high - low."),
+            rows=_integer("Rows that the model has learned."),
+            stored={"type": "boolean"} | _about("Whether the rows wait for their labels."),
+            unknown_columns=unknown_columns,
+        ),
+        "Learn": _object(
+            rows=_array(_ref("Row")),
+            labels=_array(_ref("Label")),
+            label=_ref("Label"),
+            id=id | _about("A request with an id that was learned before is not learned again."),
+        )
+        | _about("Rows and labels; or the id and the labels of rows that were predicted with this id."),
+        "Learned": _object(
+            rows={"type": "integer"},
+            duplicate={"type": "boolean"},
+            position={"type": ["integer", "null"]}
+            | _about("The number of the record in the log; null if all rows are in quarantine."),
+            predictions=labels | _about("From before the rows were learned; null for rows in quarantine."),
+            classes=labels,
+            scores={"anyOf": [numbers, _array(numbers)]} | _about("From before the rows were learned."),
+            quarantined=_array(
+                _object(row=_integer("From 1."), label=_ref("Label")),
+                "Rows that are kept and not learned: their label is no class of the model.",
+            ),
+            message={"type": "string"},
+            unknown_columns=unknown_columns,
+        ),
+        "Choice": _object(accept=_array(_ref("Label")), discard=_array(_ref("Label")))
+        | _about("Labels in quarantine to make classes, so that their rows are learned; labels to delete."),
+        "Classes": _object(
+            classes=labels,
+            quarantine=_array(
+                _object(label=_ref("Label"), rows={"type": "integer"}), "The most frequent labels in quarantine."
+            ),
+            learned=_integer("Rows of the classes that were accepted."),
+            discarded=_integer("Rows that were deleted."),
+        ),
+        "Error": _object(
+            error={"type": "string"},
+            row=_integer("From 1."),
+            column={"type": "string"},
+            value=_about("What was found."),
+            expected=_about("What would be valid."),
+            remedies=_array(
+                _object(option={"type": "string"}, value={}),
+                "Options of the service that help; a value of null is yours to choose.",
+            ),
+            problems=_array(_ref("Error"), "If there are several: the first 10, with the same fields."),
+        )
+        | {"required": ["error"]},
+    }
+
+
+def _row(service: "Service") -> Schema:
+    kind: Schema = {"type": ["object", "array"]}
     if service.model is None:
-        return {"type": ["object", "array"], "description": "The first rows decide the columns."}
+        return kind | _about("The first rows decide the columns.")
     reader = service.model.reader
     columns = {name: {"type": KINDS[planned.kind]} for name, planned in zip(reader.names, reader.planned, strict=True)}
-    return {
-        "type": ["object", "array"],
-        "description": "An object by column, or an array of the values of these columns in their order.",
-        "properties": columns,
-        "maxItems": len(columns),
-    }
+    about = "An object by column, or an array of the values of these columns in their order."
+    return kind | _about(about) | {"properties": columns, "maxItems": len(columns)}
 
 
-def _label(service: "Service") -> dict[str, object]:
-    kind = None if service.model is None else service.model.reader.plan.labels
-    return {} if kind is None else {"type": LABEL_TYPES[kind]}
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties}
 
 
-def _list(schema: str) -> dict[str, object]:
-    return {"type": "array", "items": {"$ref": f"#/components/schemas/{schema}"}}
+def _array(items: Schema, about: str | None = None) -> Schema:
+    return {"type": "array", "items": items} | ({} if about is None else _about(about))
 
 
-def _content(schema: str) -> dict[str, object]:
-    return {"schema": {"$ref": f"#/components/schemas/{schema}"}}
+def _integer(about: str) -> Schema:
+    return {"type": "integer"} | _about(about)
 
 
-def _post(summary: str, request: str, answer: str) -> dict[str, Any]:
-    about = "The id of JSON lines and of Arrow streams; JSON has it in the body."
-    return {
-        "summary": summary,
-        "parameters": [{"name": "id", "in": "query", "description": about, "schema": {"type": "string"}}],
-        "requestBody": {
-            "required": True,
-            "content": {JSON: _content(request), LINES[0]: _content("Row"), ARROW: {"schema": {"type": "string"}}},
-        },
-        "responses": {"200": {"description": "Done.", "content": {JSON: _content(answer)}}, **_refusals(REFUSED)},
-    }
+def _about(text: str) -> Schema:
+    return {"description": text}
 
 
-def _refusals(statuses: dict[str, str]) -> dict[str, object]:
-    return {status: {"description": text, "content": {JSON: _content("Error")}} for status, text in statuses.items()}
-
-
-def _get(summary: str, kind: str, schema: str | None = None) -> dict[str, object]:
-    content = {"schema": {}} if schema is None else _content(schema)
-    return {"summary": summary, "responses": {"200": {"description": "Done.", "content": {kind: content}}}}
+def _ref(schema: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{schema}"}

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nolana.errors import OptionError, Remedy, Setting
 from nolana.sources.declaration import Options, at_least, option
 
-__all__ = ["ServeOptions", "is_loopback"]
+if TYPE_CHECKING:
+    from nolana.runs import Interval
+
+__all__ = ["ServeOptions", "interval", "is_loopback", "size"]
 
 SHORTEST_TOKEN = 16  # characters
 
@@ -20,7 +23,7 @@ def size(name: str, text: str) -> int:
     return parse_size(name, text)
 
 
-def interval(name: str, text: str) -> Any:
+def interval(name: str, text: str) -> "Interval":
     """A number of rows, or a time; OptionError if it is none."""
     from nolana.runs import Interval  # expensive, and options are declared before anything is done
 
@@ -32,13 +35,13 @@ def seconds(name: str, text: str) -> float:
     found = interval(name, text).seconds
     if found is None:
         raise OptionError(name, text, "is not a time such as 10s or 1m")
-    return float(found)
+    return found
 
 
-def _checked(convert: Callable[[str, str], Any]) -> Callable[[str, Any], str]:
+def _checked(convert: Callable[[str, str], object]) -> Callable[[str, object], str]:
     """The check for texts that can be converted; they are converted when they are used."""
 
-    def check(name: str, value: Any) -> str:
+    def check(name: str, value: object) -> str:
         convert(name, str(value))
         return str(value)
 
@@ -143,21 +146,6 @@ class ServeOptions(Options):
         check=_checked(seconds),
         metavar="TIME",
     )
-
-    @property
-    def interval(self) -> Any:
-        """The interval of checkpoints."""
-        return interval("checkpoint_every", self.checkpoint_every)
-
-    @property
-    def waiting_bytes(self) -> int:
-        """The bound on rows that wait for labels."""
-        return size("waiting", self.waiting)
-
-    @property
-    def max_request_bytes(self) -> int:
-        """The largest body."""
-        return size("max_request", self.max_request)
 
     @property
     def timeout_seconds(self) -> float:

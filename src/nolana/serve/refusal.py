@@ -1,13 +1,25 @@
 """The answer to a request that is refused: a status of HTTP, and an error that says why and what to do."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TypedDict, Unpack
 
-from nolana.errors import Diagnostic, NolanaError, Place, Setting, Words
+from nolana.errors import Diagnostic, NolanaError, Place, Remedy, Setting, Words
 
 __all__ = ["RETRY", "Refusal", "no_model"]
 
 RETRY = 1  # seconds
 SERVED = ("classes", "missing", "new_classes", "token_file")  # options that help if the service is started again
+
+
+class Details(TypedDict, total=False):
+    """What a refusal says beside its problem, as all errors do."""
+
+    place: Place
+    remedies: Iterable[Remedy]
+    hint: str
+    value: object
+    expected: object
+    facts: Mapping[str, object]
 
 
 class Refusal(NolanaError):  # noqa: N818  (an answer, not a failure of the service)
@@ -26,12 +38,18 @@ class Refusal(NolanaError):  # noqa: N818  (an answer, not a failure of the serv
     close = False
 
     def __init__(
-        self, status: int, problem: str, *, retry_after: int | None = None, close: bool = False, **data: Any
+        self,
+        status: int,
+        problem: str,
+        *,
+        retry_after: int | None = None,
+        close: bool = False,
+        **data: Unpack[Details],
     ) -> None:
         super().__init__(problem, **data)
         self.status, self.retry_after, self.close = status, retry_after, close
 
-    def answer(self, write: Words) -> dict[str, Any]:
+    def answer(self, write: Words) -> dict[str, object]:
         """The body of the answer: the message, and as fields row, column, value, expected and remedies.
 
         If there are several problems, ``problems`` has such fields of each.
@@ -48,8 +66,8 @@ class Refusal(NolanaError):  # noqa: N818  (an answer, not a failure of the serv
         return found
 
 
-def _fields(error: Diagnostic, words: Words) -> dict[str, Any]:
-    found: dict[str, Any] = {"error": error.message(words), "value": error.value, "expected": error.expected}
+def _fields(error: Diagnostic, words: Words) -> dict[str, object]:
+    found: dict[str, object] = {"error": error.message(words), "value": error.value, "expected": error.expected}
     if isinstance(error.place, Place):
         found |= {"row": error.place.line, "column": error.place.name}
     found["remedies"] = [

@@ -7,9 +7,8 @@ n rows, d columns of X.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,24 +16,27 @@ from numpy.typing import NDArray
 
 from nolana.backend import backend, text_parsers
 from nolana.errors import Place, joined_problems
+from nolana.learner.rows import WIDE, Matrix
+from nolana.metrics.label_index import Labels
 from nolana.serve.refusal import Refusal
+from nolana.sources.bad_rows import NewColumn
 from nolana.sources.cells import ABSENT, NUMBER, Flaw, TextCells, decode_json
-from nolana.sources.encoder import Encoder
 from nolana.sources.jsonl import value_of_key
-from nolana.sources.labels import Labels
-from nolana.sources.new_columns import NewColumn
+from nolana.sources.labels import Labels as LabelReader
+from nolana.sources.numbers import NumberEncoder
 from nolana.sources.options import Encoding
-from nolana.sources.plan import Plan, PlannedColumn
-from nolana.sources.rows import AnyEncoder, check_rows, encoder_of
+from nolana.sources.plan import Plan
+from nolana.sources.rows import check_rows, encoder_of
 
-__all__ = ["TARGET", "RowReader", "Rows", "as_object", "split_moments", "with_label", "with_moments"]
+__all__ = ["TARGET", "Label", "RowReader", "Rows", "as_object", "split_moments", "with_label", "with_moments"]
+
+Label = bool | int | float | str
 
 TARGET = "label"  # the key of the label if the model has no name for it
 MOMENT = "nolana:moment"  # the key of the moment of a row
 LARGEST_BLOCK = 1 << 22  # numbers of X in one request
 MOST_UNKNOWN = 100  # keys that an answer names
-WIDE = 256  # columns from which rows of LIBSVM models are sparse
-NO_FEATURES = Encoder((), Encoding(), frozen=True)  # of labels alone
+NO_FEATURES = NumberEncoder((), Encoding(), frozen=True)  # of labels alone
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Rows:
 
     text: bytes
     cells: TextCells
-    y: NDArray[Any] | None
+    y: Labels | None
     new: list[NewColumn]
     moments: NDArray[np.float64] | None = None
 
@@ -54,7 +56,7 @@ class Rows:
         return len(self.cells.lines)
 
     @functools.cached_property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Label]:
         """The labels as Python has them."""
         return [] if self.y is None else list(self.y.tolist())
 
@@ -67,6 +69,25 @@ class Rows:
     def lines(self) -> list[bytes]:
         """The text of each row."""
         return [self.text[begin:end] for begin, end in self.cells.rows.tolist()]
+
+
+class _Parser:
+    """Parses JSON lines: the values of some of these keys as strings, of others as numbers."""
+
+    def __init__(self, keys: Sequence[str], strings: Sequence[int], numbers: Sequence[int] = ()) -> None:
+        self._keys = [_encoded(key) for key in keys]
+        self._counts = len(numbers), len(strings)
+        self._places = _places(len(keys), numbers), _places(len(keys), strings)
+
+    def cells(self, text: bytes, limit: int) -> tuple[TextCells, str | None, list[NewColumn]]:
+        """The cells of at most so many rows; the beginning of what is no row, if it comes; the other keys."""
+        values, codes, spans, span_codes, rows, _, _, problem, new = text_parsers().json_cells(
+            text, 0, True, limit, self._keys, *self._places, *self._counts
+        )
+        lines = np.arange(1, len(rows) + 1)
+        cells = TextCells(values, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
+        columns = [NewColumn(_text(key), count, line + 1) for key, count, line in new]
+        return cells, None if problem is None else _text(text[problem[3] : problem[4]]), columns
 
 
 class RowReader:
@@ -84,81 +105,60 @@ class RowReader:
     def __init__(
         self, plan: Plan, task: str, largest: float, new_columns: str = "warn", *, lagged: bool = False
     ) -> None:
-        self._lagged = lagged
         self.plan, self.task, self._largest, self._new_columns = plan, task, largest, new_columns
+        self._lagged = lagged
         self.indexed = plan.columns is None
         self.planned = plan.features
-        self.names = [_name(column, self.indexed and plan.zero_based) for column in self.planned]
+        first = 0 if self.indexed and plan.zero_based else 1  # a column without a name has its number
+        self.names = [name if isinstance(name, str) else str(name + first) for name in (c.column for c in self.planned)]
         self.target = _target(plan, self.names)
         known = [name for name in plan.known or () if name not in (*self.names, self.target)]
-        known += [MOMENT] * lagged
-        self._keys = [key.encode("utf-8", "surrogatepass") for key in (*self.names, self.target, *known)]
-        self._label_place = len(self.names)
-        encoder = self.encoder(frozen=True)
-        self._checker = encoder
-        self._numbers, self._texts = encoder.numbers, encoder.texts
-        self._labelled = self._places([*self._texts, self._label_place])
-        self._unlabelled = self._places(self._texts)
-        self.width = encoder.width
+        self._keys = [*self.names, self.target, *known, *[MOMENT] * lagged]
+        self._encoder = encoder_of(plan, frozen=True)
+        texts, numbers = self._encoder.texts, self._encoder.numbers
+        self._labelled = _Parser(self._keys, [*texts, len(self.names)], numbers)
+        self._unlabelled = _Parser(self._keys, texts, numbers)
+        self.width = self._encoder.width
         sparse = plan.schema is not None and plan.schema.sparse  # rows of words are as long as their text
         self.most_rows = max(1, LARGEST_BLOCK // max(1, len(self.planned) if sparse else self.width))
 
-    def encoder(self, *, frozen: bool) -> AnyEncoder:
-        """A new encoder of the plan; one that is frozen does not change by the rows that it encodes."""
-        return encoder_of(self.plan, frozen=frozen)
-
-    def _places(self, texts: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        numbers, places = (np.full(len(self._keys), -1, dtype=np.int64) for _ in range(2))
-        numbers[self._numbers] = np.arange(len(self._numbers))
-        places[texts] = np.arange(len(texts))
-        return numbers, places, len(texts)
-
     def read(self, text: bytes, *, labelled: bool) -> Rows:
         """The rows of a request, JSON lines; Refusal if one is invalid or has none of the columns."""
-        return self._rows(text, labelled, self._check_columns)
+        return self._read(text, labelled, new=True)
 
     def read_logged(self, text: bytes) -> Rows:
         """The rows of a record of the log: they were checked when they came, by the version that wrote them."""
-        return self._rows(text, True, lambda _: None)
+        return self._read(text, True, new=False)
 
-    def _rows(self, text: bytes, labelled: bool, check: Callable[[TextCells], None]) -> Rows:
+    def _read(self, text: bytes, labelled: bool, *, new: bool) -> Rows:
         if text.count(b"\n") >= self.most_rows:
             raise Refusal(
                 413, f"a request may have at most {self.most_rows:,} rows of this model; send several requests"
             )
-        numbers, places, count = self._labelled if labelled else self._unlabelled
-        parsed = text_parsers().json_cells(
-            text, 0, True, self.most_rows, self._keys, numbers, places, len(self._numbers), count
-        )
-        values, codes, spans, span_codes, rows, _, _, problem, new = parsed
-        lines = np.arange(1, len(rows) + 1)
-        if problem is not None:
-            _, _, _, begin, end = problem
-            what = f'row {len(rows) + 1} is not a JSON object such as {{"a": 1, "b": 2.5}} from {{value}} on'
-            raise Refusal(400, what, value=_text(text[begin:end]))
-        if not len(rows):
+        cells, invalid, columns = (self._labelled if labelled else self._unlabelled).cells(text, self.most_rows)
+        if invalid is not None:
+            what = f'row {len(cells.lines) + 1} is not a JSON object such as {{"a": 1, "b": 2.5}} from {{value}} on'
+            raise Refusal(400, what, value=invalid)
+        if not len(cells.lines):
             raise Refusal(400, "there are no rows")
-        cells = TextCells(values, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
-        check(cells)
+        if new:
+            self._check_columns(cells)
         if self.indexed:  # an index that a row of LIBSVM text does not have is 0
-            cells = replace(cells, codes=np.where(codes == ABSENT, NUMBER, codes).astype(np.uint8))
-        y, flaws = check_rows(cells, self._checker, self._label_reader() if labelled else None)
+            cells = replace(cells, codes=np.where(cells.codes == ABSENT, NUMBER, cells.codes).astype(np.uint8))
+        y, flaws = check_rows(cells, self._encoder, self._label_reader() if labelled else None)
         self._refuse(cells, flaws)
         self._check_values(cells)
-        if new and self._new_columns == "error":
-            place = Place(line=new[0][2] + 1, unit="row")
-            raise Refusal(400, "key {value} is not a column of the model", place=place, value=_text(new[0][0]))
-        columns = [NewColumn(_text(key), n, line + 1) for key, n, line in new]
-        return Rows(text, cells, self._as_targets(y), columns, self._moments(text, len(rows)) if labelled else None)
+        if columns and self._new_columns == "error":
+            place = Place(line=columns[0].line, unit="row")
+            raise Refusal(400, "key {value} is not a column of the model", place=place, value=columns[0].name)
+        moments = self._moments(text, len(cells.lines)) if labelled else None
+        return Rows(text, cells, self._as_targets(y), columns, moments)
 
     def _moments(self, text: bytes, count: int) -> NDArray[np.float64] | None:
         """The moments of rows that have one."""
-        if not self._lagged or MOMENT.encode() not in text:
+        if not self._lagged or _encoded(MOMENT) not in text:
             return None
-        only = np.zeros(1, dtype=np.int64)
-        spans = (
-            text_parsers().json_cells(text, 0, True, count, [MOMENT.encode()], only - 1, only, 0, 1)[2][:, 0].tolist()
-        )
+        spans = _Parser([MOMENT], [0]).cells(text, count)[0].spans[:, 0].tolist()
         try:
             found = [msgspec.json.decode(text[a:b], type=list[float | None]) if a < b else None for a, b in spans]
             size = max(len(values) for values in found if values is not None)
@@ -169,15 +169,11 @@ class RowReader:
 
     def _check_columns(self, cells: TextCells) -> None:
         """Refusal if a row has none of the columns; {} of a LIBSVM model is a row of zeros."""
-        texts = cells.text_codes[:, : len(self._texts)]
+        texts = cells.text_codes[:, : len(self._encoder.texts)]
         for row in np.flatnonzero((cells.codes == ABSENT).all(axis=1) & (texts == ABSENT).all(axis=1)).tolist():
             begin, end = cells.rows[row].tolist()
-            count = len(self._keys)
-            places = np.arange(count)
-            parsed = text_parsers().json_cells(
-                cells.data[begin:end], 0, True, 1, self._keys, places * 0 - 1, places, 0, count
-            )
-            spans, others = parsed[2][0, : len(self.names)], [_text(key) for key, *_ in parsed[-1]]
+            found, _, new = _Parser(self._keys, range(len(self._keys))).cells(cells.data[begin:end], 1)
+            spans, others = found.spans[0, : len(self.names)], [column.name for column in new]
             if (spans[:, 0] == spans[:, 1]).all() and (others or not self.indexed):  # a null has a span
                 has = f"; it has {_listed(others)}" if others else ""
                 raise Refusal(400, f"row {row + 1} has none of the columns of the model ({_listed(self.names)}){has}")
@@ -186,33 +182,27 @@ class RowReader:
         beyond = backend().first_beyond(cells.values, self._largest)
         if beyond >= 0:
             row, place = divmod(beyond, cells.values.shape[1])
-            where = self._place(row, self.names[self._numbers[place]])
+            where = _place(row, self.names[self._encoder.numbers[place]])
             value, largest = f"{cells.values[row, place]:g}", f"{self._largest:g}"
             what = f"{value} is beyond {{expected}}; scale this column"
             raise Refusal(400, what, place=where, value=value, expected=largest)
 
-    def labels(self, values: Sequence[bytes]) -> NDArray[Any]:
+    def labels(self, values: Sequence[bytes]) -> list[Label]:
         """Labels alone, pieces of JSON, as the rows have them; Refusal if one is invalid."""
-        key, only = self.target.encode("utf-8", "surrogatepass"), np.zeros(1, dtype=np.int64)
         text = b"\n".join(with_label(b"{}", self.target, value) for value in values)
-        numbers, codes, spans, span_codes, rows, *_ = text_parsers().json_cells(
-            text, 0, True, len(values), [key], only - 1, only, 0, 1
-        )
-        if len(rows) != len(values):
-            raise Refusal(400, f"label {len(rows) + 1} is not JSON")
-        lines = np.arange(1, len(rows) + 1)
-        cells = TextCells(numbers, codes, spans, span_codes, rows[:, :2], lines, text, decode_json)
+        cells, _, _ = _Parser([self.target], [0]).cells(text, len(values))
+        if len(cells.lines) != len(values):
+            raise Refusal(400, f"label {len(cells.lines) + 1} is not JSON")
         y, flaws = check_rows(cells, NO_FEATURES, self._label_reader())
         self._refuse(cells, flaws)
         found = self._as_targets(y)
-        assert found is not None
-        return found
+        return [] if found is None else list(found.tolist())
 
-    def _label_reader(self) -> Labels:
+    def _label_reader(self) -> LabelReader:
         classes = self.task == "classification"
-        return Labels(self.plan.labels, explicit=False, quoted=True, typed=True, classes=classes)
+        return LabelReader(self.plan.labels, explicit=False, quoted=True, classes=classes)
 
-    def _as_targets(self, y: NDArray[Any] | None) -> NDArray[Any] | None:
+    def _as_targets(self, y: Labels | None) -> Labels | None:
         return y if y is None or self.task == "classification" else y.astype(np.float64, copy=False)
 
     def _refuse(self, cells: TextCells, flaws: dict[int, Flaw]) -> None:
@@ -226,23 +216,17 @@ class RowReader:
             what = f'row {row + 1} has no label; send "labels", or the label in the row as {self.target!r}'
             return Refusal(400, what)
         name = self.target if flaw.feature is None else self.names[flaw.feature]
-        value = value_of_key(cells, row, name.encode("utf-8", "surrogatepass"))
-        return Refusal.of(flaw.error(self._place(row, name), value.strip('"')))
+        value = value_of_key(cells, row, _encoded(name))
+        return Refusal.of(flaw.error(_place(row, name), value.strip('"')))
 
-    def _place(self, row: int, name: str) -> Place:
-        return Place(line=row + 1, name=name, unit="row", keyed=True)
-
-    def matrix(self, x: NDArray[np.float64]) -> Any:
+    def matrix(self, x: NDArray[np.float64]) -> Matrix:
         """X as the learner takes it: many columns of a LIBSVM model are sparse."""
         if not self.indexed or self.width <= WIDE:
             return x
         from scipy.sparse import csr_matrix
 
-        return csr_matrix(x)
-
-    def as_line(self, raw: bytes) -> bytes:
-        """A row of a request, an object or an array in the order of the columns, as one line."""
-        return as_object(raw, self.names)
+        sparse: Matrix = csr_matrix(x)
+        return sparse
 
 
 def as_object(raw: bytes, names: list[str] | None = None) -> bytes:
@@ -303,9 +287,15 @@ def split_moments(text: bytes) -> tuple[bytes, list[bytes | None]]:
     return b"\n".join(lines), [end[:-1] if found else None for _, found, end in parts]
 
 
-def _name(column: PlannedColumn, zero_based: bool) -> str:
-    """A column's name; one without a name has its number, from 1, or as LIBSVM text counts."""
-    return column.column if isinstance(column.column, str) else str(column.column + (0 if zero_based else 1))
+def _places(keys: int, chosen: Sequence[int]) -> NDArray[np.int64]:
+    """For each key its place among the chosen ones, -1 if it is none of them."""
+    places = np.full(keys, -1, dtype=np.int64)
+    places[list(chosen)] = np.arange(len(chosen))
+    return places
+
+
+def _place(row: int, name: str) -> Place:
+    return Place(line=row + 1, name=name, unit="row", keyed=True)
 
 
 def _target(plan: Plan, names: list[str]) -> str:
@@ -315,6 +305,10 @@ def _target(plan: Plan, names: list[str]) -> str:
     while name in names:
         name += "_"
     return name
+
+
+def _encoded(key: str) -> bytes:
+    return key.encode("utf-8", "surrogatepass")
 
 
 def _text(key: bytes) -> str:

@@ -11,23 +11,29 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from nolana.errors import LogError, NolanaError, Place
-from nolana.runs.checkpoints import Interval
+from nolana.metrics import Predictions
+from nolana.modelfile.atomic import file_identity
 from nolana.serve.group import Group
-from nolana.serve.jobs import Classes, Decided, FetchModel, Job, Learn, Learned, Store
+from nolana.serve.jobs import AnyJob, Classes, Decided, FetchModel, Learn, Store
 from nolana.serve.log import Log, Record
-from nolana.serve.model import NewModel, Outcome, ServedModel, load
-from nolana.serve.new_classes import NewClasses
+from nolana.serve.model import NewModel, ServedModel, load
+from nolana.serve.options import ServeOptions, interval
 from nolana.serve.refusal import RETRY, Refusal, no_model
 from nolana.serve.rows import Rows
-from nolana.serve.status import Counters, note, note_error, summary
+from nolana.serve.status import Counters, Summary, note, note_error, summary
 
 __all__ = ["Service", "deliver"]
 
 MOST_AT_ONCE = 256  # requests of one transaction
 PAUSE = 0.2  # seconds until an idle thread looks at the time, and between two summaries
+
+
+def deliver(jobs: Sequence[AnyJob]) -> None:
+    """Their results are there; called in the thread of those who wait for them."""
+    for job in jobs:
+        job.done.set()
 
 
 class Service:
@@ -39,38 +45,25 @@ class Service:
     model : what the file has; None: there is no file yet.
     new : how a model is made of the first rows.
     log : None: the service is read-only, and loads the file again when it has changed.
-    every : the interval of checkpoints.
-    keep_log : whether records stay in the log when the model file has them.
-    most_jobs : that wait; more are refused.
-    new_classes : what is done with labels that are no class of the model.
+    options : interval of checkpoints, length of the queue, what is done with new classes.
     """
 
     def __init__(
-        self,
-        path: Path,
-        model: ServedModel | None,
-        new: NewModel,
-        log: Log | None,
-        *,
-        every: Interval,
-        keep_log: bool = False,
-        most_jobs: int = 1024,
-        new_classes: NewClasses | None = None,
+        self, path: Path, model: ServedModel | None, new: NewModel, log: Log | None, options: ServeOptions
     ) -> None:
-        self.path, self.model, self.new, self.log = path, model, new, log
-        self.new_classes = NewClasses() if new_classes is None else new_classes
-        self._every, self._keep_log, self._most_jobs = every, keep_log, most_jobs
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self.path, self.model, self.new, self.log, self._options = path, model, new, log, options
+        self._every = interval("checkpoint_every", options.checkpoint_every)
+        self._jobs: queue.SimpleQueue[AnyJob | None] = queue.SimpleQueue()
         self.counters = Counters()
-        self.summary: dict[str, Any] = {}
+        self.summary: Summary = {"rows": 0}
         self.failure: str | None = None  # why the thread has ended
         self.log_failure: str | None = None  # why the log could not be written the last time
         self.checkpoint_failure: str | None = None
         self.checkpoint_position = 0 if model is None else model.position
         self.stopping = False
-        self.deliver: Callable[[list[tuple[Job, object]]], None] = deliver
+        self.deliver: Callable[[Sequence[AnyJob]], None] = deliver
         self._rows_since, self._checkpoint_time, self._summary_time = 0, time.monotonic(), 0.0
-        self._identity = _identity(path)
+        self._identity = file_identity(path)
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     # Before and after
@@ -102,13 +95,13 @@ class Service:
             place = Place(str(self.log.path), records[0].position, unit="record", last_line=records[-1].position)
             hint = "start with the options with which the log was written"
             raise LogError.of(error, str(place), before="they do not fit the model", hint=hint) from error
-        self._learn(self.model, rows, records[-1].position)
+        self._learn(rows, records[-1].position)
 
     def release_known(self) -> None:
         """Learn the rows in quarantine whose label is a class now, by the options or by the model file."""
         if self.log is None or self.model is None:
             return
-        group = Group(self.log, self.model, self.new, self.new_classes)
+        group = Group(self.log, self.model, self.new, self._options)
         with self.log.transaction():
             group.release_known()
         self._learn_group(group)
@@ -128,12 +121,12 @@ class Service:
 
     # Jobs
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: AnyJob) -> None:
         """Hand over a job; Refusal if too many wait."""
         if self.failure is not None or self.stopping:
             why = "has failed and ends" if self.failure else "ends"
             raise Refusal(503, f"the service {why}; retry later", retry_after=RETRY)
-        if self.waiting >= self._most_jobs:
+        if self.waiting >= self._options.queue:
             self.counters.overloads += 1
             raise Refusal(
                 429, f"the queue is full: {self.waiting:,} requests are queued; retry later", retry_after=RETRY
@@ -146,7 +139,7 @@ class Service:
         return self._jobs.qsize()
 
     def _run(self) -> None:
-        group: list[Job] = []
+        group: list[AnyJob] = []
         try:
             last = False
             while not last:
@@ -168,11 +161,13 @@ class Service:
                 job = self._jobs.get()
                 group += [] if job is None else [job]
             refusal = Refusal(503, "the service has failed and ends; retry later", retry_after=RETRY)
-            self.deliver([(job, refusal) for job in group])
+            for job in group:
+                job.result = refusal
+            self.deliver(group)
 
-    def _next_group(self) -> tuple[list[Job], bool]:
+    def _next_group(self) -> tuple[list[AnyJob], bool]:
         """The jobs that wait, none after a pause; and whether they are the last ones."""
-        group: list[Job] = []
+        group: list[AnyJob] = []
         try:
             job = self._jobs.get(timeout=PAUSE)
             while job is not None:
@@ -185,73 +180,56 @@ class Service:
             return group, False
         return group, True
 
-    def _process(self, group: list[Job]) -> None:
-        results: list[tuple[Job, object]] = []
-        jobs = [job for job in group if isinstance(job, Learn | Store) or (isinstance(job, Classes) and job.changes)]
-        if jobs:
+    def _process(self, group: list[AnyJob]) -> None:
+        changes = [
+            job
+            for job in group
+            if isinstance(job, Learn | Store) or (isinstance(job, Classes) and (job.accept or job.discard))
+        ]
+        if changes:
             try:
-                results += self._write_and_learn(jobs)
+                self._write_and_learn(changes)
                 self.log_failure = None
             except LogError as error:
                 self.log_failure = str(error)
                 self.counters.log_failures += 1
-                note = "Nothing of this request was learned; retry with the same id"
-                refusal = Refusal.of(error, status=507, retry_after=RETRY, note=note)
-                results += [(job, refusal) for job in jobs]
+                what = "Nothing of this request was learned; retry with the same id"
+                for job in changes:
+                    job.result = Refusal.of(error, status=507, retry_after=RETRY, note=what)
         fetches = [job for job in group if isinstance(job, FetchModel)]
-        if fetches:
-            content = no_model() if self.model is None else self.model.packed()
-            results += [(job, content) for job in fetches]
-        results += [(job, self._classes(Decided())) for job in group if isinstance(job, Classes) and not job.changes]
-        self.deliver(results)
+        content = (no_model() if self.model is None else self.model.packed()) if fetches else b""
+        for fetch in fetches:
+            fetch.result = content
+        for choice in group:
+            if isinstance(choice, Classes) and isinstance(choice.result, Decided):
+                classes = [] if self.model is None else self.model.classes
+                quarantine = [] if self.log is None else self.log.quarantine.listed()
+                choice.result = replace(choice.result, classes=classes, quarantine=quarantine)  # as they are now
+        self.deliver(group)
 
-    def _write_and_learn(self, jobs: Sequence[Job]) -> list[tuple[Job, object]]:
+    def _write_and_learn(self, jobs: Sequence[Learn | Store | Classes]) -> None:
         assert self.log is not None
-        results: list[tuple[Job, object]] = []
-        group = Group(self.log, self.model, self.new, self.new_classes)
+        group = Group(self.log, self.model, self.new, self._options)
         with self.log.transaction():
             for job in jobs:
-                try:
-                    answer = group.write(job)
-                    if answer is not None:
-                        results.append((job, answer))
-                except Refusal as refusal:
-                    results.append((job, refusal))
+                group.write(job)
         self.counters.quarantined += group.held
-        results += self._learn_group(group)
-        return [(job, self._classes(answer) if isinstance(answer, Decided) else answer) for job, answer in results]
+        self._learn_group(group)
 
-    def _learn_group(self, group: Group) -> list[tuple[Job, object]]:
-        """Learn what was written; the answers of the jobs that it belongs to."""
-        if not group.written:
-            return []
-        assert group.model is not None
-        self.model = group.model
-        outcomes = self._learn(self.model, [each.rows for each in group.written], group.written[-1].position)
-        answers: dict[int, tuple[Job, object]] = {}
-        for each, outcome in zip(group.written, outcomes, strict=True):
-            if each.job is None:
-                if isinstance(outcome, Refusal):
-                    note(f"{len(each.rows):,} rows of the quarantine were not learned: {outcome}")
-            elif isinstance(outcome, Refusal):
-                answers[id(each.job)] = (each.job, outcome)
-            else:
-                answer = replace(each.answer, outcome=outcome) if isinstance(each.answer, Learned) else each.answer
-                answers.setdefault(id(each.job), (each.job, answer))
-        return list(answers.values())
+    def _learn_group(self, group: Group) -> None:
+        """Learn what was written."""
+        if group.written:
+            self.model = group.model
+            outcomes = self._learn([each.rows for each in group.written], group.written[-1].position)
+            for each, outcome in zip(group.written, outcomes, strict=True):
+                each.learned(outcome)
 
-    def _classes(self, decided: Decided) -> Decided:
-        """With the classes and the quarantine as they are now."""
-        model, log = self.model, self.log
-        fitted = model is not None and model.task == "classification" and model.estimator.__sklearn_is_fitted__()
-        classes = model.estimator.classes_.tolist() if model is not None and fitted else []
-        return replace(decided, classes=classes, quarantine=[] if log is None else log.quarantine.listed())
-
-    def _learn(self, model: ServedModel, rows: list[Rows], position: int) -> list[Outcome | Refusal]:
-        outcomes = model.learn(rows)
+    def _learn(self, rows: list[Rows], position: int) -> list[Predictions | Refusal]:
+        assert self.model is not None
         assert self.log is not None
-        model.follow(self.log.id, position)
-        count = sum(len(some) for some, outcome in zip(rows, outcomes, strict=True) if isinstance(outcome, Outcome))
+        outcomes = self.model.learn(rows)
+        self.model.follow(self.log.id, position)
+        count = sum(len(some) for some, outcome in zip(rows, outcomes, strict=True) if isinstance(outcome, Predictions))
         self._rows_since += count
         self.counters.rows += count
         return outcomes
@@ -281,7 +259,7 @@ class Service:
             self.checkpoint_position, self._rows_since = model.position, 0
             self.checkpoint_failure = None
             self.counters.checkpoints += 1
-            if not self._keep_log:
+            if not self._options.keep_log:
                 log.delete_up_to(model.position)
         except NolanaError as error:
             self.checkpoint_failure = str(error)
@@ -290,7 +268,7 @@ class Service:
 
     def _reload(self) -> None:
         """A read-only service follows the model file."""
-        identity = _identity(self.path)
+        identity = file_identity(self.path)
         if identity is None or identity == self._identity:
             return
         self._identity = identity
@@ -304,17 +282,3 @@ class Service:
     def _summarize(self) -> None:
         self._summary_time = time.monotonic()
         self.summary = summary(self)
-
-
-def deliver(results: list[tuple[Job, object]]) -> None:
-    """Hand over the results of a group."""
-    for job, result in results:
-        job.done(result)
-
-
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size

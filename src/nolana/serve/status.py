@@ -6,7 +6,7 @@ import time
 import traceback
 from bisect import bisect_left
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from nolana.estimators.answers import change_text
 from nolana.estimators.stream import StreamModel
@@ -15,13 +15,15 @@ from nolana.runs.process import resident_bytes
 if TYPE_CHECKING:
     from nolana.serve.service import Service
 
-__all__ = ["Counters", "Latency", "note", "note_error", "prometheus", "summary"]
+__all__ = ["Counters", "Latency", "Summary", "note", "note_error", "prometheus", "summary"]
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 MOST_ERRORS = 20
 MOST_LABELS = 8  # in quarantine, on the page
 MOST_CHANGES = 8  # drift alarms with what changed, on the page
 MOST_POINTS = 256  # of the score over time on the page
+
+Samples = list[tuple[str, float | None]]  # labels and value
 
 
 def note(text: str) -> None:
@@ -68,7 +70,7 @@ class Counters:
         self.checkpoints = self.checkpoint_failures = self.log_failures = 0
         self.requests: Counter[tuple[str, int]] = Counter()
         self.latency: dict[str, Latency] = {}
-        self.errors: deque[dict[str, Any]] = deque(maxlen=MOST_ERRORS)
+        self.errors: deque[dict[str, object]] = deque(maxlen=MOST_ERRORS)
 
     def answered(self, endpoint: str, status: int, seconds: float) -> None:
         """Count a request and its answer."""
@@ -81,23 +83,47 @@ class Counters:
         self.errors.append({"at": age, "endpoint": endpoint, "status": status, "message": message[:300]})
 
 
-def summary(service: "Service") -> dict[str, Any]:
+class Summary(TypedDict, total=False):
+    """The model at a moment; before its first row only the first four."""
+
+    model: str
+    read_only: bool
+    rows: int
+    quarantine: list[tuple[str, int]]  # labels and rows
+    estimator: str
+    task: str
+    bytes: int
+    position: int  # in the log
+    score: dict[str, float]
+    recent_score: dict[str, float]
+    baselines: dict[str, dict[str, float]]
+    recent_rows: int
+    metric: str | None  # of the history
+    history: list[tuple[int, float, float]]  # rows, over the window, over all rows
+    experts: list[dict[str, object]]
+    drift: list[int]
+    changes: list[str]
+    drift_alarms: int
+
+
+def summary(service: "Service") -> Summary:
     """The model as it is now; called by the thread that learns."""
     model = service.model
-    facts: dict[str, Any] = {"model": service.path.name, "read_only": service.log is None}
+    facts: Summary = {"model": service.path.name, "read_only": service.log is None, "rows": 0}
     if service.log is not None and service.log.quarantine.rows:
-        facts["quarantine"] = [[str(label), rows] for label, rows in service.log.quarantine.listed(MOST_LABELS)]
-    if model is None or not model.estimator.__sklearn_is_fitted__():
-        return facts | {"rows": 0}
+        facts["quarantine"] = [(str(label), rows) for label, rows in service.log.quarantine.listed(MOST_LABELS)]
+    if model is None or not model.fitted:
+        return facts
     estimator, evaluation = model.estimator, model.evaluation
     stream = isinstance(estimator, StreamModel)
     history = evaluation.history
     history = history[:: -max(1, -(-len(history) // MOST_POINTS))][::-1]  # with the last one
     name = next(iter(evaluation.metrics), None)
-    return facts | {
+    return {
+        **facts,
         "estimator": type(estimator).__name__,
         "task": model.task,
-        "rows": estimator.n_rows_,
+        "rows": model.rows,
         "bytes": estimator.memory_bytes_,
         "position": model.position,
         "score": evaluation.metrics,
@@ -105,7 +131,7 @@ def summary(service: "Service") -> dict[str, Any]:
         "baselines": evaluation.baselines,
         "recent_rows": evaluation.recent_rows,
         "metric": name,
-        "history": [[point.rows, point.window[name], point.overall[name]] for point in history if name is not None],
+        "history": [(point.rows, point.window[name], point.overall[name]) for point in history if name is not None],
         "experts": estimator.experts_ if stream else [],
         "drift": estimator.drift_ if stream else [],
         "changes": [change_text(each) for each in estimator.changes_[-MOST_CHANGES:]] if stream else [],
@@ -116,65 +142,57 @@ def summary(service: "Service") -> dict[str, Any]:
 def prometheus(service: "Service") -> str:
     """The metrics in the text format of Prometheus."""
     counters, facts, log = service.counters, service.summary, service.log
-    position, saved = facts.get("position", 0), service.checkpoint_position
-    samples: list[tuple[str, str, str, list[tuple[str, float | None]]]] = [
-        ("rows_total", "counter", "Rows that the model has learned.", [("", facts["rows"])]),
-        ("rows_learned_total", "counter", "Rows learned since the service was started.", _one(counters.rows)),
-        ("score", "gauge", "Score of all rows, each predicted before it was learned.", _named(facts, "score")),
-        ("recent_score", "gauge", "The same for the last rows.", _named(facts, "recent_score")),
-        ("baseline_score", "gauge", "Of the best constant and of the last label or value.", _baselines(facts)),
-        ("drift_alarms", "gauge", "Drift alarms of the model, at most 100.", _one(facts.get("drift_alarms", 0))),
-        ("model_bytes", "gauge", "Bytes of state and scratch of the model.", _one(facts.get("bytes", 0))),
-        ("queue_requests", "gauge", "Requests that wait for the log.", _one(service.waiting)),
-        ("duplicates_total", "counter", "Requests whose id was learned before.", _one(counters.duplicates)),
-        ("quarantined_rows_total", "counter", "Rows that were put into quarantine.", _one(counters.quarantined)),
-        ("overloads_total", "counter", "Requests refused because too many waited.", _one(counters.overloads)),
-        ("checkpoints_total", "counter", "Model files written.", _one(counters.checkpoints)),
-        ("checkpoint_failures_total", "counter", "Model files not written.", _one(counters.checkpoint_failures)),
-        ("log_failures_total", "counter", "Transactions that the log could not write.", _one(counters.log_failures)),
-        ("log_lag_records", "gauge", "Records learned and not yet in the model file.", _one(position - saved)),
-        ("resident_bytes", "gauge", "Memory of the process.", _one(resident_bytes())),
-    ]  # fmt: skip
-    if log is not None:
-        samples += [
-            ("log_records", "gauge", "Records in the log.", _one(log.last - log.deleted)),
-            ("log_bytes", "gauge", "Bytes of the log on the disk.", _one(log.bytes)),
-            ("quarantine_rows", "gauge", "Rows in quarantine: their label is no class.", _one(log.quarantine.rows)),
-            ("quarantine_labels", "gauge", "Labels in quarantine.", _one(len(log.quarantine.counts))),
-            (
-                "quarantine_dropped_rows_total",
-                "counter",
-                "Rows that the quarantine had no room for.",
-                _one(log.quarantine.dropped),
-            ),
-            ("waiting_requests", "gauge", "Predicted requests that wait for labels.", _one(log.waiting)),
-        ]
-    requests: list[tuple[str, float | None]] = [
-        (f'{{endpoint="{e}",status="{s}"}}', n) for (e, s), n in sorted(counters.requests.items())
+    lag = facts.get("position", 0) - service.checkpoint_position
+    baselines: Samples = [
+        (f'{{baseline="{name}",metric="{metric}"}}', value)
+        for name, metrics in facts.get("baselines", {}).items()
+        for metric, value in metrics.items()
     ]
-    samples.append(("requests_total", "counter", "Requests by endpoint and status.", requests))
+    samples: list[tuple[str, str, Samples]] = [
+        ("rows_total", "Rows that the model has learned.", _one(facts["rows"])),
+        ("rows_learned_total", "Rows learned since the service was started.", _one(counters.rows)),
+        ("score", "Score of all rows, each predicted before it was learned.", _named(facts.get("score", {}))),
+        ("recent_score", "The same for the last rows.", _named(facts.get("recent_score", {}))),
+        ("baseline_score", "Of the best constant and of the last label or value.", baselines),
+        ("drift_alarms", "Drift alarms of the model, at most 100.", _one(facts.get("drift_alarms", 0))),
+        ("model_bytes", "Bytes of state and scratch of the model.", _one(facts.get("bytes", 0))),
+        ("queue_requests", "Requests that wait for the log.", _one(service.waiting)),
+        ("duplicates_total", "Requests whose id was learned before.", _one(counters.duplicates)),
+        ("quarantined_rows_total", "Rows that were put into quarantine.", _one(counters.quarantined)),
+        ("overloads_total", "Requests refused because too many waited.", _one(counters.overloads)),
+        ("checkpoints_total", "Model files written.", _one(counters.checkpoints)),
+        ("checkpoint_failures_total", "Model files not written.", _one(counters.checkpoint_failures)),
+        ("log_failures_total", "Transactions that the log could not write.", _one(counters.log_failures)),
+        ("log_lag_records", "Records learned and not yet in the model file.", _one(lag)),
+        ("resident_bytes", "Memory of the process.", _one(resident_bytes())),
+    ]
+    if log is not None:
+        held = log.quarantine
+        samples += [
+            ("log_records", "Records in the log.", _one(log.last - log.deleted)),
+            ("log_bytes", "Bytes of the log on the disk.", _one(log.bytes)),
+            ("quarantine_rows", "Rows in quarantine: their label is no class.", _one(held.rows)),
+            ("quarantine_labels", "Labels in quarantine.", _one(len(held.counts))),
+            ("quarantine_dropped_rows_total", "Rows that the quarantine had no room for.", _one(held.dropped)),
+            ("waiting_requests", "Predicted requests that wait for labels.", _one(log.waiting)),
+        ]
+    requests: Samples = [(f'{{endpoint="{e}",status="{s}"}}', n) for (e, s), n in sorted(counters.requests.items())]
+    samples.append(("requests_total", "Requests by endpoint and status.", requests))
     lines: list[str] = []
-    for name, kind, text, values in samples:
+    for name, text, values in samples:
+        kind = "counter" if name.endswith("_total") else "gauge"
         lines += [f"# HELP nolana_{name} {text}", f"# TYPE nolana_{name} {kind}"]
         lines += [f"nolana_{name}{labels} {_number(value)}" for labels, value in values if value is not None]
     lines += _histograms(counters)
     return "\n".join(lines) + "\n"
 
 
-def _one(value: float | None) -> list[tuple[str, float | None]]:
+def _one(value: float | None) -> Samples:
     return [("", value)]
 
 
-def _named(facts: dict[str, Any], name: str) -> list[tuple[str, float | None]]:
-    return [(f'{{metric="{metric}"}}', value) for metric, value in facts.get(name, {}).items()]
-
-
-def _baselines(facts: dict[str, Any]) -> list[tuple[str, float | None]]:
-    return [
-        (f'{{baseline="{name}",metric="{metric}"}}', value)
-        for name, metrics in facts.get("baselines", {}).items()
-        for metric, value in metrics.items()
-    ]
+def _named(metrics: dict[str, float]) -> Samples:
+    return [(f'{{metric="{metric}"}}', value) for metric, value in metrics.items()]
 
 
 def _histograms(counters: Counters) -> list[str]:

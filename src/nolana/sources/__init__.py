@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from nolana.sources.bad_rows import BadRow, BadRows, Quarantine, Skip
 from nolana.sources.blocks import Block, Position
+from nolana.sources.bytes import Source
 from nolana.sources.declaration import declared, document, signature
-from nolana.sources.opener import open_stream
+from nolana.sources.formats import open_stream
 from nolana.sources.options import Arguments, SourceOptions
-from nolana.sources.sources import Source
 from nolana.sources.stream import Stream
 
 __all__ = ["BadRow", "BadRows", "Block", "Position", "Quarantine", "Skip", "SourceOptions", "Stream", "open", "read"]

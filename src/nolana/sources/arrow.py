@@ -1,26 +1,29 @@
 """Parquet and Arrow tables as cells, a batch of rows at a time."""
 
 import json
-import zlib
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.columns import times
 from nolana.columns.tables import ArrowTable
 from nolana.columns.values import Values
-from nolana.errors import OtherSourceError, Remedy, StreamError
+from nolana.errors import Remedy, StreamError
 from nolana.sources.bad_rows import BadRow
-from nolana.sources.blocks import Position
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import ABSENT, NESTED, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells, Codes, Flaw
 from nolana.sources.columns import Columns
 from nolana.sources.options import SourceOptions
 from nolana.sources.plan import Plan
 from nolana.sources.reader import Reader
-from nolana.sources.sources import Bytes, fail
-from nolana.sources.tables import ArrowFile, ArrowStream, ParquetFile, Table, pyarrow
+from nolana.sources.tables import ArrowFile, ArrowStream, Batches, ParquetFile, pyarrow
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch
 
 __all__ = ["ArrowCells", "ArrowReader", "ParquetReader", "convert"]
 
@@ -28,7 +31,7 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 PIECE = 5000  # rows converted at a time: in small blocks the calls for each column take most of the time
 
 
-def convert(pa: Any, array: Any) -> tuple[NDArray[np.float64], Codes]:
+def convert(pa: ModuleType, array: "Array") -> tuple[NDArray[np.float64], Codes]:
     """A column as numbers, and the codes of its values."""
     types, kind = pa.types, array.type
     if types.is_dictionary(kind):
@@ -47,7 +50,7 @@ def convert(pa: Any, array: Any) -> tuple[NDArray[np.float64], Codes]:
             codes[np.isinf(values)] = UNBOUNDED
             values = np.where(np.isfinite(values), values, 0.0)
     elif types.is_decimal(kind):
-        values = _numpy(array.cast(pa.float64()), 0.0)
+        values = _numpy(array.cast(pa.float64()), 0.0).astype(np.float64, copy=False)
     elif types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
         codes[:] = NUMBER if types.is_duration(kind) else TIME
         values = _seconds(pa, array)
@@ -59,13 +62,13 @@ def convert(pa: Any, array: Any) -> tuple[NDArray[np.float64], Codes]:
     return values, codes
 
 
-def _numpy(array: Any, empty: Any) -> NDArray[Any]:
+def _numpy(array: "Array", empty: float) -> NDArray[np.float64] | NDArray[np.int64]:
     return np.asarray((array.fill_null(empty) if array.null_count else array).to_numpy(zero_copy_only=False))
 
 
-def _seconds(pa: Any, array: Any) -> NDArray[np.float64]:
+def _seconds(pa: ModuleType, array: "Array") -> NDArray[np.float64]:
     if pa.types.is_date32(array.type):
-        return _numpy(array.cast(pa.int32()), 0) * 86400.0
+        return np.asarray(_numpy(array.cast(pa.int32()), 0) * 86400.0)
     unit = "ms" if pa.types.is_date64(array.type) else array.type.unit
     return np.asarray(_numpy(array.cast(pa.int64()), 0) / PER_SECOND[unit])
 
@@ -74,8 +77,8 @@ def _seconds(pa: Any, array: Any) -> NDArray[np.float64]:
 class ArrowCells:
     """Some rows of a table."""
 
-    pa: Any
-    batch: Any
+    pa: ModuleType
+    batch: "RecordBatch"
     names: list[str]  # of the texts
     values: NDArray[np.float64]
     codes: Codes
@@ -83,7 +86,9 @@ class ArrowCells:
     lines: NDArray[np.int64]
 
     @classmethod
-    def read(cls, pa: Any, batch: Any, numbers: list[str], texts: list[str], before: int) -> "ArrowCells":
+    def read(
+        cls, pa: ModuleType, batch: "RecordBatch", numbers: list[str], texts: list[str], before: int
+    ) -> "ArrowCells":
         """These columns of a batch that follows so many rows."""
         n = batch.num_rows
         values, codes = np.empty((n, len(numbers))), np.empty((n, len(numbers)), dtype=np.uint8)
@@ -113,7 +118,8 @@ class ArrowCells:
         return self._column(place).keys()
 
     def seconds(self, place: int) -> NDArray[np.float64]:
-        return self._column(place).seconds()
+        typed = (self.converted[place][1] == TIME).any()
+        return self._column(place).seconds() if typed else times.column(self.texts(place))
 
     def _column(self, place: int) -> Values:
         return ArrowTable(self.batch.select([self.names[place]])).column(0)
@@ -145,15 +151,10 @@ class ArrowCells:
         values = {name: self.batch.column(name)[row].as_py() for name in self.batch.schema.names}
         return json.dumps(values, default=str, ensure_ascii=False)
 
-    def show(self, row: int, name: str) -> str:
-        """A value as text, for a message."""
-        value = self.batch.column(name)[row].as_py()
-        return "" if value is None else str(value)
-
     def where(self, rows: NDArray[np.bool_]) -> "ArrowCells":
         return self._rows(self.batch.filter(self.pa.array(rows)), rows)
 
-    def _rows(self, batch: Any, rows: Any) -> "ArrowCells":
+    def _rows(self, batch: "RecordBatch", rows: slice | NDArray[np.bool_]) -> "ArrowCells":
         return replace(
             self,
             batch=batch,
@@ -164,124 +165,72 @@ class ArrowCells:
         )
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
 
 
 class TableReader(Reader):
-    """The rows of a Parquet or Arrow table; offsets and lines count its rows."""
+    """The rows of a Parquet or Arrow table."""
 
-    typed = True
     unit = "row"
+    cursor: Batches
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         self.path, self.live, self.encoding = source.path, source.live, None
-        self._source, self._table, self._pa = source, self._open_table(source), pyarrow()
-        names = list(self._table.schema.names)
+        self.cursor, self._pa = self._open_table(source), pyarrow()
+        names = list(self.cursor.schema.names)
         self.columns = Columns(self.path, names, len(names), "the table")
-        self._final = False
-        self._batches: Iterator[Any] | None = None
-        self._waiting: list[Any] = []
         self._piece: ArrowCells | None = None  # converted and not yet consumed
-        self._consumed = 0  # rows
-        self._ends = zlib.crc32(self._table.ends())
-        self._needed: dict[int, None] = {}  # columns to read: all that were selected before the first row
         self._numbers: list[str] = []
         self._texts: list[str] = []
 
-    def _open_table(self, source: Bytes) -> Table:
-        raise NotImplementedError
-
-    @property
-    def final(self) -> bool:
-        return self._final
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Rows consumed, and the number of the next row."""
-        return self._consumed, self._consumed + 1
-
-    @property
-    def share(self) -> float | None:
-        return self._consumed / self._table.rows if self._table.rows else self._source.share
+    @abstractmethod
+    def _open_table(self, source: Bytes) -> Batches: ...
 
     def peek(self, limit: int, columns: list[int]) -> Cells:
         self.select([], columns)
-        while sum(batch.num_rows for batch in self._waiting) < limit and not self._final:
-            if self.live and self._waiting:
+        table = self.cursor
+        while sum(batch.num_rows for batch in table.waiting) < limit and not table.final:
+            if self.live and table.waiting:
                 break
-            self.read_more()
-        schema = self._pa.schema([self._table.schema.field(name) for name in self._texts])
-        rows = self._pa.Table.from_batches([b.select(self._texts) for b in self._waiting], schema)
-        batch = rows.slice(0, limit).combine_chunks()
-        return ArrowCells.read(self._pa, _one_batch(self._pa, batch), [], self._texts, self._consumed)
+            table.read_more()
+        schema = self._pa.schema([table.schema.field(name) for name in self._texts])
+        rows = self._pa.Table.from_batches([b.select(self._texts) for b in table.waiting], schema)
+        batches = rows.slice(0, limit).combine_chunks().to_batches()
+        first = batches[0] if batches else self._pa.RecordBatch.from_pylist([], schema=schema)
+        return ArrowCells.read(self._pa, first, [], self._texts, table.offset)
 
     def select(self, numbers: list[int], texts: list[int]) -> None:
-        names = self._table.schema.names
-        self._numbers, self._texts = [names[j] for j in numbers], [names[j] for j in texts]
-        self._needed |= dict.fromkeys([*numbers, *texts])
+        schema = self.cursor.schema
+        self._numbers, self._texts = [schema.names[j] for j in numbers], [schema.names[j] for j in texts]
+        self.cursor.columns |= dict.fromkeys([*numbers, *texts])
         for name in (*self._numbers, *self._texts):
-            if names.count(name) > 1:
-                same = [j for j, other in enumerate(names) if other == name]
+            same = schema.get_all_field_indices(name)
+            if len(same) > 1:
                 remedies = [Remedy("ignore", same, "leaves them out")]
-                fail(self.path, f"several columns are named {name!r}", hint="rename them", remedies=remedies)
-            kind = self._table.schema.field(name).type
-            types = self._pa.types
+                what = f"several columns are named {name!r}"
+                raise StreamError(what, path=self.path, hint="rename them", remedies=remedies)
+            kind, types = schema.field(name).type, self._pa.types
             if types.is_binary(kind) or types.is_large_binary(kind) or types.is_time(kind) or types.is_interval(kind):
                 remedies = [Remedy("ignore", [name], "leaves it out")]
-                fail(self.path, f"column {name!r} has type {kind}, which is not supported", remedies=remedies)
+                what = f"column {name!r} has type {kind}, which is not supported"
+                raise StreamError(what, path=self.path, remedies=remedies)
 
     def parse(self, limit: int) -> tuple[ArrowCells, BadRow | None]:
-        if self._piece is None or (self._waiting and not len(self._piece.lines)):
-            self._piece = ArrowCells.read(self._pa, self._next_piece(), self._numbers, self._texts, self._consumed)
+        table = self.cursor
+        if self._piece is None or (table.waiting and not len(self._piece.lines)):
+            self._piece = ArrowCells.read(self._pa, table.take(PIECE), self._numbers, self._texts, table.offset)
         cells, self._piece = self._piece.part(0, limit), self._piece.part(limit, None)
-        self._consumed += len(cells.lines)
+        table.offset += len(cells.lines)
         return cells, None
-
-    def _next_piece(self) -> Any:
-        """The next rows of the waiting batches, few enough for the processor's cache."""
-        if not self._waiting:
-            return self._pa.RecordBatch.from_pylist([], schema=self._table.schema)
-        piece, rest = self._waiting[0].slice(0, PIECE), self._waiting[0].slice(PIECE)
-        self._waiting[:1] = [rest] if rest.num_rows else []
-        return piece
-
-    def read_more(self) -> None:
-        if self._batches is None:
-            self._batches = self._table.batches(list(self._needed), self._consumed)
-        batch = next(self._batches, None)
-        if batch is None:
-            self._final = True
-        elif batch.num_rows:
-            self._waiting.append(batch)
 
     def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         assert isinstance(cells, ArrowCells)
-        name = self._table.schema.names[column]
-        return flaw.error(self._place(int(cells.lines[row]), column), cells.show(row, name), "the value is null")
-
-    def checksums(self) -> dict[str, Any]:
-        """Checksums of the names and types of the columns, and of both ends of the file."""
-        schema = f"{[(field.name, str(field.type)) for field in self._table.schema]} {self._table.rows}"
-        return {"head": zlib.crc32(schema.encode()), "tail": self._ends}
-
-    def begins_like(self, position: Mapping[str, Any]) -> bool:
-        return self.checksums().items() <= dict(position).items()
-
-    def resembles(self, position: Mapping[str, Any]) -> bool:
-        """Whether columns and number of rows are the same."""
-        return bool(self.checksums()["head"] == position["head"])
-
-    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
-        if self.checksums() != {name: int(checksums[name]) for name in ("head", "tail")}:
-            what = f"cannot resume at row {position.line:,}: the table has changed"
-            raise OtherSourceError(what, path=self.path, hint="is it another file?")
-        self._consumed = position.offset
-
-    def close(self) -> None:
-        self._source.close()
+        value = cells.batch.column(self.cursor.schema.names[column])[row].as_py()
+        place, text = self._place(int(cells.lines[row]), column), "" if value is None else str(value)
+        return flaw.error(place, text, "the value is null")
 
 
 class ParquetReader(TableReader):
@@ -292,7 +241,7 @@ class ParquetReader(TableReader):
     endings = ("parquet", "pq")
     magic = (ParquetFile.magic,)
 
-    def _open_table(self, source: Bytes) -> Table:
+    def _open_table(self, source: Bytes) -> Batches:
         return ParquetFile(source)
 
 
@@ -304,11 +253,6 @@ class ArrowReader(TableReader):
     endings = ("arrow", "arrows", "feather", "ipc")
     magic = (ArrowFile.magic, ArrowStream.magic)
 
-    def _open_table(self, source: Bytes) -> Table:
+    def _open_table(self, source: Bytes) -> Batches:
         is_file = source.compression is None and source.head.startswith(ArrowFile.magic)
         return ArrowFile(source) if is_file else ArrowStream(source)
-
-
-def _one_batch(pa: Any, table: Any) -> Any:
-    batches = table.to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

@@ -1,20 +1,30 @@
-"""What happens to invalid rows: one error about all of a block, or they are left out and counted, or also written to a
-file.
+"""What is left out and counted: invalid rows; columns, keys and categories that the first block did not have.
 
-The file has one JSON object a line: ``file``, ``line``, ``reason``, ``text`` (the row in the source), ``message``; of a
-message also its place, ``partition`` and ``offset`` or ``id``, and ``line`` is its number in the order of reading.
+Invalid rows are one error about all of a block, or are left out, or also written to a file. The file has one JSON
+object a line: ``file``, ``line``, ``reason``, ``text`` (the row in the source), ``message``; of a message also its
+place, ``partition`` and ``offset`` or ``id``, and ``line`` is its number in the order of reading.
 """
 
 import json
 import os
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Literal, NotRequired, TypedDict
 
-from nolana.errors import OptionError, Place, StreamError, joined_problems
+from nolana.errors import OptionError, Place, Remedy, StreamError, StreamWarning, joined_problems
 
-__all__ = ["BadRow", "BadRows", "Quarantine", "Refuse", "Skip", "policy"]
+__all__ = [
+    "BadRow", "BadRows", "BadRowsState", "Counts", "NewCategory", "NewColumn", "NewColumnCounts", "Quarantine",
+    "Refuse", "Skip", "policy",
+]  # fmt: skip
+
+NewColumns = Literal["warn", "ignore", "error"]
+MOST_NAMES = 100  # that are counted one by one; a bound on memory
+REST = "..."  # all others together
+NEW_COLUMN = "column {column} is not in the first block. It is left out: a model cannot add a column"
+NEW_CATEGORY = "{value} in column {column} has no column of its own: {why}. Such strings share one column"
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,13 @@ class BadRow:
     error: StreamError
     reason: str
     raw: str
+
+
+class BadRowsState(TypedDict):
+    """Counts by reason; the size of a quarantine when they were counted."""
+
+    reasons: dict[str, int]
+    quarantined_bytes: NotRequired[int]
 
 
 class BadRows:
@@ -48,11 +65,11 @@ class BadRows:
     def end_block(self) -> None:
         """All rows of a block were read; raises if one of them ends the stream."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> BadRowsState:
         """The counts, for a resumed stream."""
         return {"reasons": dict(self.reasons)}
 
-    def resume(self, state: dict[str, Any], path: str) -> None:
+    def resume(self, state: BadRowsState, path: str) -> None:
         """Continues from a state of the source at ``path``."""
         self.reasons = Counter({str(reason): int(count) for reason, count in state["reasons"].items()})
 
@@ -108,7 +125,7 @@ class Quarantine(BadRows):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__()
         self.path = Path(path)
-        self._file: Any = None
+        self._file: IO[bytes] | None = None
         self._known: dict[tuple[str, int], int] = {}  # rows written after the resumed state, and their offsets
 
     def put_aside(self, row: BadRow) -> None:
@@ -145,11 +162,11 @@ class Quarantine(BadRows):
     def _size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> BadRowsState:
         """The counts, and the offset of the next invalid row: before the remembered ones, else at the end."""
-        return super().state() | {"quarantined_bytes": min(self._known.values(), default=self._size())}
+        return {**super().state(), "quarantined_bytes": min(self._known.values(), default=self._size())}
 
-    def resume(self, state: dict[str, Any], path: str) -> None:
+    def resume(self, state: BadRowsState, path: str) -> None:
         """Finds the rows of the source that were written after the state."""
         super().resume(state, path)
         length = int(state.get("quarantined_bytes", 0))
@@ -189,3 +206,75 @@ def policy(on_bad_row: "str | BadRows") -> BadRows:
     if name == "quarantine" and path:
         return Quarantine(path)
     raise OptionError("on_bad_row", on_bad_row, "is not error, skip or quarantine=FILE, nor an object of class BadRows")
+
+
+# Columns that the first block did not have
+
+
+@dataclass(frozen=True)
+class NewColumn:
+    """A new column in some rows: its name, in how many rows it is, and the line of the first one."""
+
+    name: str
+    rows: int
+    line: int
+
+
+@dataclass(frozen=True)
+class NewCategory(NewColumn):
+    """Strings of a column without a column of their own: the first one, and how many may have one; None: no new one."""
+
+    first: str
+    largest: int | None
+
+
+class Counts(TypedDict):
+    """In how many rows, by column."""
+
+    columns: dict[str, int]
+    categories: dict[str, int]
+
+
+class NewColumnCounts:
+    """In how many rows each new column was, and each column of text had a text without a column of its own.
+
+    Parameters
+    ----------
+    path : the source, for messages.
+    unit : what a row is in messages: "line" or "row".
+    policy : "warn": once for each column; "ignore": count only; "error": StreamError.
+    """
+
+    def __init__(self, path: str, unit: str, policy: NewColumns) -> None:
+        self._path, self._unit, self._policy = path, unit, policy
+        self.columns: Counter[str] = Counter()
+        self.categories: Counter[str] = Counter()
+
+    def add_column(self, column: NewColumn) -> None:
+        """Some rows have a column that the first block did not have."""
+        self._add(self.columns, column, NEW_COLUMN)
+
+    def add_category(self, new: NewCategory) -> None:
+        """Some rows have strings in a column that have no column of their own."""
+        why = "the model does not know it" if new.largest is None else f"all {new.largest} categories are in use"
+        self._add(self.categories, new, NEW_CATEGORY, new.first, why)
+
+    def _add(self, counts: Counter[str], column: NewColumn, problem: str, value: str = "", why: str = "") -> None:
+        facts = {"column": repr(column.name), "why": why}
+        place = Place(self._path, column.line, unit=self._unit)
+        name = column.name if column.name in counts or len(counts) < MOST_NAMES else REST
+        if self._policy == "error":
+            remedies = [Remedy("new_columns", "ignore", "accepts that")]
+            raise StreamError(problem, place=place, remedies=remedies, value=value, facts=facts)
+        if self._policy == "warn" and name not in counts:
+            warnings.warn(StreamWarning(problem, place=place, value=value, facts=facts), stacklevel=1)
+        counts[name] += column.rows
+
+    def state(self) -> Counts:
+        """The counts, for a resumed stream."""
+        return {"columns": dict(self.columns), "categories": dict(self.categories)}
+
+    def restore(self, state: Counts) -> None:
+        """Continues from what ``state`` returned."""
+        self.columns = Counter({str(name): int(count) for name, count in state["columns"].items()})
+        self.categories = Counter({str(name): int(count) for name, count in state["categories"].items()})

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,21 @@ from nolana.errors import MOST_PROBLEMS, Diagnostic, Place, Remedy, Setting, Str
 
 __all__ = [
     "ABSENT", "NESTED", "NUMBER", "TEXT", "TIME", "TRUTH", "UNBOUNDED", "UNKNOWN", "Cells", "Codes", "Flaw",
-    "RowFlaws", "TextCells",
+    "RowFlaws", "TextCells", "is_missing",
 ]  # fmt: skip
 
 Codes = NDArray[np.uint8]
 E = TypeVar("E", bound=Diagnostic)
+N = TypeVar("N", np.float64, np.int64)
 
 # What a field is by its letters alone (core/cells.hpp has the same numbers); TIME, a date or time in seconds, comes
 # from typed tables only.
 NUMBER, ABSENT, UNKNOWN, UNBOUNDED, TEXT, TRUTH, NESTED, TIME = range(8)
+
+
+def is_missing(codes: Codes) -> NDArray[np.bool_]:
+    """Whether nothing is there, or what says so."""
+    return np.asarray((codes == ABSENT) | (codes == UNKNOWN))
 
 
 @dataclass(frozen=True)
@@ -104,28 +110,17 @@ class Cells(Protocol):
     """Some rows of a source."""
 
     @property
-    def values(self) -> NDArray[np.float64]:
-        """The numbers, (n, d)."""
-
+    def values(self) -> NDArray[np.float64]: ...  # (n, d): the numbers
     @property
-    def codes(self) -> Codes:
-        """What the numbers are, (n, d)."""
-
+    def codes(self) -> Codes: ...  # (n, d): what they are
     @property
-    def text_codes(self) -> Codes:
-        """What the texts are, (n, t)."""
-
+    def text_codes(self) -> Codes: ...  # (n, t): what the texts are
     @property
-    def lines(self) -> NDArray[np.int64]:
-        """The line of each row, or the row in a table without lines, from 1, (n,)."""
-
+    def lines(self) -> NDArray[np.int64]: ...  # (n,): the line of each row, or the row in a table without lines, from 1
     @property
-    def typed(self) -> bool:
-        """Whether the source distinguishes numbers from strings."""
-
+    def typed(self) -> bool: ...  # whether the source distinguishes numbers from strings
     @property
-    def readable(self) -> bool:
-        """Whether all texts can be decoded; False: perhaps not."""
+    def readable(self) -> bool: ...  # whether all texts can be decoded; False: perhaps not
 
     def texts(self, place: int) -> list[str | None]:
         """A column of texts; None if a text cannot be decoded."""
@@ -168,6 +163,7 @@ class TextCells:
     data: bytes
     decode: Callable[[bytes], str]
     _decoded: dict[int, list[str | None]] = field(default_factory=dict)
+    _seconds: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     def texts(self, place: int) -> list[str | None]:
         if place in self._decoded:
@@ -207,7 +203,7 @@ class TextCells:
 
     def keys(self, place: int) -> NDArray[np.float64]:
         codes = self.text_codes[:, place]
-        missing = (codes == ABSENT) | (codes == UNKNOWN)
+        missing = is_missing(codes)
         if self.decode not in (decode_csv, decode_json):  # the text was changed for the parser
             texts = self.texts(place)
             return keys([None if gone else text for text, gone in zip(texts, missing.tolist(), strict=True)])
@@ -222,7 +218,9 @@ class TextCells:
         return found
 
     def seconds(self, place: int) -> NDArray[np.float64]:
-        return times.column(self.texts(place))
+        if place not in self._seconds:
+            self._seconds[place] = times.column(self.texts(place))
+        return self._seconds[place]
 
     def floats(self, place: int, *, quoted: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         return self._each(text_parsers().number_fields, place, quoted)
@@ -232,8 +230,8 @@ class TextCells:
         return values.view(np.int64), valid  # NumPy has two names for int64, and only one is np.int64
 
     def _each(
-        self, parse: Callable[[bytes, Any], Any], place: int, quoted: bool
-    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        self, parse: Callable[[bytes, NDArray[np.int64]], tuple[NDArray[N], int]], place: int, quoted: bool
+    ) -> tuple[NDArray[N], NDArray[np.bool_]]:
         spans = np.zeros((len(self.lines), 3), dtype=np.int64)
         spans[:, :2] = self.spans[:, place]
         valid = (self.text_codes[:, place] != TEXT) | quoted  # 1 is a number, "1" in JSON only if one is expected
@@ -266,6 +264,7 @@ class TextCells:
             rows=self.rows[rows],
             lines=self.lines[rows],
             _decoded={p: [t for t, k in zip(c, rows, strict=True) if k] for p, c in self._decoded.items()},
+            _seconds={place: seconds[rows] for place, seconds in self._seconds.items()},
         )
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nolana.errors import OptionError, Remedy, Setting
+from nolana.errors import OptionError, Remedy, Setting, StreamError
 from nolana.sources.options import Column, ColumnNumber, Target, column_title
-from nolana.sources.sources import fail
 
 __all__ = ["Columns"]
 
@@ -66,7 +65,7 @@ class Columns:
             what = (
                 f"no column is left for the features: {self.where} has {self.width}, and the target takes one{others}"
             )
-            fail(self.path, what, hint=self.hint, remedies=self.remedies)
+            raise StreamError(what, path=self.path, hint=self.hint, remedies=self.remedies)
         return chosen, label
 
     def index(self, which: Column, parameter: str) -> int:
@@ -77,17 +76,18 @@ class Columns:
             names = self.names or []
             if parameter == "target" and "," in which and all(part.strip() in names for part in which.split(",")):
                 raise OptionError("target", which, "names several columns; learn a model for each of them")
-            what = f"{parameter}: " + ("no column is" if which not in names else "several columns are")
+            found = "no column is" if which not in names else "several columns are"
+            what = f"{parameter}: {found} named {which!r}; the columns are: {', '.join(map(repr, names))}"
             hint = self.hint if self.width == 1 else ""
-            has = f"the columns are: {', '.join(map(repr, names))}"
-            fail(self.path, f"{what} named {which!r}; {has}", line=self.line, hint=hint, remedies=self.remedies)
+            raise StreamError(what, path=self.path, line=self.line, hint=hint, remedies=self.remedies)
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
             raise TypeError(f"{parameter}: a column is a name or an index, got {which!r}")
         number = which.number if isinstance(which, ColumnNumber) else int(which)
         if isinstance(which, ColumnNumber) and number == 0:
             raise OptionError(parameter, which, "is no column; columns are numbered from 1")
         if not -self.width <= which < self.width:
-            fail(self.path, f"{parameter}: there is no column {number}; {self.where} has {self.width}")
+            what = f"{parameter}: there is no column {number}; {self.where} has {self.width}"
+            raise StreamError(what, path=self.path)
         return int(which) % self.width
 
     def key(self, column: int) -> Column:

@@ -6,20 +6,23 @@ RFC 4180 (Y. Shafranovich, 2005); blanks around fields and blank lines are ignor
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.columns.times import seconds
 from nolana.errors import OptionError, Remedy, StreamError
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import NUMBER, TEXT, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
-from nolana.sources.normal import Lines, blank_comments, decimal_points
+from nolana.sources.filters import Lines, decimal_points
 from nolana.sources.options import SourceOptions, Target
-from nolana.sources.plan import Plan
-from nolana.sources.reader import Problem, TextReader
-from nolana.sources.sources import Bytes, fail
+from nolana.sources.plan import Plan, TextFormat
+from nolana.sources.reader import TextReader
+
+if TYPE_CHECKING:
+    from nolana.engine.protocol import CellRows, Integers, Problem  # loads the engine
 
 __all__ = ["CsvReader"]
 
@@ -45,11 +48,8 @@ class CsvReader(TextReader):
     decode: Callable[[bytes], str] = staticmethod(decode_csv)
 
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
+        super()._normalise(source, options, plan)
         self._decimal = options.decimal or (plan and plan.decimal) or "."
-        self._comment = options.comment or (plan and plan.comment)
-        if self._comment:
-            blank = blank_comments(self._comment)
-            source.filter(lambda file: Lines(file, blank))
         if self._decimal == ",":
             self._points = decimal_points(options.delimiter or (None if plan is None else plan.delimiter))
             source.filter(lambda file: Lines(file, self._points))
@@ -73,9 +73,9 @@ class CsvReader(TextReader):
             header = (plan.named or bool(plan.header)) if header is None else header
             delimiter = delimiter or plan.delimiter
         by_message = self.by_message
-        self.delimiter = self._key = delimiter or self._infer_delimiter()
+        self.delimiter = delimiter or self._infer_delimiter()
         self.header = self._inferred_no_header = False
-        self._first_line, self._has_width = self.text.line, ""
+        self._first_line, self._has_width = self.cursor.line, ""
         if options.names is not None:
             self._name_columns(list(options.names), header=bool(options.header))
             return
@@ -86,7 +86,8 @@ class CsvReader(TextReader):
         named = [which for which in (target, *(features or ()), *(ignore or ())) if isinstance(which, str)]
         if named and by_message:
             remedies = [Remedy("names", ..., "names the columns of messages")]
-            fail(self.path, f"{named[0]!r} is a name, and CSV in messages has no header", remedies=remedies)
+            what = f"{named[0]!r} is a name, and CSV in messages has no header"
+            raise StreamError(what, path=self.path, remedies=remedies)
         if named and header is False:
             raise OptionError("header", False, f"says that columns have no names, but {named[0]!r} is one")
         header = False if by_message else header
@@ -98,13 +99,13 @@ class CsvReader(TextReader):
         self.header = self.columns.names is not None
         self._inferred_no_header = header is None and not self.header
         if self.header:
-            self.text.consume(end, lines)
+            self.cursor.consume(end, lines)
 
     def _name_columns(self, names: list[str], *, header: bool) -> None:
         """The names are known, and replace those of a header."""
         if header:
             _, self._first_line, end, lines = self._first_row()
-            self.text.consume(end, lines)
+            self.cursor.consume(end, lines)
         self._has_width = f"there are {len(names)} names"
         self.header, self.columns = header, self._columns(names, len(names))
 
@@ -124,8 +125,7 @@ class CsvReader(TextReader):
         """Whether the line has a delimiter."""
         return any(delimiter.encode() in line for delimiter in DELIMITERS)
 
-    def plan_fields(self) -> dict[str, Any]:
-        """Delimiter, header, decimal character and mark of comments."""
+    def plan_fields(self) -> TextFormat:
         return {
             "delimiter": self.delimiter,
             "header": self.header,
@@ -133,7 +133,7 @@ class CsvReader(TextReader):
             "comment": self._comment,
         }
 
-    def _check_labels(self, cells: Cells, place: int, target: int) -> None:
+    def check_labels(self, cells: Cells, place: int, target: int) -> None:
         texts, other = cells.texts(place), DECIMAL_COMMA if self._decimal == "." else DECIMAL_POINT
         if texts and all(text is not None and other.fullmatch(text) for text in texts):
             name, mark = ("comma", ",") if self._decimal == "." else ("point", ".")
@@ -141,7 +141,7 @@ class CsvReader(TextReader):
             what = f"label {{value}} is a number with a decimal {name}"
             raise self.cell_error(cells, 0, target, Flaw(None, "label", what, remedies))
 
-    def _check_strings(self, cells: Cells, place: int, column: int) -> None:
+    def check_strings(self, cells: Cells, place: int, column: int) -> None:
         """Numbers with another decimal character are not categories, nor are numbers under a name."""
         other = DECIMAL_COMMA if self._decimal == "." else DECIMAL_POINT
         codes = cells.text_codes[:, place]
@@ -167,8 +167,9 @@ class CsvReader(TextReader):
         where = f"the first {self.unit}" if self.by_message else f"line {line}"
         return Columns(self.path, names, width, where, None if self.by_message else line, hint, remedies)
 
-    def _parse(self, *arguments: Any) -> Any:
-        return text_parsers().csv_cells(*arguments)
+    def _parse(self, start: int, limit: int) -> "CellRows":
+        text = self.cursor
+        return text_parsers().csv_cells(text.data, start, text.final, limit, self.delimiter, *self._wanted)
 
     def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         assert isinstance(cells, TextCells)
@@ -190,9 +191,9 @@ class CsvReader(TextReader):
             remedies += (Remedy("header", True, "if this line has the names of the columns"),)
         return replace(flaw, remedies=remedies).error(self._place(line, column), value, "the field is empty")
 
-    def _row_error(self, problem: Problem) -> StreamError:
+    def _row_error(self, problem: "Problem") -> StreamError:
         kind, lines, column, begin, end = problem
-        value, what = self.original(self.text.show(begin, end)), MEANING.get(kind, "")
+        value, what = self.original(self.cursor.show(begin, end)), MEANING.get(kind, "")
         remedies: tuple[Remedy, ...] = ()
         width = self.columns.width
         if kind == "width":
@@ -201,12 +202,12 @@ class CsvReader(TextReader):
             what = f"the row has {count} field{'s' * (count != 1)}, {has_width}"
             what = ("missing: " if count < width else "too many: ") + what
             remedies = self._comment_remedies(value)
-        place = self._place(self.text.line + lines, column - 1)
+        place = self._place(self.cursor.line + lines, column - 1)
         return StreamError(what, place=place, value=value, remedies=remedies)
 
-    def _fields(self, delimiter: str) -> tuple[Any, int, int, Any]:
+    def _fields(self, delimiter: str) -> "tuple[Integers, int, int, Problem | None]":
         """Spans of the first row, its end, its line ends and its problem; messages that are no rows are left out."""
-        text, at = self.text, 0
+        text, at = self.cursor, 0
         while True:
             spans, end, lines, problem = text_parsers().csv_fields(text.data, text.start + at, text.final, delimiter)
             if problem is not None and self.by_message:
@@ -219,7 +220,7 @@ class CsvReader(TextReader):
     def _first_row(self) -> tuple[list[bytes], int, int, int]:
         """Fields of the first row, the number of its line, its end and its line ends."""
         spans, end, lines, problem = self._fields(self.delimiter)
-        text = self.text
+        text = self.cursor
         if problem is not None:
             kind, line, column, begin, stop = problem
             value = text.show(begin, stop)
@@ -227,8 +228,9 @@ class CsvReader(TextReader):
         if not len(spans):
             if text.unfinished_line is not None:
                 remedies = [Remedy("last_line", "take", "reads it")]
-                fail(self.path, "its only line has no line end", line=text.unfinished_line, remedies=remedies)
-            fail(self.path, "the source is empty: it has neither a header nor rows")
+                what, line = "its only line has no line end", text.unfinished_line
+                raise StreamError(what, path=self.path, line=line, remedies=remedies)
+            raise StreamError("the source is empty: it has neither a header nor rows", path=self.path)
         fields = [text.data[begin:stop] for begin, stop, _ in spans.tolist()]
         return fields, text.line + int(spans[0, 2]), end, lines
 

@@ -16,11 +16,11 @@ from nolana.errors import OptionError
 __all__ = ["Option", "Options", "at_least", "declared", "document", "option", "signature"]
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: object) -> object:
     return value
 
 
-def _any(_: str, value: Any) -> Any:
+def _any(_: str, value: object) -> object:
     return value
 
 
@@ -42,18 +42,18 @@ class Option:
     saved : whether a model file stores it, so that a resumed run must not contradict it.
     """
 
-    default: Any
+    default: object
     help: str
     details: str = ""
     choices: tuple[str, ...] | Callable[[], Iterable[str]] | None = None
-    check: Callable[[str, Any], Any] = _any
+    check: Callable[[str, Any], object] = _any
     flag: str | None = None
     metavar: str | None = None
-    kind: Any = str
-    parse: Callable[[Any], Any] = _unchanged
+    kind: type = str
+    parse: Callable[[Any], object] = _unchanged
     saved: bool = True
 
-    def checked(self, name: str, value: Any) -> Any:
+    def checked(self, name: str, value: object) -> object:
         """The value, or an error that names the option."""
         legal = self._legal()
         if legal is not None and value not in legal:
@@ -72,7 +72,7 @@ class Option:
         return tuple(self.choices()) if callable(self.choices) else self.choices
 
 
-def option(default: Any = None, **declaration: Any) -> Any:
+def option(default: object = None, **declaration: Any) -> Any:
     """A dataclass field that declares an option; the parameters are those of ``Option``."""
     return field(default=None, metadata={"option": Option(default=default, **declaration)})
 
@@ -109,7 +109,7 @@ class Options:
         object.__setattr__(self, "specified", specified)
 
     @property
-    def to_save(self) -> dict[str, Any]:
+    def to_save(self) -> dict[str, object]:
         """The specified values that a model file stores, in JSON's types."""
         options = declared(type(self))
         values = {name: value for name, value in self.specified.items() if options[name].saved}
@@ -121,10 +121,10 @@ def declared(cls: type[Options]) -> dict[str, Option]:
     return {field.name: field.metadata["option"] for field in fields(cls)}
 
 
-def at_least(minimum: int) -> Callable[[str, Any], int]:
+def at_least(minimum: int) -> Callable[[str, object], int]:
     """The check for integers from ``minimum`` on."""
 
-    def check(name: str, value: Any) -> int:
+    def check(name: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
             raise OptionError(name, value, "is not an integer of at least {expected}", expected=minimum)
         return int(value)
@@ -132,7 +132,7 @@ def at_least(minimum: int) -> Callable[[str, Any], int]:
     return check
 
 
-def signature(function: Callable[..., Any], cls: type[Options]) -> inspect.Signature:
+def signature(function: Callable[..., object], cls: type[Options]) -> inspect.Signature:
     """The signature of a function whose last parameter is an options object, with its fields as keyword arguments."""
     own = inspect.signature(function)
     keywords = [

@@ -4,20 +4,23 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.errors import Place, StreamError
+from nolana.sources.bad_rows import NewColumn
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import Cells, Flaw, TextCells, decode_json
 from nolana.sources.columns import Columns
-from nolana.sources.new_columns import NewColumn
-from nolana.sources.normal import Lines, Objects, blank_comments
+from nolana.sources.filters import Objects
 from nolana.sources.options import Column, SourceOptions, Target
-from nolana.sources.plan import Plan
-from nolana.sources.reader import Problem, TextReader
-from nolana.sources.sources import Bytes, fail
+from nolana.sources.plan import Plan, TextFormat
+from nolana.sources.reader import TextReader
+
+if TYPE_CHECKING:
+    from nolana.engine.protocol import CellRows, Problem  # loads the engine
 
 __all__ = ["JsonReader"]
 
@@ -36,16 +39,12 @@ class JsonReader(TextReader):
     format = "jsonl"
     title = "JSON lines"
     endings = ("jsonl", "ndjson", "json")
-    typed = True
     quoted_numbers = True
     own_options = ("comment",)
     decode = staticmethod(decode_json)
 
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
-        self._comment = options.comment or (plan and plan.comment)
-        if self._comment:
-            blank = blank_comments(self._comment)
-            source.filter(lambda file: Lines(file, blank))
+        super()._normalise(source, options, plan)
         if source.messages is not None:  # an object in each
             return
         line = source.first_line()
@@ -59,20 +58,19 @@ class JsonReader(TextReader):
         self._new: list[tuple[bytes, int, int]] = []  # of the last rows
         self._line = 1  # where they begin
         self.columns = Columns(self.path, keys, len(keys), "the first block")
-        self._key = [key.encode("utf-8", "surrogatepass") for key in keys]
+        self._keys = [key.encode("utf-8", "surrogatepass") for key in keys]
 
     @classmethod
     def recognises(cls, line: bytes) -> bool:
         """Whether the line begins an object, or an array of objects."""
         return line.lstrip().startswith(b"{") or ARRAY.match(line) is not None
 
-    def plan_fields(self) -> dict[str, Any]:
-        """The mark of comments."""
+    def plan_fields(self) -> TextFormat:
         return {"comment": self._comment}
 
     def _infer_keys(self, rows: int) -> list[str]:
         """The keys of the first row, its last one the default target, and before them those of later rows."""
-        text = self.text
+        text = self.cursor
         text.read_lines(1 if text.live else rows)
         while not text.final and not text.data[text.start :].rpartition(b"\n")[0].strip():  # blank lines
             if text.is_too_long:
@@ -94,7 +92,7 @@ class JsonReader(TextReader):
                 later |= dict.fromkeys(key for key in keys if key not in first)
         if not first:
             what = f"no {self.unit} of the first block is a JSON object with keys"
-            fail(self.path, what, line=None if self.by_message else text.line)
+            raise StreamError(what, path=self.path, line=None if self.by_message else text.line)
         return [*later, *first]
 
     def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:
@@ -111,10 +109,11 @@ class JsonReader(TextReader):
             return [name]
         return [key for key in keys if key.startswith(f"{name}.")] or [name]
 
-    def _parse(self, *arguments: Any) -> Any:
-        *cells, self._new = text_parsers().json_cells(*arguments)
-        self._line = self.text.line
-        return cells
+    def _parse(self, start: int, limit: int) -> "CellRows":
+        text = self.cursor
+        parsed = text_parsers().json_cells(text.data, start, text.final, limit, self._keys, *self._wanted)
+        self._new, self._line = parsed[-1], text.line
+        return parsed[:-1]
 
     def new_columns(self, cells: Cells) -> list[NewColumn]:
         """The keys of these rows that the first block did not have."""
@@ -124,14 +123,14 @@ class JsonReader(TextReader):
 
     def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         assert isinstance(cells, TextCells)
-        value = value_of_key(cells, row, self._key[column])
+        value = value_of_key(cells, row, self._keys[column])
         absent = "the value is null" if value else "there is no such key"
         return flaw.error(self._place(int(cells.lines[row]), column), value, absent)
 
-    def _row_error(self, problem: Problem) -> StreamError:
+    def _row_error(self, problem: "Problem") -> StreamError:
         kind, lines, _, begin, end = problem
-        value = self.text.show(begin, end)
-        place, remedies = self.text.place(self.text.line + lines), self._comment_remedies(value)
+        value = self.cursor.show(begin, end)
+        place, remedies = self.cursor.place(self.cursor.line + lines), self._comment_remedies(value)
         what = MEANING[kind].replace("a line", f"a {self.unit}")
         return StreamError(what, place=place, value=value, remedies=remedies)
 
@@ -156,7 +155,7 @@ def _is_open(line: bytes) -> bool:
     return marks.count(b"{") > marks.count(b"}")
 
 
-def _flat_keys(row: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
+def _flat_keys(row: dict[str, object], prefix: str = "", depth: int = 1) -> Iterator[str]:
     """The keys of an object; ``a.b`` for key b of the object at key a."""
     for key, value in row.items():
         if isinstance(value, dict) and value and depth < DEEPEST:

@@ -3,24 +3,29 @@
 ``label [qid:n] index:value ... [# comment]``, indices ascending (C.-C. Chang, C.-J. Lin: LIBSVM, ACM TIST 2, 2011).
 """
 
+import functools
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nolana.backend import text_parsers
 from nolana.errors import OptionError, Remedy, Setting, StreamError
 from nolana.learner.rows import WIDE
+from nolana.sources.bytes import Bytes
 from nolana.sources.cells import NUMBER, Cells, Flaw, TextCells, decode_csv
 from nolana.sources.columns import Columns
 from nolana.sources.declaration import declared
 from nolana.sources.options import Column, ColumnNumber, Encoding, SourceOptions, Target
 from nolana.sources.plan import Plan
-from nolana.sources.reader import Problem, TextReader
-from nolana.sources.sources import Bytes, fail
+from nolana.sources.reader import TextReader
 from nolana.sources.text import Text
+
+if TYPE_CHECKING:
+    from nolana.engine.protocol import CellRows, Problem  # loads the engine
 
 __all__ = ["LibsvmReader"]
 
@@ -62,6 +67,7 @@ class LibsvmReader(TextReader):
     endings = ("libsvm", "svm", "svmlight")
     own_options = ("n_features", "zero_based")
     indexed = True
+    cells = LibsvmCells
     decode = staticmethod(decode_csv)
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
@@ -92,15 +98,11 @@ class LibsvmReader(TextReader):
         """Whether the line has nothing but a label and index:value pairs."""
         return LINE.fullmatch(line) is not None
 
-    def choose(self, options: SourceOptions) -> tuple[list[int], int | None]:
-        """All columns: the reader has chosen them already."""
-        return list(range(self.columns.width)), 0 if self.has_target else None
-
     def match(self, plan: Plan, target: Target) -> tuple[list[int], int | None]:
         """All columns: the reader has taken them from the plan."""
         return list(range(self.columns.width)), 0 if self.has_target else None
 
-    def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
+    def infer_plan(self, options: SourceOptions) -> Plan:
         """The plan, for which no row is needed: all features are numbers."""
         name = next((name for name in options.specified if name in declared(Encoding)), None)
         if name is not None:
@@ -110,7 +112,7 @@ class LibsvmReader(TextReader):
         return Plan(
             self.format,
             None,
-            target=target,
+            target=0 if self.has_target else None,
             width=self.width,
             chosen=None if self.chosen is None else tuple(self.chosen),
             zero_based=self.zero_based,
@@ -119,8 +121,8 @@ class LibsvmReader(TextReader):
     def select(self, numbers: list[int], texts: list[int]) -> None:
         """Does nothing: all features are numbers and the label is the only text."""
 
-    def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
-        text, d = self.text, self.columns.width
+    def _parse(self, start: int, limit: int) -> "CellRows":
+        text, d = self.cursor, self.columns.width
         sparse = d > WIDE
         x, labels, end, lines, problem = text_parsers().libsvm_rows(
             text.data, start, text.final, limit, self._index_places, d, self._base, self._labelled, sparse
@@ -134,13 +136,11 @@ class LibsvmReader(TextReader):
             x = csr_matrix((values, places, starts), (n, d))
         codes = np.broadcast_to(np.uint8(NUMBER), (n, 0 if sparse else d))  # whatever is not a number is malformed
         text_codes = np.full((n, t), NUMBER, dtype=np.uint8)  # the type of a label is inferred from its letters
-        lines_of = labels[:, 2] + text.line
-        cells = LibsvmCells(x, codes, spans, text_codes, labels[:, :2], lines_of, text.data, type(self).decode)
-        return cells, end, lines, problem
+        return x, codes, spans, text_codes, labels, end, lines, problem
 
     def _begins_with_label(self) -> bool:
         """Whether the first row has a label though target is False: then all rows have one, and it is ignored."""
-        text = self.text
+        text = self.cursor
         while True:
             for place, line in enumerate(lines := text.data[text.start :].split(b"\n")):
                 if row := line.partition(b"#")[0].split():
@@ -156,12 +156,13 @@ class LibsvmReader(TextReader):
 
         A first pass costs the decompression and little else (covtype: 1.7 s of 3.6 s); n_features saves it.
         """
-        other = self.text.reopen()
-        bound = self._extent_of_block(block_rows) if other is None else self._extent_of_all(other)
+        other = self.cursor.reopen()
+        extent = functools.partial(_extent, self.cursor)
+        bound = self._scan_block(block_rows, extent) if other is None else _extent_of_all(other)
         width = bound - self._base
         if width < 1:
             what = "there is no index:value to infer the number of features from"
-            fail(self.path, what, remedies=[Remedy("n_features", ..., "sets it")])
+            raise StreamError(what, path=self.path, remedies=[Remedy("n_features", ..., "sets it")])
         size = 8 * max(width, block_rows * (width if features is None else len(features)))
         if size > LARGEST_BLOCK:
             remedies = [Remedy("features", ..., "selects some"), Remedy("n_features", ..., "if that is right")]
@@ -171,33 +172,8 @@ class LibsvmReader(TextReader):
             what = (
                 f"the largest index is {bound - 1}, and a block of {block_rows} dense rows would take {size:.1e} bytes"
             )
-            fail(self.path, what, remedies=remedies)
+            raise StreamError(what, path=self.path, remedies=remedies)
         return width
-
-    @staticmethod
-    def _extent_of_all(text: Text) -> int:
-        bound = 0
-        try:
-            while True:
-                here, _, end = text_parsers().libsvm_extent(text.data, text.start, text.final, sys.maxsize)
-                bound = max(bound, int(here))
-                text.consume(end, 0)
-                if text.final:
-                    return bound
-                text.read_more()
-        finally:
-            text.source.close()
-
-    def _extent_of_block(self, block_rows: int) -> int:
-        text, ends = self.text, 1 if self.live else block_rows
-        while True:
-            text.read_lines(ends)
-            bound, rows, end = text_parsers().libsvm_extent(text.data, text.start, text.final, block_rows)
-            if rows == block_rows or text.final or (text.live and rows) or len(text.data) - end > text.longest:
-                if end > text.start or not text.is_too_long:
-                    return int(bound)
-                self._too_long.append(self._leave_long_row())
-            ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines or comments
 
     def _index(self, which: Column, parameter: str) -> int:
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
@@ -212,11 +188,11 @@ class LibsvmReader(TextReader):
         assert isinstance(cells, TextCells)
         begin, end = cells.spans[row, 0].tolist()
         value = cells.data[begin:end].decode("utf-8", "replace")
-        return flaw.error(replace(self.text.place(int(cells.lines[row])), column=1), value)
+        return flaw.error(replace(self.cursor.place(int(cells.lines[row])), column=1), value)
 
-    def _row_error(self, problem: Problem) -> StreamError:
+    def _row_error(self, problem: "Problem") -> StreamError:
         kind, lines, column, begin, end = problem
-        line, token = self.text.line + lines, self.text.show(begin, end)
+        line, token = self.cursor.line + lines, self.cursor.show(begin, end)
         index, _, value = token.partition(":")
         what, remedies = MEANING[kind]
         width: Setting | str = f"the {self.width} features of the first block"
@@ -224,8 +200,27 @@ class LibsvmReader(TextReader):
             width, remedies = Setting("n_features", self.width), () if kind == "beyond" else remedies
         return StreamError(
             what,
-            place=replace(self.text.place(line), column=column),
+            place=replace(self.cursor.place(line), column=column),
             value=value if kind in OF_VALUES else token,
             remedies=remedies,
             facts={"index": index, "width": width},
         )
+
+
+def _extent(text: Text, rows: int) -> tuple[int, int, int]:
+    """One more than the largest index of so many rows of the window, how many they are, and their end."""
+    return text_parsers().libsvm_extent(text.data, text.start, text.final, rows)
+
+
+def _extent_of_all(text: Text) -> int:
+    bound = 0
+    try:
+        while True:
+            here, _, end = _extent(text, sys.maxsize)
+            bound = max(bound, here)
+            text.consume(end, 0)
+            if text.final:
+                return bound
+            text.read_more()
+    finally:
+        text.close()

@@ -1,18 +1,18 @@
 """The options of a source, declared once; ``open``, runs and the command line all take them from here."""
 
 import codecs
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Literal
 
 from nolana.columns.times import seconds
 from nolana.errors import OptionError, Setting
-from nolana.sources.bad_rows import BadRows, policy
+from nolana.sources.bad_rows import BadRows, NewColumns, policy
 from nolana.sources.declaration import Options, at_least, option
 
 __all__ = [
     "Arguments", "Categories", "Column", "ColumnKind", "ColumnNumber", "Encoding", "Growing", "LabelKind", "Missing",
-    "NewColumns", "SourceOptions", "Target", "column_of_text", "column_title", "columns_of_text",
+    "SourceOptions", "Target", "column_of_text", "column_title", "columns_of_text",
 ]  # fmt: skip
 
 Column = str | int
@@ -22,7 +22,6 @@ LabelKind = Literal["int", "float", "bool", "text"]
 Categories = Literal["native", "error", "hash", "onehot"]
 Missing = Literal["native", "error", "mean", "indicator"]
 Growing = Literal["keep", "leave_out"]
-NewColumns = Literal["warn", "ignore", "error"]
 LastLine = Literal["take", "leave"]
 ONLY_NUMBERS = {"categories": "onehot", "missing": "mean"}  # of a learner that takes neither strings nor NaN
 
@@ -63,32 +62,32 @@ def columns_of_text(text: str) -> tuple[Column, ...]:
     return tuple(column_of_text(name.strip()) for name in text.split(",") if name.strip())
 
 
-def _columns(name: str, value: Any) -> tuple[Column, ...]:
+def _columns(name: str, value: Iterable[Column]) -> tuple[Column, ...]:
     if isinstance(value, str):
         raise TypeError(f"{name}={value!r} is a string; pass a list of columns, [{value!r}]")
     return tuple(value)
 
 
-def _delimiter(name: str, value: Any) -> str:
+def _delimiter(name: str, value: object) -> str:
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n+-.':
         raise OptionError(name, value, "cannot separate fields; use one character such as ',' or '\\t'")
     return value
 
 
-def _decimal(name: str, value: Any) -> str:
+def _decimal(name: str, value: object) -> str:
     if value not in (".", ","):
         raise OptionError(name, value, "is not a decimal character; use '.' or ','")
     return str(value)
 
 
-def _encoding(name: str, value: Any) -> str:
+def _encoding(name: str, value: str) -> str:
     try:
         return codecs.lookup(value).name
     except (LookupError, TypeError):
         raise OptionError(name, value, "is unknown; use a name such as utf-8, latin-1 or utf-16") from None
 
 
-def _comment(name: str, value: Any) -> str:
+def _comment(name: str, value: object) -> str:
     if (
         not isinstance(value, str)
         or not value.isascii()
@@ -100,31 +99,31 @@ def _comment(name: str, value: Any) -> str:
     return value
 
 
-def _bad_row_policy(_: str, value: Any) -> Any:
+def _bad_row_policy(_: str, value: str | BadRows) -> str | BadRows:
     policy(value)
     return value
 
 
-def _names(name: str, value: Any) -> tuple[str, ...]:
+def _names(name: str, value: Iterable[Column]) -> tuple[str, ...]:
     names = _columns(name, value)
     if not names or not all(isinstance(each, str) and each for each in names):
         raise OptionError(name, value, "has a name that is no string, or empty")
     return tuple(map(str, names))
 
 
-def _start(name: str, value: Any) -> str:
+def _start(name: str, value: object) -> str:
     if value not in ("earliest", "latest") and (not isinstance(value, str) or seconds(value) is None):
         raise OptionError(name, value, "is not earliest, latest or a time such as 2026-11-18T09:30")
     return str(value)
 
 
-def _partitions(name: str, value: Any) -> tuple[int, ...]:
+def _partitions(name: str, value: Collection[int]) -> tuple[int, ...]:
     if isinstance(value, str) or not value or any(isinstance(p, bool) or not isinstance(p, int) for p in value):
         raise OptionError(name, value, "are no numbers of partitions such as 0,2")
     return tuple(sorted(set(value)))
 
 
-def _numbers(text: str) -> list[Any]:
+def _numbers(text: str) -> list[int | str]:
     return [int(part) if part.strip().isdigit() else part for part in text.split(",")]
 
 
@@ -367,14 +366,14 @@ class SourceOptions(Encoding, Selection):
 class Arguments(SourceOptions):
     """The keyword arguments of ``nolana.sources.open``: the options, and what another stream has left."""
 
-    plan: Mapping[str, Any] | None = option(
+    plan: Mapping[str, object] | None = option(
         help="``stream.plan`` of another stream: the same columns, by name in any order, become the same X."
     )
-    encoder: Mapping[str, Any] | None = option(
+    encoder: Mapping[str, object] | None = option(
         help='``stream.state()["encoder"]`` of another stream: its means and categories, which these rows do not '
         "change, as predictions need it."
     )
-    resume: Mapping[str, Any] | None = option(
+    resume: Mapping[str, object] | None = option(
         help="``stream.state()`` of a stream of this source: the blocks continue from there, bit for bit.",
         details="A plain file is read from that position, any other source is read again up to it. "
         'With ``"position"`` set to None the source is another one, read from its beginning with the same columns.',

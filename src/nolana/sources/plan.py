@@ -4,29 +4,19 @@ The same plan makes the same X of another source that has the same columns, in a
 """
 
 import functools
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypedDict, get_args
 
 from nolana.columns import Column as SchemaColumn
 from nolana.columns import Schema
-from nolana.columns.infer import unix_unit
-from nolana.columns.schema import Kind, Unit
-from nolana.columns.times import PARTS, infer_parts, seconds
-from nolana.columns.values import Numbers
-from nolana.sources.cells import ABSENT, NUMBER, TEXT, TIME, TRUTH, UNBOUNDED, UNKNOWN, Cells
+from nolana.columns.schema import Kind, Unit, check_kind
 from nolana.sources.declaration import at_least
-from nolana.sources.options import Categories, Column, ColumnKind, Encoding, Growing, LabelKind, column_title
+from nolana.sources.options import Column, ColumnKind, Encoding, LabelKind, column_title
 
-__all__ = ["Plan", "PlannedColumn", "infer_column"]
+__all__ = ["Plan", "PlannedColumn", "TextFormat"]
 
 VERSION = 1
-MOSTLY = 0.9  # of the values: a column of numbers, in which other values are invalid; of few values all but one
-LEADING_ZERO = re.compile(r"[+-]?0[0-9]")  # of an identifier, not of a number
 KINDS: dict[ColumnKind, Kind] = {
     "number": "number", "time": "number", "bool": "boolean", "date": "date", "text": "category", "words": "text",
     "ignored": "ignored",
@@ -56,6 +46,15 @@ class PlannedColumn:
     def largest(self, options: Encoding) -> int:
         """Strings that get a one-hot column of their own."""
         return options.max_categories if self.slots is None else self.slots
+
+
+class TextFormat(TypedDict, total=False):
+    """What plans of text say about its format."""
+
+    delimiter: str | None
+    header: bool | None
+    decimal: str | None
+    comment: str | None
 
 
 @dataclass(frozen=True)
@@ -118,11 +117,9 @@ class Plan:
         )
         return columns + (len(self.columns) if options.missing == "indicator" else 0)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """A tree of JSON's types."""
-        tree: dict[str, Any] = {
-            f.name: getattr(self, f.name) for f in fields(self)
-        }  # asdict copies every leaf: expensive per block
+        tree = {f.name: getattr(self, f.name) for f in fields(self)}  # asdict copies every leaf: expensive per block
         if self.columns is not None:
             tree["columns"] = [
                 {"column": c.column, "kind": c.kind}
@@ -162,26 +159,25 @@ class Plan:
         if plan.width is not None:
             at_least(1)("width", plan.width)
         for column in plan.columns or ():
-            if column.kind not in get_args(ColumnKind):
-                raise ValueError(f"the plan's column {column.column!r} has kind {column.kind!r}, not one of: "
-                                 f"{', '.join(get_args(ColumnKind))}")  # fmt: skip
-            if (column.kind == "date") != bool(column.parts) or not set(column.parts) <= set(PARTS):
-                raise ValueError(f"the plan's column {column.column!r} has parts {column.parts!r}, not some of: "
-                                 f"{', '.join(PARTS)}")  # fmt: skip
-            if column.slots is not None and not 1 <= column.slots <= plan.options.max_categories:
-                raise ValueError(f"the plan's column {column.column!r} has {column.slots} slots, not 1 to "
-                                 f"{plan.options.max_categories}")  # fmt: skip
-            if column.unit is not None and (column.kind != "date" or column.unit not in get_args(Unit)):
-                raise ValueError(f"the plan's column {column.column!r} has unit {column.unit!r}, not one of: "
-                                 f"{', '.join(get_args(Unit))}")  # fmt: skip
+            title, most = f"the plan's column {column.column!r}", plan.options.max_categories
+            check_kind(title, column.kind, get_args(ColumnKind), column.parts, column.unit)
+            if column.slots is not None and not 1 <= column.slots <= most:
+                raise ValueError(f"{title} has {column.slots} slots, not 1 to {most}")
         return plan
 
     @classmethod
-    def of_schema(cls, schema: Schema, format: str, **others: Any) -> "Plan":
+    def of_schema(
+        cls,
+        schema: Schema,
+        format: str,
+        target: Column | None = None,
+        labels: LabelKind | None = None,
+        known: tuple[str, ...] | None = None,
+    ) -> "Plan":
         """How the columns of a model that learned tables are read from a source."""
         kinds = {kind: planned for planned, kind in KINDS.items() if planned != "time"}
         columns = tuple(PlannedColumn(c.name, kinds[c.kind], c.parts, unit=c.unit) for c in schema.columns)
-        return cls(format, columns, width=len(columns), **others)
+        return cls(format, columns, target, labels, len(columns), known=known)
 
     def describe(self) -> dict[str, str]:
         """What each column is learned as, by its title."""
@@ -200,63 +196,6 @@ class Plan:
                 for c in self.columns
             ]
         return {column_title(c.column): what for c, what in zip(self.columns, became, strict=True)}
-
-    def with_labels(self, labels: LabelKind | None) -> "Plan":
-        """The same plan with another type of labels."""
-        return replace(self, labels=labels)
-
-
-def infer_column(
-    column: Column, cells: Cells, place: int, categories: Categories, growing: Growing, quoted_numbers: bool
-) -> tuple[PlannedColumn, int]:
-    """A column of texts, its kind inferred from all its values in these rows; and the first row of text, or -1.
-
-    A column is of numbers, of true and false, or of dates and times where all its values are, missing ones apart; a
-    number with a leading zero is a string. Of other columns those of numbers, but for one value or a tenth, have
-    invalid rows, if strings are learned as categories or refused; the others are text if categories are encoded.
-    quoted_numbers: the texts of a source that distinguishes text from numbers may be numbers too.
-    """
-    codes = cells.text_codes[:, place]
-    native = categories == "native"
-    present = (codes != ABSENT) & (codes != UNKNOWN)
-    if not present.any():
-        return PlannedColumn(column), -1
-    number = codes == NUMBER
-    if quoted_numbers and np.isin(codes[present], (NUMBER, TEXT)).all():
-        number = cells.floats(place, quoted=True)[1]
-    if number[present].all():
-        if native and _are_identifiers(cells, place):
-            return PlannedColumn(column, "text"), -1
-        values = cells.floats(place, quoted=quoted_numbers)[0][present]
-        unit = unix_unit(column, Numbers(values)) if native and growing == "leave_out" else None
-        return PlannedColumn(column) if unit is None else PlannedColumn(column, "date", PARTS, unit=unit), -1
-    if (codes[present] == TRUTH).all():
-        return PlannedColumn(column, "bool"), -1
-    if (codes[present] == TIME).all():
-        return _times(column, cells.floats(place)[0][present], growing, native), -1
-    if (codes[present] == TEXT).all():
-        texts = cells.texts(place)
-        times = [seconds(texts[i] or "") for i in np.flatnonzero(present)]
-        if None not in times:
-            return _times(column, np.array(times, dtype=np.float64), growing, native), -1
-        if categories == "error":
-            return PlannedColumn(column), int(np.flatnonzero(present)[0])
-    finite = number | (codes == UNBOUNDED)
-    others = int((present & ~finite).sum())
-    few = others <= max(1.0, (1 - MOSTLY) * present.sum()) and others < finite[present].sum()
-    mostly_numbers = native and few and not _are_identifiers(cells, place)
-    return PlannedColumn(column, "number" if categories == "error" or mostly_numbers else "text"), -1
-
-
-def _are_identifiers(cells: Cells, place: int) -> bool:
-    return any(text is not None and LEADING_ZERO.match(text) for text in cells.texts(place))
-
-
-def _times(column: Column, times: NDArray[np.float64], growing: Growing, native: bool) -> PlannedColumn:
-    """A date has all its parts, as in a table; those of plain numbers must be of use in the first block."""
-    if growing == "keep":
-        return PlannedColumn(column, "time")
-    return PlannedColumn(column, "date", PARTS if native else infer_parts(times))
 
 
 def _planned(tree: Mapping[str, Any]) -> PlannedColumn:

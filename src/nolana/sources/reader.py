@@ -1,34 +1,33 @@
 """What every format implements: rows as cells, a position to resume from, and errors that name a place."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
 from nolana.backend import text_parsers
-from nolana.columns.infer import are_prose, both_declared
-from nolana.errors import Place, Remedy, StreamError, StreamWarning, joined_problems
-from nolana.sources.bad_rows import BadRow
-from nolana.sources.blocks import Position, joined
-from nolana.sources.categories import infer_slots
-from nolana.sources.cells import ABSENT, Cells, Flaw, TextCells
+from nolana.errors import Place, Remedy, StreamError
+from nolana.sources.bad_rows import BadRow, NewColumn
+from nolana.sources.blocks import Cursor, joined
+from nolana.sources.bytes import Bytes
+from nolana.sources.cells import Cells, Flaw, TextCells
 from nolana.sources.columns import Columns
-from nolana.sources.growing import infer_growth
-from nolana.sources.labels import infer_label_kind
-from nolana.sources.new_columns import NewColumn
-from nolana.sources.options import Column, ColumnKind, SourceOptions, Target
-from nolana.sources.plan import Plan, PlannedColumn, infer_column
-from nolana.sources.sources import Bytes, fail, warn
-from nolana.sources.text import text_of
+from nolana.sources.filters import Lines, blank_comments
+from nolana.sources.infer import infer_plan
+from nolana.sources.options import Column, SourceOptions, Target
+from nolana.sources.plan import Plan, TextFormat
+from nolana.sources.text import MessageText, Text
 
-__all__ = ["Problem", "Reader", "TextReader"]
+if TYPE_CHECKING:
+    from nolana.engine.protocol import CellRows, Integers, Problem  # loads the engine
 
+__all__ = ["Reader", "TextReader"]
+
+T = TypeVar("T")
 COMMENTS = ("#", "//", "%")
-DECLARED = ("categorical_features", "text_features")
 LONGEST_RAW = 1000  # bytes of a row without an end that are reported
-Problem = tuple[str, int, int, int, int]  # kind, line ends before it, column, begin, end
 
 
 class Reader(ABC):
@@ -43,7 +42,6 @@ class Reader(ABC):
     endings: ClassVar[tuple[str, ...]]  # of file names
     magic: ClassVar[tuple[bytes, ...]] = ()  # first bytes of a binary format; a text format has none
     own_options: ClassVar[tuple[str, ...]] = ()  # options that other formats do not have
-    typed: ClassVar[bool] = False  # whether the source distinguishes numbers, true and false from text
     quoted_numbers: ClassVar[bool] = False  # whether a text in a column of numbers is the number that it contains
     unit: str = "line"  # what a row is in messages
     indexed: ClassVar[bool] = False  # whether all columns are numbers known by their index
@@ -52,6 +50,7 @@ class Reader(ABC):
     live: bool  # rows must be returned as soon as they have come
     encoding: str | None  # of text
     columns: Columns
+    cursor: Cursor
 
     @abstractmethod
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None: ...
@@ -79,11 +78,12 @@ class Reader(ABC):
                 has = "has no column names" if names is None else f"has: {', '.join(map(repr, names))}"
                 remedies = [Remedy("target", False, "reads without labels")] if absent == [label] else []
                 what = f"no column is named {', '.join(map(repr, absent))}; the source {has}"
-                fail(self.path, what, remedies=remedies)
+                raise StreamError(what, path=self.path, remedies=remedies)
         elif width != plan.width:
             removed = plan.target if target is False and isinstance(plan.target, int) else None
             if removed is None or width != (plan.width or 0) - 1:
-                fail(self.path, f"expected {plan.width} columns, as in the plan, got {width} without names to match")
+                what = f"expected {plan.width} columns, as in the plan, got {width} without names to match"
+                raise StreamError(what, path=self.path)
             keys = [key - (key > removed) if isinstance(key, int) else key for key in keys]
         if names is not None and plan.known is not None:
             known = set(plan.known)
@@ -91,80 +91,17 @@ class Reader(ABC):
         columns = [self.columns.index(key, "plan") for key in keys]
         return columns, None if label is None else self.columns.index(label, "target")
 
-    def infer_plan(self, options: SourceOptions, columns: list[int], target: int | None) -> Plan:
-        """The plan for these columns, inferred from the first block."""
-        cells = self.peek(options.block_rows, columns if target is None else [*columns, target])
-        kept = {self.columns.index(which, "keep_column") for which in options.keep_column or ()}
-        declared = self._declared(options)
-        encoding = options.columns_as_numbers
-        planned, left_out, refused = list[PlannedColumn](), dict[int, str](), list[StreamError]()
-        for place, column in enumerate(columns):
-            growing = "keep" if column in kept else options.growing
-            key = self.columns.key(column)
-            inferred, text = infer_column(key, cells, place, encoding.categories, growing, self.quoted_numbers)
-            if text >= 0:
-                refused.append(self.cell_error(cells, text, column, _column_of_strings(place, key)))
-            if column in declared:
-                inferred = PlannedColumn(key, declared[column])
-            elif inferred.kind == "text":
-                self._check_strings(cells, place, column)
-                if encoding.categories == "native" and are_prose(cells.texts(place)):
-                    what = f"{self.columns.describe(column)} looks like text, and is learned as a category"
-                    remedies = [
-                        Remedy("text_features", [key], "learns its words"),
-                        Remedy("ignore", [key], "leaves it out"),
-                    ]
-                    warn(StreamWarning(what, place=self.path, remedies=remedies))
-            sized = encoding.categories == "onehot" and "max_categories" not in options.specified and not self.live
-            if inferred.kind == "text" and sized:  # the first rows of a pipe are as many as have come: no sample
-                inferred = replace(inferred, slots=infer_slots(cells.texts(place), options.max_categories))
-            planned.append(inferred)
-            if inferred.kind == "number" and growing == "leave_out" and options.features is None:
-                values, valid = cells.floats(place, quoted=self.quoted_numbers)
-                values = values[valid & np.isfinite(values) & (cells.text_codes[:, place] != ABSENT)]
-                if (growth := infer_growth(values)) is not None:
-                    left_out[place] = growth
-        if refused:
-            raise joined_problems(refused)
-        if target is not None and options.labels is None and options.growing == "leave_out":
-            self._check_labels(cells, len(columns), target)
-        if len(left_out) == len(planned):  # at least one feature must be left
-            left_out = {}
-        for place, growth in left_out.items():
-            column = columns[place]
-            what = f"is a {growth}: it grows in all of the first {len(cells.lines):,} rows. It is left out"
-            remedies = [Remedy("keep_column", [self.columns.key(column)], "learns from it")]
-            warn(StreamWarning(f"{self.columns.describe(column)} {what}", place=self.path, remedies=remedies))
-        names = self.columns.names
-        return Plan(
-            self.format,
-            tuple(column for place, column in enumerate(planned) if place not in left_out),
-            left_out={self.columns.title(columns[place]): growth for place, growth in left_out.items()},
-            known=None if names is None else tuple(names),
-            target=None if target is None else self.columns.key(target),
-            labels=None if target is None else infer_label_kind(cells, len(columns), self.typed),
-            width=self.columns.width,
-            options=encoding,
-            **self.plan_fields(),
-        )
+    def infer_plan(self, options: SourceOptions) -> Plan:
+        """The plan for the columns that the options select, inferred from the first block."""
+        return infer_plan(self, options, *self.choose(options))
 
-    def _declared(self, options: SourceOptions) -> dict[int, ColumnKind]:
-        """The kinds that the options declare, by column."""
-        categories, texts = (
-            {self.columns.index(which, option) for which in getattr(options, option) or ()} for option in DECLARED
-        )
-        for column in sorted(categories & texts):
-            raise both_declared(options.text_features, self.columns.key(column))
-        kinds: dict[int, ColumnKind] = dict.fromkeys(texts, "words")
-        return kinds | dict.fromkeys(categories, "text")
-
-    def _check_labels(self, cells: Cells, place: int, target: int) -> None:  # noqa: B027  (most formats have nothing to check)
+    def check_labels(self, cells: Cells, place: int, target: int) -> None:  # noqa: B027  (most formats have nothing to check)
         """StreamError if the labels of the first block are hardly what the user means."""
 
-    def _check_strings(self, cells: Cells, place: int, column: int) -> None:  # noqa: B027
+    def check_strings(self, cells: Cells, place: int, column: int) -> None:  # noqa: B027
         """StreamError if the strings of a column of the first block are hardly categories."""
 
-    def plan_fields(self) -> dict[str, Any]:
+    def plan_fields(self) -> TextFormat:
         """What the format itself adds to a plan."""
         return {}
 
@@ -181,28 +118,9 @@ class Reader(ABC):
         """A cell, by the index of its column."""
         return Place(self.path, line, column + 1, self.columns.name(column), self.unit)
 
-    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
-        """The places of the last rows in a source of messages, by field; None: they have lines."""
-        return None
-
     def original(self, text: str) -> str:
         """A row or field, from the text that was parsed, as the source has it."""
         return text
-
-    @property
-    @abstractmethod
-    def final(self) -> bool:
-        """Whether nothing follows what was read."""
-
-    @property
-    @abstractmethod
-    def place(self) -> tuple[int, int]:
-        """Offset and line of the next row."""
-
-    @property
-    @abstractmethod
-    def share(self) -> float | None:
-        """The part that was read, from 0 to 1; None if it is unknown."""
 
     @abstractmethod
     def peek(self, limit: int, columns: list[int]) -> Cells:
@@ -217,59 +135,35 @@ class Reader(ABC):
         """At most so many rows of what was read, and the row after them if it is malformed."""
 
     @abstractmethod
-    def read_more(self) -> None:
-        """Reads on."""
-
-    @abstractmethod
     def cell_error(self, cells: Cells, row: int, column: int, flaw: Flaw) -> StreamError:
         """The error about a cell."""
 
-    @abstractmethod
-    def checksums(self) -> dict[str, Any]:
-        """Checksums that identify the source and the position."""
-
-    @abstractmethod
-    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
-        """Continues from a position; OtherSourceError if the checksums differ."""
-
-    @abstractmethod
-    def begins_like(self, position: Mapping[str, Any]) -> bool:
-        """Whether the source begins as the one of a position did; it may be the same."""
-
-    @abstractmethod
-    def resembles(self, position: Mapping[str, Any]) -> bool:
-        """Whether the source has much in common with the one of a position; it may be a changed one."""
-
-    @property
-    def unfinished_line(self) -> int | None:
-        """A last line that was left because it has no line end."""
-        return None
-
-    @abstractmethod
-    def close(self) -> None:
-        """Closes what was opened."""
-
 
 class TextReader(Reader):
-    """What text formats share; ``_parse`` calls the engine with ``_key``, ``_row_error`` describes a problem."""
+    """What text formats share; ``_parse`` calls the engine, ``_row_error`` describes a problem."""
 
+    cursor: Text
+    cells: ClassVar[type[TextCells]] = TextCells
     decode: Callable[[bytes], str]
-    _key: Any  # what the engine needs to know about the columns
+    _wanted: "tuple[Integers, Integers, int, int]"  # the place of each column among numbers and texts; how many
 
     def __init__(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         text_parsers()  # an error before anything is read
         self._normalise(source, options, plan)
-        self.text = text_of(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
         self.by_message = source.messages is not None
-        self.unit = "line" if source.messages is None else source.messages.unit
+        if source.messages is None:
+            self.cursor = Text(source, options.chunk_bytes, leave_last_line=options.last_line == "leave")
+        else:
+            self.cursor, self.unit = MessageText(source, source.messages, options.chunk_bytes), source.messages.unit
         self.path, self.live, self.encoding = source.path, source.live, source.encoding
-        self._numbers: list[int] = []
-        self._texts: list[int] = []
-        self._places = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self._too_long: list[BadRow] = []  # rows without an end before the first row, not yet returned
 
     def _normalise(self, source: Bytes, options: SourceOptions, plan: Plan | None) -> None:
         """Changes the text to what the engine reads."""
+        self._comment = options.comment or (None if plan is None else plan.comment)
+        if self._comment:
+            blank = blank_comments(self._comment)
+            source.filter(lambda file: Lines(file, blank))
 
     def _comment_remedies(self, row: str) -> tuple[Remedy, ...]:
         """What to do if a row looks like a comment."""
@@ -277,72 +171,46 @@ class TextReader(Reader):
         return tuple(Remedy("comment", mark, f"if lines that begin with {mark} are comments") for mark in marks[:1])
 
     def _place(self, line: int, column: int) -> Place:
-        return replace(self.text.place(line), column=column + 1, name=self.columns.name(column))
-
-    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
-        return self.text.places(lines)
-
-    @property
-    def final(self) -> bool:
-        return self.text.final
-
-    @property
-    def place(self) -> tuple[int, int]:
-        return self.text.offset, self.text.line
-
-    @property
-    def share(self) -> float | None:
-        return self.text.source.share
-
-    def read_more(self) -> None:
-        self.text.read_more()
-
-    def checksums(self) -> dict[str, Any]:
-        return self.text.checksums()
-
-    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
-        self.text.resume(position, checksums)
-
-    def begins_like(self, position: Mapping[str, Any]) -> bool:
-        return self.text.begins_like(position)
-
-    def resembles(self, position: Mapping[str, Any]) -> bool:
-        return self.text.resembles(position)
-
-    @property
-    def unfinished_line(self) -> int | None:
-        return self.text.unfinished_line
-
-    def close(self) -> None:
-        self.text.source.close()
+        return replace(self.cursor.place(line), column=column + 1, name=self.columns.name(column))
 
     def select(self, numbers: list[int], texts: list[int]) -> None:
-        self._numbers, self._texts = numbers, texts
-        self._places = tuple(np.full(self.columns.width, -1, dtype=np.int64) for _ in range(2))  # type: ignore[assignment]
-        self._places[0][numbers] = np.arange(len(numbers))
-        self._places[1][texts] = np.arange(len(texts))
+        of_numbers, of_texts = np.full((2, self.columns.width), -1, dtype=np.int64)
+        of_numbers[numbers], of_texts[texts] = np.arange(len(numbers)), np.arange(len(texts))
+        self._wanted = of_numbers, of_texts, len(numbers), len(texts)
 
     def peek(self, limit: int, columns: list[int]) -> Cells:
         self.select([], columns)
-        text, ends = self.text, 1 if self.live else limit
+        return _join(self._scan_block(limit, self._window_cells))
+
+    def _window_cells(self, limit: int) -> tuple[list[TextCells], int, int]:
+        """The cells of rows of the window, how many rows they are, and their end."""
+        at, parts, count = self.cursor.start, list[TextCells](), 0
+        while count < limit:
+            cells, end, _, problem = self._cells(at, limit - count)
+            parts.append(cells)
+            count += len(cells.lines)
+            at = end if problem is None else self._next_line(end)
+            if problem is None:
+                break
+        return parts, count, at
+
+    def _scan_block(self, limit: int, scan: Callable[[int], tuple[T, int, int]]) -> T:
+        """What ``scan`` finds in a window of so many rows, or of all; it returns their number and their end too.
+
+        A row without an end is left out.
+        """
+        text, ends = self.cursor, 1 if self.live else limit
         while True:
             text.read_lines(ends)
-            at, parts, count = text.start, list[TextCells](), 0
-            while count < limit:
-                cells, end, _, problem = self._cells(at, limit - count)
-                parts.append(cells)
-                count += len(cells.lines)
-                at = end if problem is None else self._next_line(end)
-                if problem is None:
-                    break
-            if count == limit or text.final or (text.live and count) or len(text.data) - at > text.longest:
-                if at > text.start or not text.is_too_long:
-                    return _join(parts)
+            found, rows, end = scan(limit)
+            if rows == limit or text.final or (text.live and rows) or len(text.data) - end > text.longest:
+                if end > text.start or not text.is_too_long:
+                    return found
                 self._too_long.append(self._leave_long_row())
             ends = text.line_ends() * (1 if text.live else 2) + 1  # there are blank lines, or rows of several lines
 
     def parse(self, limit: int) -> tuple[TextCells, BadRow | None]:
-        text = self.text
+        text = self.cursor
         if self._too_long:
             return self._cells(text.start, 0)[0], self._too_long.pop(0)
         cells, end, lines, problem = self._cells(text.start, limit)
@@ -363,7 +231,7 @@ class TextReader(Reader):
 
     def _leave_long_row(self) -> BadRow:
         """The row that has no end, of which its first line is left out."""
-        text = self.text
+        text = self.cursor
         begin = self.original(text.show(text.start, text.start + LONGEST_RAW))
         row = BadRow(text.too_long(), "format", begin)
         text.skip_line()
@@ -371,28 +239,22 @@ class TextReader(Reader):
 
     def _next_line(self, at: int) -> int:
         """The offset of the next line: of a malformed row only its first line is lost."""
-        end = self.text.data.find(b"\n", at)
-        return len(self.text.data) if end < 0 else end + 1
+        end = self.cursor.data.find(b"\n", at)
+        return len(self.cursor.data) if end < 0 else end + 1
 
-    def _cells(self, start: int, limit: int) -> tuple[TextCells, int, int, Problem | None]:
+    def _cells(self, start: int, limit: int) -> "tuple[TextCells, int, int, Problem | None]":
         """Rows of the window from an offset: cells, their end, their line ends, the problem that ended them."""
-        text, widths = self.text, (len(self._numbers), len(self._texts))
-        parsed = self._parse(text.data, start, text.final, limit, self._key, *self._places, *widths)
-        values, codes, spans, span_codes, rows, end, lines, problem = parsed
-        lines_of, decode = rows[:, 2] + text.line, self.decode
-        return (
-            TextCells(values, codes, spans, span_codes, rows[:, :2], lines_of, text.data, decode),
-            end,
-            lines,
-            problem,
-        )
-
-    def _parse(self, *arguments: Any) -> Any:
-        """Calls the engine."""
-        raise NotImplementedError
+        values, codes, spans, span_codes, rows, end, lines, problem = self._parse(start, limit)
+        text, lines_of = self.cursor, rows[:, 2] + self.cursor.line
+        cells = self.cells(values, codes, spans, span_codes, rows[:, :2], lines_of, text.data, self.decode)
+        return cells, end, lines, problem
 
     @abstractmethod
-    def _row_error(self, problem: Problem) -> StreamError:
+    def _parse(self, start: int, limit: int) -> "CellRows":
+        """Lets the engine parse rows of the window."""
+
+    @abstractmethod
+    def _row_error(self, problem: "Problem") -> StreamError:
         """The error about a malformed row."""
 
 
@@ -400,20 +262,12 @@ def _join(parts: list[TextCells]) -> TextCells:
     """Rows of one window as one; their spans point into the same data."""
     if len(parts) == 1:
         return parts[0]
-    first = parts[0]
-    arrays: dict[str, Any] = {
-        name: joined([getattr(part, name) for part in parts])
-        for name in ("values", "codes", "spans", "text_codes", "rows", "lines")
-    }
-    return TextCells(**arrays, data=first.data, decode=first.decode)
-
-
-def _column_of_strings(feature: int, key: Column) -> Flaw:
-    """Why a column without a number cannot be learned."""
-    remedies = (
-        Remedy("categories", "hash"),
-        Remedy("categories", "onehot", "turns strings into numbers"),
-        Remedy("ignore", [key], "leaves the column out"),
+    return replace(
+        parts[0],
+        values=joined([part.values for part in parts]),
+        codes=np.concatenate([part.codes for part in parts]),
+        spans=np.concatenate([part.spans for part in parts]),
+        text_codes=np.concatenate([part.text_codes for part in parts]),
+        rows=np.concatenate([part.rows for part in parts]),
+        lines=np.concatenate([part.lines for part in parts]),
     )
-    what = "{value} is not a number, nor is any value of this column in the first block"
-    return Flaw(feature, "number", what, remedies, numeric=True)

@@ -5,25 +5,25 @@ error, a refused request, a row that is left out), and lets the encoder turn the
 with what rows change: means, categories, counts of new columns.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolana.sources.bad_rows import Counts, NewCategory, NewColumnCounts
 from nolana.sources.cells import ABSENT, Cells, Flaw
-from nolana.sources.encoder import Encoder
+from nolana.sources.encoder import Encoder, EncoderState, SchemaEncoder
 from nolana.sources.labels import Labels
-from nolana.sources.new_columns import NewCategory, NewColumn, NewColumnCounts
+from nolana.sources.numbers import NumberEncoder
 from nolana.sources.plan import Plan
-from nolana.sources.typed import SchemaEncoder
 
-__all__ = ["AnyEncoder", "PlannedRows", "check_rows", "encoder_of"]
-
-AnyEncoder = Encoder | SchemaEncoder
+__all__ = ["PlannedRows", "RowsState", "check_rows", "encoder_of"]
 
 
-def check_rows(cells: Cells, encoder: AnyEncoder, labels: Labels | None) -> tuple[NDArray[Any] | None, dict[int, Flaw]]:
+def check_rows(
+    cells: Cells, encoder: Encoder, labels: Labels | None
+) -> tuple[NDArray[np.generic] | None, dict[int, Flaw]]:
     """The labels (n,) of rows, None if they have none, and the flaws of the invalid ones by row.
 
     The strings of cells are those of the encoder, then the label.
@@ -40,12 +40,20 @@ def check_rows(cells: Cells, encoder: AnyEncoder, labels: Labels | None) -> tupl
     return y, flaws
 
 
-def encoder_of(plan: Plan, *, frozen: bool) -> AnyEncoder:
+def encoder_of(plan: Plan, *, frozen: bool) -> Encoder:
     """The encoder of a plan; one that is frozen does not change by the rows that it encodes."""
     if plan.schema is not None:
         tolerant = plan.options.missing != "error"
         return SchemaEncoder(plan.features, plan.schema, tolerant=tolerant, frozen=frozen)
-    return Encoder(plan.features, plan.options, frozen=frozen, means=plan.columns is not None)
+    return NumberEncoder(plan.features, plan.options, frozen=frozen, means=plan.columns is not None)
+
+
+class RowsState(TypedDict, total=False):
+    """A plan, and what the rows so far have made of its means, categories and counts."""
+
+    plan: dict[str, object]
+    encoder: EncoderState
+    new_columns: Counts  # states of nolana 0.1 have none
 
 
 class PlannedRows:
@@ -66,28 +74,22 @@ class PlannedRows:
     @property
     def plan(self) -> Plan:
         """The plan, with the type of the labels as it is known now."""
-        return self._plan if self.labels is None else self._plan.with_labels(self.labels.kind)
+        return self._plan if self.labels is None else replace(self._plan, labels=self.labels.kind)
 
-    def check(self, cells: Cells) -> tuple[NDArray[Any] | None, dict[int, Flaw]]:
+    def check(self, cells: Cells) -> tuple[NDArray[np.generic] | None, dict[int, Flaw]]:
         """The labels (n,) of rows, and the flaws of the invalid ones."""
         return check_rows(cells, self.encoder, self.labels)
 
     def encode(self, cells: Cells) -> tuple[NDArray[np.float64], list[NewCategory]]:
         """X (n, d) of valid rows, and the strings without a column of their own, which are not yet counted."""
-        encoder = self.encoder
-        x = encoder.encode(cells)
-        new = []
-        for f, rows in encoder.without_slot.items():
-            first = cells.texts(encoder.texts.index(f))[rows[0]]
-            column = NewColumn(encoder.title(f), len(rows), int(cells.lines[rows[0]]))
-            new.append(NewCategory(column, str(first), encoder.largest(f)))
-        return x, new
+        x = self.encoder.encode(cells)
+        return x, self.encoder.new_categories(cells)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> RowsState:
         """Plan, means, categories and counts: JSON's types and arrays."""
         return {"plan": self.plan.as_dict(), "encoder": self.encoder.state(), "new_columns": self.counts.state()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: RowsState) -> None:
         """Continue from what ``state`` returned, with the same plan."""
         self.encoder.restore(state["encoder"])
         if "new_columns" in state:

@@ -1,23 +1,30 @@
 """A stream of blocks of rows."""
 
 import functools
-from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import StreamError
-from nolana.sources.bad_rows import BadRow, BadRows
-from nolana.sources.blocks import Block, Position, dense_rows, joined
+from nolana.learner.rows import Matrix
+from nolana.sources.bad_rows import BadRow, BadRows, BadRowsState
+from nolana.sources.blocks import Block, Places, Position, SavedPosition, dense_rows, joined
 from nolana.sources.cells import Cells, Flaw
 from nolana.sources.reader import Reader
-from nolana.sources.rows import PlannedRows
+from nolana.sources.rows import PlannedRows, RowsState
 
-__all__ = ["Stream"]
+__all__ = ["Stream", "StreamState"]
 
 VERSION = 1
+
+
+class StreamState(RowsState, total=False):
+    """All that ``open(source, resume=...)`` needs to continue after a block."""
+
+    version: int
+    position: SavedPosition | None  # None: the source is another one, read from its beginning
+    bad_rows: BadRowsState | None  # None: not counted so far
 
 
 class Stream:
@@ -25,7 +32,9 @@ class Stream:
 
     ``plan`` is what is read and how; ``state()`` the position, and means and categories of the columns so far;
     ``bad_rows`` and ``bad_rows_by_reason`` count the rows that were left out. ``block_rows``, the size of the next
-    blocks, may be changed between two blocks.
+    blocks, may be changed between two blocks. ``name`` is that of the source in messages, ``unit`` what a row is called
+    in them, ``cursor`` the place in the source. ``live``: it is a pipe or a terminal, whose rows are not waited for;
+    ``waits``: rows come from another process, so that reading them may take any time.
     """
 
     def __init__(
@@ -37,22 +46,22 @@ class Stream:
         columns: list[int],
         target: int | None,
     ) -> None:
-        self._reader, self.rows, self._bad = reader, rows, bad
+        self._reader, self.cursor, self.rows, self._bad = reader, reader.cursor, rows, bad
+        self.name, self.live, self.unit = reader.path, reader.live, reader.unit
+        self.waits = self.live or self.unit == "message"
         self.block_rows, self._columns = block_rows, columns
         self._target = target  # index of the label's column, or None
         self._ended = self._closed = False
         self.n_features = rows.encoder.width
         self.feature_names = rows.encoder.names if rows.plan.named else None
-        self.position = Position(0, *reader.place)
+        self.position = Position(0, self.cursor.offset, self.cursor.line)
 
     # Blocks
 
     def __enter__(self) -> "Stream":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __iter__(self) -> "Stream":
@@ -62,7 +71,7 @@ class Stream:
         if self._ended:
             raise StopIteration
         if self._closed:
-            raise ValueError(f"the stream of {self._reader.path} is closed; open it again to continue")
+            raise ValueError(f"the stream of {self.name} is closed; open it again to continue")
         try:
             block = self._next()
         except BaseException:  # rows may be lost: the next call must not skip them silently
@@ -75,31 +84,33 @@ class Stream:
         return block
 
     def _next(self) -> Block | None:
-        parts: list[tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]] = []
+        parts: list[tuple[Matrix, NDArray[np.generic] | None, NDArray[np.int64]]] = []
         count = 0
+        cursor = self.cursor
         while count + self._bad.refused < self.block_rows:
             cells, malformed = self._reader.parse(self.block_rows - count)
             for column in self._reader.new_columns(cells):
                 self.rows.counts.add_column(column)
             if len(cells.lines):
-                parts.append(self._read(cells))
-                count += len(parts[-1][2])
+                part = self._read(cells)
+                if valid := len(part[2]):
+                    parts.append(part)
+                    count += valid
             if malformed is not None:
                 self._bad.add(malformed)
             elif count < self.block_rows and not len(cells.lines):
-                if self._reader.final or (self._reader.live and (count or self._bad.refused)):
+                if cursor.final or (self.live and (count or self._bad.refused)):
                     break
-                self._reader.read_more()
+                cursor.read_more()
         self._bad.end_block()
-        self.position = Position(self.position.rows + count, *self._reader.place)
+        self.position = Position(self.position.rows + count, cursor.offset, cursor.line)
         if not count:
             return None
-        x, y, lines = (_joined([part[i] for part in parts]) for i in range(3))
-        assert x is not None
-        assert lines is not None
-        return Block(x, y, self.position, lines, self._reader.places(lines.tolist()))
+        lines = np.concatenate([part[2] for part in parts])
+        y = None if self._target is None else joined([part[1] for part in parts])
+        return Block(joined([part[0] for part in parts]), y, self.position, lines, cursor.places(lines.tolist()))
 
-    def _read(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.int64]]:
+    def _read(self, cells: Cells) -> tuple[Matrix, NDArray[np.generic] | None, NDArray[np.int64]]:
         """X, y and lines of the valid rows; the invalid ones are handled by ``on_bad_row``."""
         y, flaws = self.rows.check(cells)
         if flaws:
@@ -123,7 +134,7 @@ class Stream:
     def close(self) -> None:
         """Closes the source, unless the caller opened it."""
         self._closed = True
-        self._reader.close()
+        self.cursor.close()
         self._bad.close()
 
     def gather(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
@@ -132,50 +143,22 @@ class Stream:
         if not blocks:
             return np.zeros((0, self.n_features)), None if self.rows.labels is None else self.rows.labels.none()
         x = joined([block.X if hasattr(block.X, "schema") else dense_rows(block.X) for block in blocks])
-        return x, None if self._target is None else np.concatenate([block.y for block in blocks if block.y is not None])
+        return x, None if self._target is None else joined([block.y for block in blocks])
 
     @property
-    def name(self) -> str:
-        """The name of the source in messages."""
-        return self._reader.path
-
-    @property
-    def live(self) -> bool:
-        """Whether the source is a pipe or a terminal, whose rows must not be waited for."""
-        return self._reader.live
-
-    @property
-    def no_places(self) -> dict[str, list[Any]]:
+    def no_places(self) -> Places:
         """The fields of ``Block.places``, without rows."""
-        return self._reader.places([]) or {"line": []}
-
-    @property
-    def waits(self) -> bool:
-        """Whether rows come from another process, so that reading them may take any time."""
-        return self.live or self.unit == "message"
-
-    @property
-    def unit(self) -> str:
-        """What a row is in messages: a line, a row, a message."""
-        return self._reader.unit
+        return self.cursor.places([]) or {"line": []}
 
     @property
     def share(self) -> float | None:
         """The part of the source that was read, from 0 to 1; None if it is unknown."""
-        return self._reader.share
+        return self.cursor.share
 
     @property
     def unfinished_line(self) -> int | None:
         """The last line, if it has no line end and ``last_line="leave"`` left it."""
-        return self._reader.unfinished_line
-
-    def begins_like(self, position: Mapping[str, Any]) -> bool:
-        """Whether the source begins as the one of ``state()["position"]`` did; resuming it compares all."""
-        return self._reader.begins_like(position)
-
-    def resembles(self, position: Mapping[str, Any]) -> bool:
-        """Whether the source has much in common with the one of ``state()["position"]``."""
-        return self._reader.resembles(position)
+        return self.cursor.unfinished_line
 
     def read_labels_for(self, task: str) -> None:
         """From the next block on labels are floats, also in the plan, or classes, among which a fraction is invalid."""
@@ -185,7 +168,7 @@ class Stream:
     # Plan and state
 
     @property
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> dict[str, object]:
         """How the columns are read, in JSON's types; ``open(other, plan=...)`` reads another source in the same way."""
         return self.rows.plan.as_dict()
 
@@ -219,7 +202,7 @@ class Stream:
         """How many rows had a text without a column of its own, by column."""
         return dict(self.rows.counts.categories)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> StreamState:
         """All that ``open(source, resume=...)`` needs to continue after the last block: JSON's types and arrays."""
         return {
             "version": VERSION,
@@ -230,12 +213,12 @@ class Stream:
                 "line": self.position.line,
                 "target": self._target is not None,
                 "encoding": self._reader.encoding,
-                **self._reader.checksums(),
+                **self.cursor.checksums(),
             },
             "bad_rows": self._bad.state(),
         }
 
-    def _resume(self, state: Mapping[str, Any]) -> None:
+    def _resume(self, state: StreamState) -> None:
         """Continues from a state; with position None the source is another one, read from its beginning."""
         position = state["position"]
         if position is None:
@@ -243,18 +226,11 @@ class Stream:
             return
         self.rows.restore(state)
         self.position = Position(int(position["rows"]), int(position["offset"]), int(position["line"]))
-        self._reader.resume(self.position, position)
+        self.cursor.resume(position)
         if state["bad_rows"] is not None:
-            self._bad.resume(state["bad_rows"], self._reader.path)
+            self._bad.resume(state["bad_rows"], self.name)
 
 
-def _narrow(y: NDArray[Any]) -> NDArray[Any]:
+def _narrow(y: NDArray[np.generic]) -> NDArray[np.generic]:
     """An array of text no wider than its longest one, so that rows left out do not change its type."""
     return np.array(y.tolist(), dtype=np.str_) if y.dtype.kind == "U" else y
-
-
-def _joined(arrays: list[Any]) -> Any:
-    if arrays[0] is None:
-        return None
-    full = [array for array in arrays if array.shape[0]] or arrays[:1]
-    return full[0] if len(full) == 1 else joined(full)

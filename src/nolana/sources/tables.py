@@ -1,20 +1,26 @@
 """Batches of rows of Parquet files, Arrow files and Arrow streams; pyarrow reads them (the extra ``arrow``)."""
 
 import importlib
-from abc import ABC, abstractmethod
+import zlib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from nolana.errors import MissingExtraError
-from nolana.sources.sources import Bytes, fail
+from nolana.errors import MissingExtraError, OtherSourceError, StreamError
+from nolana.sources.blocks import Checksums, Cursor, SavedPosition
+from nolana.sources.bytes import Bytes
 
-__all__ = ["ArrowFile", "ArrowStream", "ParquetFile", "Table", "pyarrow"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ArrowFile", "ArrowStream", "Batches", "ParquetFile", "pyarrow"]
 
 BATCH = 10_000  # rows read from a Parquet file at a time
 CHECKED = 4096  # bytes of both ends of a file that identify it; the end has the offsets and sizes of all columns
 
 
-def pyarrow(module: str = "pyarrow") -> Any:
+def pyarrow(module: str = "pyarrow") -> ModuleType:
     """A module of pyarrow; MissingExtraError if it is not installed."""
     try:
         return importlib.import_module(module)
@@ -24,13 +30,18 @@ def pyarrow(module: str = "pyarrow") -> Any:
         ) from None
 
 
-class Table(ABC):
-    """Record batches of a table, from any row on; ``rows`` is their number, None if it is unknown."""
+class Batches(Cursor):
+    """The record batches of a table; offset and line count its rows.
+
+    ``waiting`` are batches that were read, of which rows are taken; ``offset`` is moved on by who has taken them.
+    """
 
     magic: bytes  # its first bytes
     title: str  # its name in messages
-    rows: int | None = None
-    schema: Any
+    rows: int | None = None  # None: unknown
+    schema: "pa.Schema"
+    offset = 0
+    final = False
 
     def __init__(self, source: Bytes) -> None:
         self._source, self._errors = source, (pyarrow().ArrowException, OSError)
@@ -38,60 +49,108 @@ class Table(ABC):
             self._reader = self._open()
             self.schema = self._reader.schema_arrow if self.rows is not None else self._reader.schema
         except self._errors as error:
-            fail(source.path, f"the {self.title} cannot be read: {error}")
+            raise StreamError(f"the {self.title} cannot be read: {error}", path=source.path) from error
+        self.columns: dict[int, None] = {}  # to read: all that were selected before the first row
+        self.waiting: list[pa.RecordBatch] = []
+        self._batches: Iterator[pa.RecordBatch] | None = None
+        self._ends = zlib.crc32(self._identity())
 
     @abstractmethod
-    def _open(self) -> Any:
+    def _open(self) -> "pa.RecordBatchReader | pa.RecordBatchFileReader | pa.parquet.ParquetFile":
         """The reader of pyarrow."""
 
     @abstractmethod
-    def _batches_after(self, columns: list[int], skip: int) -> tuple[Iterable[Any], int]:
+    def _batches_after(self, columns: list[int], skip: int) -> "tuple[Iterable[pa.RecordBatch], int]":
         """Batches that have all rows after the first ``skip`` ones, and how many of their own rows to skip."""
 
-    def batches(self, columns: list[int], skip: int) -> Iterator[Any]:
-        """Record batches with these columns, without the first ``skip`` rows."""
+    def _identity(self) -> bytes:
+        """The bytes that identify the table."""
+        return self._source.head[:CHECKED]
+
+    @property
+    def line(self) -> int:
+        return self.offset + 1
+
+    @property
+    def share(self) -> float | None:
+        return self.offset / self.rows if self.rows else self._source.share
+
+    def read_more(self) -> None:
+        """Lets one more batch wait."""
+        if self._batches is None:
+            self._batches = self._from(self.offset)
+        batch = next(self._batches, None)
+        if batch is None:
+            self.final = True
+        elif batch.num_rows:
+            self.waiting.append(batch)
+
+    def _from(self, skip: int) -> "Iterator[pa.RecordBatch]":
+        """Record batches without the first ``skip`` rows."""
         try:
-            batches, skip = self._batches_after(columns, skip)
+            batches, skip = self._batches_after(list(self.columns), skip)
             for batch in batches:
                 if skip < batch.num_rows:
                     yield batch.slice(skip)
                 skip = max(0, skip - batch.num_rows)
         except self._errors as error:
-            fail(self._source.path, f"the data is damaged or cut off: {error}")
+            raise StreamError(f"the data is damaged or cut off: {error}", path=self._source.path) from error
         if skip:
-            fail(
-                self._source.path,
-                f"it ends {skip:,} rows before the position to resume from",
-                hint="is it another file?",
-            )
+            what = f"it ends {skip:,} rows before the position to resume from"
+            raise StreamError(what, path=self._source.path, hint="is it another file?")
 
-    def ends(self) -> bytes:
-        """The bytes that identify the table."""
-        return self._source.head[:CHECKED]
+    def take(self, most: int) -> "pa.RecordBatch":
+        """Some of the rows that wait."""
+        if not self.waiting:
+            return pyarrow().RecordBatch.from_pylist([], schema=self.schema)
+        piece, rest = self.waiting[0].slice(0, most), self.waiting[0].slice(most)
+        self.waiting[:1] = [rest] if rest.num_rows else []
+        return piece
+
+    def checksums(self) -> Checksums:
+        """Checksums of the names and types of the columns, and of both ends of the file."""
+        schema = f"{[(field.name, str(field.type)) for field in self.schema]} {self.rows}"
+        return {"head": zlib.crc32(schema.encode()), "tail": self._ends}
+
+    def begins_like(self, position: SavedPosition) -> bool:
+        own = self.checksums()
+        return own["head"] == position["head"] and own["tail"] == position["tail"]
+
+    def resembles(self, position: SavedPosition) -> bool:
+        """Whether columns and number of rows are the same."""
+        return self.checksums()["head"] == position["head"]
+
+    def resume(self, position: SavedPosition) -> None:
+        if not self.begins_like(position):
+            what = f"cannot resume at row {int(position['line']):,}: the table has changed"
+            raise OtherSourceError(what, path=self._source.path, hint="is it another file?")
+        self.offset = int(position["offset"])
+
+    def close(self) -> None:
+        self._source.close()
 
 
-class _File(Table):
+class _File(Batches):
     """A table whose directory is at its end."""
 
     def __init__(self, source: Bytes) -> None:
         if not source.seekable:
-            fail(source.path, f"a {self.title} is read from its end: it must be a plain file; or use an Arrow stream")
+            what = f"a {self.title} is read from its end: it must be a plain file; or use an Arrow stream"
+            raise StreamError(what, path=source.path)
         if not source.head.startswith(self.magic):
-            fail(source.path, f"this is not a {self.title}: it does not begin with {self.magic.decode()}")
+            what = f"this is not a {self.title}: it does not begin with {self.magic.decode()}"
+            raise StreamError(what, path=source.path)
+        source.file.seek(0)
         super().__init__(source)
 
-    def _file(self) -> Any:
-        self._source.file.seek(0)
-        return self._source.file
-
-    def ends(self) -> bytes:
+    def _identity(self) -> bytes:
         """The first and the last bytes, and the size."""
         file = self._source.file
         place, size = file.tell(), file.seek(0, 2)
         file.seek(max(0, size - CHECKED))
         last: bytes = file.read(CHECKED)
         file.seek(place)
-        return super().ends() + last + str(size).encode()
+        return super()._identity() + last + str(size).encode()
 
 
 class ParquetFile(_File):
@@ -99,12 +158,12 @@ class ParquetFile(_File):
 
     magic, title = b"PAR1", "Parquet file"
 
-    def _open(self) -> Any:
-        reader = pyarrow("pyarrow.parquet").ParquetFile(self._file(), pre_buffer=False)
+    def _open(self) -> "pa.parquet.ParquetFile":
+        reader = pyarrow("pyarrow.parquet").ParquetFile(self._source.file, pre_buffer=False)
         self.rows = int(reader.metadata.num_rows)
         return reader
 
-    def _batches_after(self, columns: list[int], skip: int) -> tuple[Iterable[Any], int]:
+    def _batches_after(self, columns: list[int], skip: int) -> "tuple[Iterable[pa.RecordBatch], int]":
         metadata, group = self._reader.metadata, 0
         while group < metadata.num_row_groups and skip >= metadata.row_group(group).num_rows:
             skip -= metadata.row_group(group).num_rows
@@ -121,22 +180,22 @@ class ArrowFile(_File):
 
     magic, title = b"ARROW1", "Arrow file"
 
-    def _open(self) -> Any:
-        return pyarrow("pyarrow.ipc").open_file(self._file())
+    def _open(self) -> "pa.RecordBatchFileReader":
+        return pyarrow("pyarrow.ipc").open_file(self._source.file)
 
-    def _batches_after(self, columns: list[int], skip: int) -> tuple[Iterable[Any], int]:
+    def _batches_after(self, columns: list[int], skip: int) -> "tuple[Iterable[pa.RecordBatch], int]":
         return (self._reader.get_batch(i) for i in range(self._reader.num_record_batches)), skip
 
 
-class ArrowStream(Table):
+class ArrowStream(Batches):
     """An Arrow IPC stream, which may still be written; it can be compressed."""
 
     magic, title = b"\xff\xff\xff\xff", "Arrow stream"
 
-    def _open(self) -> Any:
+    def _open(self) -> "pa.RecordBatchReader":
         return pyarrow("pyarrow.ipc").open_stream(_Sequential(self._source))
 
-    def _batches_after(self, columns: list[int], skip: int) -> tuple[Iterable[Any], int]:
+    def _batches_after(self, columns: list[int], skip: int) -> "tuple[Iterable[pa.RecordBatch], int]":
         return self._reader, skip
 
 

@@ -1,15 +1,14 @@
 """A window that moves over the text of a source, and what identifies the position in it when a stream is resumed."""
 
 import zlib
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from nolana.errors import OtherSourceError, Place, StreamError
-from nolana.sources.blocks import Position
+from nolana.sources.blocks import Checksums, Cursor, Places, SavedPosition
+from nolana.sources.bytes import BYTE_ORDER_MARK, LONGEST_ROW, Bytes
 from nolana.sources.messages import Messages
-from nolana.sources.sources import BYTE_ORDER_MARK, LONGEST_ROW, Bytes
 
-__all__ = ["MessageText", "Text", "text_of"]
+__all__ = ["MessageText", "Text"]
 
 CHECKED = 4096  # bytes at the beginning, and before the position, whose checksums identify a text
 LARGEST_CHECKED = 1 << 28  # bytes before a position that are read again to compare them; a larger text is trusted
@@ -18,27 +17,27 @@ SKETCH = 16  # lines of a sketch
 SIMILAR = 0.5  # share of common lines from which a text is taken for a changed one
 
 
-class Text:
+class Text(Cursor):
     """A window over the decompressed text of a source.
 
     ``data[start:]`` was read and is not yet consumed; ``final`` says that no text follows it.
     """
 
     longest = LONGEST_ROW
+    line = 1  # number of the line at start
+    final = False
 
     def __init__(self, source: Bytes, chunk_bytes: int, *, leave_last_line: bool = False) -> None:
         self.source, self.chunk_bytes = source, chunk_bytes
         self._leave_last_line = leave_last_line and source.seekable
-        self.unfinished_line: int | None = None  # a last line without a line end that was left
         self.path, self.live = source.path, source.live
-        self.data, self.start, self.final = b"", 0, False
+        self.data, self.start = b"", 0
         self._before = 0  # bytes of text before data
         self._passed = b""  # the last bytes of them
         self._head = b""
         self._sum: int | None = 0  # checksum of the text before data[summed]; None: unknown
         self._summed = 0
         self._sketch: tuple[int, list[int]] = (0, [])  # of the first bytes, and how many they are
-        self.line = 1  # number of the line at start
         self._skip_mark()
 
     def _skip_mark(self) -> None:
@@ -49,8 +48,14 @@ class Text:
 
     @property
     def offset(self) -> int:
-        """Bytes of text before the first one that is not yet consumed."""
         return self._before + self.start
+
+    @property
+    def share(self) -> float | None:
+        return self.source.share
+
+    def close(self) -> None:
+        self.source.close()
 
     def consume(self, end: int, lines: int) -> None:
         """Moves the start of the window to ``data[end]``, over so many line ends."""
@@ -127,30 +132,20 @@ class Text:
         """The place of a line that was read."""
         return Place(self.path, line)
 
-    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
-        """The places of consumed rows in a source of messages; None: its lines are their places."""
-        return None
-
     def refused(self, line: int) -> tuple[str, str, str] | None:
         """Why a line is no row, whatever the format: the problem, its reason in one word, and the text."""
         return None
 
     # Resuming
 
-    def checksums(self) -> dict[str, Any]:
-        """What identifies the text before the position.
-
-        ``head``, ``tail``, ``text``: checksums of its first bytes, of its last ones and of all; ``lines``: a sketch.
-        """
+    def checksums(self) -> Checksums:
         before = (self._passed + self.data[max(0, self.start - CHECKED) : self.start])[-CHECKED:]
         self._sum_consumed()
-        whole = {} if self._sum is None else {"text": self._sum}
-        return {
-            "head": zlib.crc32(self._head[: min(CHECKED, self.offset)]),
-            "tail": zlib.crc32(before),
-            **whole,
-            "lines": self._sketch_of(self.offset),
-        }
+        found: Checksums = {"head": zlib.crc32(self._head[: min(CHECKED, self.offset)]), "tail": zlib.crc32(before)}
+        if self._sum is not None:
+            found["text"] = self._sum
+        found["lines"] = self._sketch_of(self.offset)
+        return found
 
     def _sum_consumed(self) -> None:
         if self._sum is not None:
@@ -173,13 +168,12 @@ class Text:
         while len(self._head) < min(SKETCHED, offset) and not self.final:
             self._read()
 
-    def begins_like(self, position: Mapping[str, Any]) -> bool:
-        """Whether the text begins as the one of a position did."""
+    def begins_like(self, position: SavedPosition) -> bool:
         size = min(CHECKED, int(position["offset"]))
         self._read_head(size)
         return len(self._head) >= size and zlib.crc32(self._head[:size]) == position["head"]
 
-    def resembles(self, position: Mapping[str, Any]) -> bool:
+    def resembles(self, position: SavedPosition) -> bool:
         """Whether most lines at the beginning are those of the text of a position."""
         offset, other = int(position["offset"]), set(position.get("lines", ()))
         self._read_head(offset)
@@ -187,22 +181,25 @@ class Text:
         smallest = sorted(own | other)[:SKETCH]
         return sum(line in own and line in other for line in smallest) >= SIMILAR * max(1, len(smallest))
 
-    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
+    def resume(self, position: SavedPosition) -> None:
         """Continues from a position of the same text; what is not a large plain file is read up to it."""
-        if self.source.seekable and position.offset > LARGEST_CHECKED:
-            self._seek(position.offset - CHECKED)
-        while self._before + len(self.data) < position.offset and not self.final:
+        offset, line, whole = int(position["offset"]), int(position["line"]), position.get("text")
+        is_large = self.source.seekable and offset > LARGEST_CHECKED
+        if is_large:
+            self._seek(offset - CHECKED)
+        while self._before + len(self.data) < offset and not self.final:
             self.start = len(self.data)
             self.read_more()
-        if self._before + len(self.data) < position.offset:
-            self._refuse("the text ends before it", position)
-        self.start, self.line = position.offset - self._before, position.line
-        if position.offset > LARGEST_CHECKED and self.source.seekable:
-            self._sum, self._summed = checksums.get("text"), self.start
-        own, known = self.checksums(), {"text": self._sum} | dict(checksums)
-        if any(own[name] != known[name] for name in ("head", "tail")) or self._sum != known["text"]:
-            self._refuse("the text before it has changed", position)
-        if "text" not in checksums:  # a state of an older version
+        if self._before + len(self.data) < offset:
+            self._refuse("the text ends before it", offset, line)
+        self.start, self.line = offset - self._before, line
+        if is_large:
+            self._sum, self._summed = whole, self.start
+        own = self.checksums()
+        changed = own["head"] != position["head"] or own["tail"] != position["tail"]
+        if changed or ("text" in position and self._sum != whole):
+            self._refuse("the text before it has changed", offset, line)
+        if "text" not in position:  # a state of an older version
             self._sum = None
 
     def _seek(self, begin: int) -> None:
@@ -211,8 +208,8 @@ class Text:
             self.source.seek(begin)
             self._before, self.data, self.start, self._passed, self.final = begin, b"", 0, b"", False
 
-    def _refuse(self, why: str, position: Position) -> NoReturn:
-        place = f"byte {position.offset:,} (line {position.line:,})"
+    def _refuse(self, why: str, offset: int, line: int) -> NoReturn:
+        place = f"byte {offset:,} (line {line:,})"
         raise OtherSourceError(f"cannot resume at {place}: {why}", path=self.path, hint="is it another file?")
 
 
@@ -230,28 +227,22 @@ class MessageText(Text):
     def place(self, line: int) -> Place:
         return self._messages.place(line)
 
-    def places(self, lines: list[int]) -> dict[str, list[Any]] | None:
+    def places(self, lines: list[int]) -> Places | None:
         return self._messages.places(lines, self.line)
 
     def refused(self, line: int) -> tuple[str, str, str] | None:
         return self._messages.refused(line)
 
-    def checksums(self) -> dict[str, Any]:
+    def checksums(self) -> Checksums:
         return self._messages.state(self.line)
 
-    def begins_like(self, position: Mapping[str, Any]) -> bool:
-        return bool((position.get("messages") or {}).get("source") == self._messages.identity)
+    def begins_like(self, position: SavedPosition) -> bool:
+        saved = position.get("messages")
+        return saved is not None and saved["source"] == self._messages.identity
 
-    def resembles(self, position: Mapping[str, Any]) -> bool:
+    def resembles(self, position: SavedPosition) -> bool:
         return self.begins_like(position)
 
-    def resume(self, position: Position, checksums: Mapping[str, Any]) -> None:
+    def resume(self, position: SavedPosition) -> None:
         """The messages were opened at the position."""
-        self._before += position.offset
-
-
-def text_of(source: Bytes, chunk_bytes: int, *, leave_last_line: bool) -> Text:
-    """The window over a source."""
-    if source.messages is not None:
-        return MessageText(source, source.messages, chunk_bytes)
-    return Text(source, chunk_bytes, leave_last_line=leave_last_line)
+        self._before += int(position["offset"])

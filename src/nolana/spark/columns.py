@@ -1,20 +1,52 @@
-"""The columns of a DataFrame that are learned, checked against its schema before any job runs."""
+"""The columns of a DataFrame that are learned, checked against its schema before any job runs.
 
+pyspark is loaded when it is first needed; the extra ``spark`` brings it.
+"""
+
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from nolana.columns import Schema
-from nolana.errors import ConflictError
+from nolana.errors import ConflictError, MissingExtraError
 from nolana.estimators._sklearn import is_classifier
+from nolana.estimators.base import OnlineEstimator
 from nolana.sources.options import ColumnKind, LabelKind
-from nolana.spark.requirements import pyspark
 
-__all__ = ["Columns", "Features", "choose", "learned_columns"]
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+__all__ = ["Columns", "Features", "check_frame", "choose", "learned_columns", "pyspark"]
 
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 INTEGERS = NUMBERS[:4]
+TEXTS = ("string", "char", "varchar")
 Features = str | Sequence[str]
+
+
+def pyspark(module: str = "") -> ModuleType:
+    """A module of pyspark; MissingExtraError if it is not installed."""
+    try:
+        return importlib.import_module(f"pyspark.{module}".rstrip("."))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyspark":
+            raise
+        raise MissingExtraError('nolana.spark needs the package pyspark; pip install "nolana[spark]"') from None
+
+
+def check_frame(df: object) -> None:
+    """TypeError if this is no DataFrame of a session with a SparkContext."""
+    if isinstance(df, pyspark("sql.classic.dataframe").DataFrame):
+        return
+    if type(df).__module__.startswith("pyspark.sql.connect"):
+        raise TypeError(
+            "this DataFrame is of Spark Connect, which has neither broadcasts nor RDDs; use a classic session: "
+            'SparkSession.builder.master("...").getOrCreate()'
+        )
+    raise TypeError(f"expected a DataFrame of Spark, got {type(df).__name__}; spark.createDataFrame(...) makes one")
 
 
 @dataclass(frozen=True)
@@ -42,16 +74,18 @@ class Columns:
     labels: LabelKind | None = None
     width: int | None = None
 
-    def project(self, df: Any, *others: str) -> Any:
+    def project(self, df: "DataFrame", *others: str) -> "DataFrame":
         """A DataFrame of these columns and of some others alone, with vectors as arrays."""
         names = dict.fromkeys([*self.features, *([] if self.label is None else [self.label]), *others])
         return df.select(*(as_arrays(df, name).alias(name) for name in names))
 
 
-def as_arrays(df: Any, name: str) -> Any:
+def as_arrays(df: "DataFrame", name: str) -> "Column":
     """A column; vectors of ``pyspark.ml`` and ``pyspark.mllib`` as arrays."""
-    column = pyspark("sql.functions").col(quoted(name))
-    return pyspark("ml.functions").vector_to_array(column) if is_vector(df.schema[name].dataType) else column
+    column: Column = pyspark("sql.functions").col(quoted(name))
+    if is_vector(df.schema[name].dataType):
+        column = pyspark("ml.functions").vector_to_array(column)
+    return column
 
 
 def quoted(name: str) -> str:
@@ -59,12 +93,12 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def is_vector(kind: Any) -> bool:
+def is_vector(kind: "DataType") -> bool:
     """Whether a type of Spark is the vector of its machine learning libraries."""
     return kind.typeName() == "vector" or type(kind).__name__ == "VectorUDT"
 
 
-def choose(df: Any, features: Features | None, label: str | None, model: Any) -> Columns:
+def choose(df: "DataFrame", features: Features | None, label: str | None, model: OnlineEstimator | None) -> Columns:
     """The columns to learn from; by default the last column is the label, and all others are features."""
     names = df.columns
     label = names[-1] if label is None else label
@@ -75,7 +109,7 @@ def choose(df: Any, features: Features | None, label: str | None, model: Any) ->
     return _of_width(replace(chosen, label=label, labels=kind), getattr(model, "n_features_in_", None))
 
 
-def choose_features(df: Any, features: Features, model: Any) -> Columns:
+def choose_features(df: "DataFrame", features: Features, model: OnlineEstimator | None) -> Columns:
     """The columns of features, without a label; model None: the default one."""
     tables = model is None or bool(model._takes_tables)
     schema = None if model is None else model.__dict__.get("_schema")
@@ -99,22 +133,23 @@ def choose_features(df: Any, features: Features, model: Any) -> Columns:
     return Columns(tuple(single), tuple(kind for kind, _ in kinds), bool(vectors), tables, kept)
 
 
-def _kind(df: Any, name: str, tables: bool) -> tuple[ColumnKind, bool]:
+def _kind(df: "DataFrame", name: str, tables: bool) -> tuple[ColumnKind, bool]:
     """The kind of a feature, and whether it is a column of vectors or arrays of that kind."""
     kind = _type(df, name, "features")
     if is_vector(kind):
         return "number", True
-    inner = kind.elementType if kind.typeName() == "array" else kind
+    inner: DataType = getattr(kind, "elementType", kind)  # of an array
     if inner.typeName() in NUMBERS or inner.typeName().startswith("decimal"):
         return "number", inner is not kind
     if inner.typeName() == "boolean":
         return "bool", inner is not kind
-    if tables and inner is kind and _of_tables(kind) is not None:
-        return _of_tables(kind) or "text", False
+    is_date, is_text = inner.typeName().startswith(("timestamp", "date")), inner.typeName() in TEXTS
+    if tables and inner is kind and (is_date or is_text):
+        return "date" if is_date else "text", False
     remedy = "leave it out of features"
-    if inner.typeName() in ("string", "char", "varchar"):
+    if is_text:
         remedy += ", or turn it into numbers with pyspark.ml.feature.StringIndexer and OneHotEncoder"
-    elif inner.typeName().startswith(("timestamp", "date")):
+    elif is_date:
         remedy += ", or turn it into numbers with functions.hour, functions.dayofweek or functions.dayofyear"
     raise ValueError(
         f"features: column {name!r} has type {kind.simpleString()}; expected a number, true or false, a vector, or an "
@@ -122,14 +157,7 @@ def _kind(df: Any, name: str, tables: bool) -> tuple[ColumnKind, bool]:
     )
 
 
-def _of_tables(kind: Any) -> ColumnKind | None:
-    """What a column of strings or dates is learned as; None if it is neither."""
-    if kind.typeName().startswith(("timestamp", "date")):
-        return "date"
-    return "text" if kind.typeName() in ("string", "char", "varchar") else None
-
-
-def label_kind(df: Any, label: str, model: Any) -> LabelKind:
+def label_kind(df: "DataFrame", label: str, model: OnlineEstimator | None) -> LabelKind:
     """The type of the labels, by the schema alone; the targets of a regressor are numbers."""
     kind = _type(df, label, "label")
     name = "decimal" if kind.typeName().startswith("decimal") else kind.typeName()
@@ -149,7 +177,7 @@ def label_kind(df: Any, label: str, model: Any) -> LabelKind:
     )
 
 
-def _type(df: Any, name: str, argument: str) -> Any:
+def _type(df: "DataFrame", name: str, argument: str) -> "DataType":
     if name not in df.columns:
         raise ValueError(
             f"{argument}: there is no column {name!r}; the DataFrame has {', '.join(map(repr, df.columns))}"
@@ -159,7 +187,7 @@ def _type(df: Any, name: str, argument: str) -> Any:
     return df.schema[name].dataType
 
 
-def learned_columns(df: Any, model: Any, features: Features | None) -> Columns:
+def learned_columns(df: "DataFrame", model: OnlineEstimator, features: Features | None) -> Columns:
     """The features to predict from: those specified, those the model has learned, or those that fit its width."""
     if features is None:
         features = getattr(model, "spark_features_", None)
@@ -177,7 +205,7 @@ def _of_width(columns: Columns, width: int | None) -> Columns:
     return replace(columns, width=None if width is None else int(width))
 
 
-def _fitting(df: Any, width: int) -> Features:
+def _fitting(df: "DataFrame", width: int) -> Features:
     """For a model that knows no names: the only column of vectors, or all columns if they are as many."""
     vectors = [f.name for f in df.schema.fields if is_vector(f.dataType) or f.dataType.typeName() == "array"]
     if len(vectors) == 1:

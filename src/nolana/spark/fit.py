@@ -1,6 +1,6 @@
 """One pass over a DataFrame: rounds in which a leader learns on the driver and frozen parts on the executors.
 
-    1. The rows are read once, checked, and packed (`nolana.spark.packing`).
+    1. The rows are read once, checked, and packed (`nolana.spark.rows`).
     2. A shuffle brings each row to its slice: which part learns it in which round (`nolana.spark.slices`).
     3. In each round the leader learns its rows and is broadcast; each part learns its slice; the parts are merged.
 
@@ -14,22 +14,22 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from nolana.errors import StreamError
 from nolana.estimators._sklearn import is_classifier
+from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.merging import check_mergeable, merge
 from nolana.estimators.parameters import integer
 from nolana.estimators.rounds import leader_rows
 from nolana.metrics import Metric, resolve
-from nolana.spark.columns import Features, choose
-from nolana.spark.packing import pack
-from nolana.spark.parts import add, collect_parts, score
-from nolana.spark.requirements import check_frame, pyspark
-from nolana.spark.rows import check_policy
-from nolana.spark.slices import Layout, Slices
+from nolana.spark.columns import Features, check_frame, choose, pyspark
+from nolana.spark.rows import check_policy, count_bad, pack
+from nolana.spark.slices import Layout, Mergeable, Slices, add, collect_parts, score
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 __all__ = ["FitResult", "Round", "fit"]
 
@@ -53,7 +53,7 @@ class Round:
 class FitResult:
     """The model, its progressive metrics, rows learned, rows left out by reason, and the rounds."""
 
-    model: Any
+    model: OnlinePredictor
     metrics: dict[str, float]
     rows: int
     bad_rows: dict[str, int] = field(default_factory=dict)
@@ -61,8 +61,8 @@ class FitResult:
 
 
 def fit(
-    df: Any,
-    model: Any,
+    df: "DataFrame",
+    model: OnlinePredictor,
     *,
     features: Features,
     label: str,
@@ -120,28 +120,26 @@ def fit(
     return FitResult(learner, values, layout.rows, dict(bad), rounds)
 
 
-def _metrics(metrics: Sequence[str | Metric] | None, model: Any) -> list[Any]:
+def _metrics(metrics: Sequence[str | Metric] | None, model: OnlinePredictor) -> list[Mergeable]:
     """Metrics that can be added up."""
-    names = ["accuracy" if is_classifier(model) else "rmse"]
-    found = resolve(names if metrics is None else metrics)
-    for metric in found:
-        if not hasattr(metric, "merge"):
+    found: list[Mergeable] = []
+    for metric in resolve(["accuracy" if is_classifier(model) else "rmse"] if metrics is None else metrics):
+        if not isinstance(metric, Mergeable):
             raise ValueError(
                 f"metrics: {metric.name!r} has no merge(other), which adds up what parts have counted; choose others"
             )
+        found.append(metric)
     return found
 
 
-def _layout(packed: Any, model: Any, rows_per_round: int, parts: int | None) -> tuple[Layout, Counter[str]]:
+def _layout(
+    packed: "DataFrame", model: OnlinePredictor, rows_per_round: int, parts: int | None
+) -> tuple[Layout, Counter[str]]:
     """Who learns which rows, and the rows that were left out; StreamError for the first invalid row."""
     records = packed.select("partition", "rows", "width", "bad").collect()
     bad, rows, widths = Counter[str](), Counter[int](), dict[int, int]()
     for record in sorted(records, key=lambda record: record.partition):
-        if record.bad is not None:
-            found = pickle.loads(record.bad)
-            if isinstance(found, StreamError):
-                raise found
-            bad.update(found)
+        count_bad(record, bad)
         if record.rows:
             rows[record.partition] += record.rows
             widths.setdefault(record.width, record.partition)
@@ -155,15 +153,16 @@ def _layout(packed: Any, model: Any, rows_per_round: int, parts: int | None) -> 
             "all rows must have the same length"
         )
     numbers = sorted(rows)
-    starts = np.concatenate([[0], np.cumsum([rows[p] for p in numbers])]).tolist()
-    total = starts.pop()
+    *starts, total = accumulate((rows[p] for p in numbers), initial=0)
     sizes = [min(rows_per_round, total - start) for start in range(0, total, rows_per_round)]
     leaders = tuple(leader_rows(model, size, r * rows_per_round) for r, size in enumerate(sizes))
     count = packed.rdd.getNumPartitions() if parts is None else parts
     return Layout(total, dict(zip(numbers, starts, strict=True)), rows_per_round, count, leaders), bad
 
 
-def _learn_round(slices: Slices, layout: Layout, r: int, learner: Any, metrics: list[Any]) -> tuple[Any, Any, Round]:
+def _learn_round(
+    slices: Slices, layout: Layout, r: int, learner: OnlinePredictor, metrics: list[Mergeable]
+) -> tuple[OnlinePredictor, list[Mergeable], Round]:
     """The learner after a round, the metrics of its rows, and its record."""
     begin = time.perf_counter()
     rows, first = layout.size(r), layout.leaders[r]

@@ -4,17 +4,24 @@ import copy
 import functools
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nolana.columns import EncodedRows
 from nolana.errors import joined_problems
+from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.loading import load_with_extra
+from nolana.metrics.label_index import Labels
 from nolana.sources.tables import pyarrow
-from nolana.spark.columns import Columns, Features, as_arrays, learned_columns
-from nolana.spark.requirements import check_frame, pyspark
+from nolana.spark.columns import Columns, Features, as_arrays, check_frame, learned_columns, pyspark
 from nolana.spark.rows import RowReader, check_policy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 __all__ = ["PREDICTION", "PROBABILITY", "SECTION", "predict"]
 
@@ -24,7 +31,13 @@ ARRAY = "nolana_array"  # the vectors as arrays, while predictions are made
 TYPES = {"i": "long", "u": "long", "f": "double", "b": "boolean"}  # of labels; all others are strings
 
 
-def predict(df: Any, model: Any, *, features: Features | None = None, on_bad_row: str = "error") -> Any:
+def predict(
+    df: "DataFrame",
+    model: OnlineEstimator | str | os.PathLike[str],
+    *,
+    features: Features | None = None,
+    on_bad_row: str = "error",
+) -> "DataFrame":
     """The DataFrame with a column ``prediction``, and for a classifier ``probability``.
 
     ``probability`` is an array of the probabilities of ``model.classes_``, in their order. The model is broadcast once;
@@ -62,50 +75,50 @@ def predict(df: Any, model: Any, *, features: Features | None = None, on_bad_row
     return rows.mapInArrow(task, _schema(df, own))
 
 
-def _schema(df: Any, model: Any) -> Any:
+def _schema(df: "DataFrame", model: OnlineEstimator) -> "StructType":
     """The columns of the DataFrame, and those of the predictions."""
     types = pyspark("sql.types")
-    schema = types.StructType(list(df.schema.fields))
-    classes = getattr(model, "classes_", None)
+    schema: StructType = types.StructType(list(df.schema.fields))
     numbers = types.ArrayType(types.DoubleType())
-    kind: Any = "double" if classes is None else TYPES.get(classes.dtype.kind, "string")
-    learned = model.__dict__.get("_schema")
-    row = (
-        np.zeros((1, int(model.n_features_in_)))
-        if learned is None
-        else EncodedRows.of(np.zeros((1, learned.width)), learned)
-    )
-    if classes is None and np.ndim(model.predict(row)) == 2:
-        kind = numbers
+    if hasattr(model, "classes_"):
+        kind = TYPES.get(model.classes_.dtype.kind, "string")
+    else:
+        learned = model.__dict__.get("_schema")
+        row = np.zeros((1, model.n_features_in_ if learned is None else learned.width))
+        row = row if learned is None else EncodedRows.of(row, learned)
+        kind = numbers if np.ndim(model.predict(row)) == 2 else "double"
     schema = schema.add(PREDICTION, kind)
     return schema.add(PROBABILITY, numbers) if hasattr(model, "predict_proba") else schema
 
 
-def _predict(broadcast: Any, columns: Columns, skip: bool, batches: Iterator[Any]) -> Iterator[Any]:
+def _predict(
+    broadcast: "Broadcast[OnlineEstimator]", columns: Columns, skip: bool, batches: Iterator["pa.RecordBatch"]
+) -> Iterator["pa.RecordBatch"]:
     """The task of one partition."""
-    pa, model = pyarrow(), broadcast.value
+    arrow, model = pyarrow(), broadcast.value
     place = f"partition {pyspark().TaskContext.get().partitionId()}"
     reader = RowReader(columns, place, array=ARRAY if columns.vector else None)
     for batch in batches:
         rows = reader.read(batch)
         if rows.bad and not skip:
             raise joined_problems([row.error for row in rows.bad])
-        rest = batch if rows.valid.all() else batch.filter(pa.array(rows.valid))
+        rest = batch if rows.valid.all() else batch.filter(arrow.array(rows.valid))
         names = [name for name in rest.schema.names if name != ARRAY]
         arrays = [rest.column(name) for name in names]
         if len(rows.x):
-            arrays += [_array(pa, model.predict(rows.x))]
-            arrays += [_array(pa, model.predict_proba(rows.x))] if hasattr(model, "predict_proba") else []
+            arrays += [_array(model.predict(rows.x))]
+            arrays += [_array(model.predict_proba(rows.x))] if hasattr(model, "predict_proba") else []
             names += [PREDICTION, PROBABILITY][: len(arrays) - len(names)]
-            yield pa.RecordBatch.from_arrays(arrays, names=names)
+            yield arrow.RecordBatch.from_arrays(arrays, names=names)
 
 
-def _array(pa: Any, values: Any) -> Any:
+def _array(values: Labels) -> "pa.Array":
     """Labels or numbers (n,) or (n, k) for Arrow."""
+    arrow = pyarrow()
     if values.ndim == 2:
         offsets = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
-        return pa.ListArray.from_arrays(offsets, np.ascontiguousarray(values, dtype=np.float64).ravel())
+        return arrow.ListArray.from_arrays(offsets, np.ascontiguousarray(values, dtype=np.float64).ravel())
     kind = TYPES.get(values.dtype.kind)
     if kind is None:
-        return pa.array([str(value) for value in values], pa.string())
-    return pa.array(values, {"long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}[kind])
+        return arrow.array([str(value) for value in values], arrow.string())
+    return arrow.array(values, {"long": arrow.int64(), "double": arrow.float64(), "boolean": arrow.bool_()}[kind])

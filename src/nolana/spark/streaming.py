@@ -7,32 +7,33 @@ from a batch of another query with the same number.
 
 import copy
 import os
-import pickle
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nolana.columns import EncodedRows
-from nolana.errors import ConflictError, ModelFileError, Remedy, StreamError
+from nolana.errors import ConflictError, ModelFileError, Remedy
 from nolana.estimators._sklearn import is_classifier
+from nolana.estimators.base import OnlineEstimator, OnlinePredictor
 from nolana.estimators.loading import load_with_extra
+from nolana.metrics.label_index import Labels
 from nolana.modelfile import Node
-from nolana.modelfile.atomic import remove_leftovers
+from nolana.modelfile.atomic import file_identity, remove_leftovers
 from nolana.runs.checkpoints import SECTION as RUN
 from nolana.runs.checkpoints import check_writable
 from nolana.runs.lock import ModelLock
-from nolana.runs.recipe import Recipe
-from nolana.runs.score import Scoring
-from nolana.spark.columns import Columns, Features, choose, quoted
-from nolana.spark.packing import XY, pack, unpack
+from nolana.runs.recipe import Recipe, Scoring
+from nolana.spark.columns import Columns, Features, check_frame, choose, pyspark, quoted
 from nolana.spark.predict import SECTION
-from nolana.spark.requirements import check_frame, pyspark
-from nolana.spark.rows import check_policy
+from nolana.spark.rows import XY, check_policy, count_bad, pack, unpack
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 __all__ = ["StreamingLearner"]
 
@@ -72,7 +73,7 @@ class StreamingLearner:
         self,
         model_path: str | os.PathLike[str],
         *,
-        model: Any = None,
+        model: OnlinePredictor | None = None,
         features: Features | None = None,
         label: str | None = None,
         order: str | Sequence[str] | None = None,
@@ -91,7 +92,7 @@ class StreamingLearner:
 
     def _forget(self) -> None:
         """The next batch loads the file again."""
-        self.model: Any = None
+        self.model: OnlineEstimator | None = None
         self._evaluation = self._scoring.new_evaluation()
         self._batches: dict[str, dict[str, int]] = {}
         self.bad_rows: Counter[str] = Counter()
@@ -102,7 +103,7 @@ class StreamingLearner:
         """The progressive metrics of all rows."""
         return self._evaluation.metrics
 
-    def process(self, batch_df: Any, batch_id: int) -> None:
+    def process(self, batch_df: "DataFrame", batch_id: int) -> None:
         """Learn a batch and write the file; a batch that is in the file already is left out.
 
         It fails as a whole: after an error the file is as it was before.
@@ -120,19 +121,18 @@ class StreamingLearner:
 
     # The rows of a batch
 
-    def _learn(self, df: Any, batch: int) -> bool:
+    def _learn(self, df: "DataFrame", batch: int) -> bool:
         """Learn a batch; False: it was learned before, or is empty."""
         last = self._batches.get(self._query)
         if last is not None and batch < last["batch"]:
             raise self._other_query(batch, last["batch"])
         rows = df.drop(*self._order) if self._features is None else df
         columns = choose(rows, self._features, self._label, self.model or self._new_model)
-        checksums, bad = _Checksums(), Counter[str]()
-        blocks = checksums.of(self._rows(df, columns, bad))
+        sums, bad = {"rows": 0, "x": 0, "y": 0}, Counter[str]()
+        blocks = _counted(self._rows(df, columns, bad), sums)
         if last is not None and batch == last["batch"]:
-            for _ in blocks:
-                pass
-            if checksums.as_dict() != {name: value for name, value in last.items() if name != "batch"}:
+            deque(blocks, maxlen=0)
+            if {"batch": batch} | sums != last:
                 raise self._other_query(batch, batch)
             return False
         first = next(blocks, None)
@@ -140,26 +140,26 @@ class StreamingLearner:
             return False
         if self.model is None:
             self.model = self._start(first[1], columns.label)
+        blocks = chain([first], blocks)
         if not is_classifier(self.model):
-            blocks = ((x, y.astype(np.float64)) for x, y in chain([first], blocks))
-        else:
-            blocks = chain([first], blocks)
+            blocks = ((x, y.astype(np.float64)) for x, y in blocks)
         self._evaluation.run(self.model, blocks)
         self.bad_rows += bad
         self._features = columns.features[0] if columns.vector else list(columns.features)
         self._label = columns.label
         self._batches.pop(self._query, None)
-        self._batches[self._query] = {"batch": batch} | checksums.as_dict()
+        self._batches[self._query] = {"batch": batch} | sums
         return True
 
-    def _start(self, y: Any, label: str | None) -> Any:
+    def _start(self, y: Labels, label: str | None) -> OnlinePredictor:
         """The estimator that learns the first row."""
         if self._new_model is not None:
             return copy.deepcopy(self._new_model)
         recipe = Recipe()
-        return recipe.build(recipe.infer_task(y, label).task)
+        new: OnlinePredictor = recipe.build(recipe.infer_task(y, label).task)
+        return new
 
-    def _rows(self, df: Any, columns: Columns, bad: Counter[str]) -> Iterator[XY]:
+    def _rows(self, df: "DataFrame", columns: Columns, bad: Counter[str]) -> Iterator[XY]:
         """The valid rows of a batch in an order that depends on their values and on nothing else.
 
         One partition, because one process learns them: a sort over several would read the batch twice.
@@ -171,11 +171,8 @@ class StreamingLearner:
         order = [functions.col(quoted(name)) for name in self._order]
         rows = rows.repartition(1).sortWithinPartitions(*order, functions.xxhash64(*keys), *keys)
         for record in pack(rows, columns, self._on_bad_row).toLocalIterator():
-            if record.bad is not None:
-                found = pickle.loads(record.bad)
-                if isinstance(found, StreamError):
-                    raise found
-                bad.update(found)
+            count_bad(record, bad)
+            if record.data is None:
                 continue
             x, y = unpack(record.data)
             same = x + 0.0  # Spark sorts -0.0 and 0.0 as equals, so they must be
@@ -195,7 +192,7 @@ class StreamingLearner:
 
     def _load(self) -> None:
         """Read the file, unless it is the one that was written last."""
-        found = _identity(self.path)
+        found = file_identity(self.path)
         if found == self._written:
             return
         self._forget()
@@ -249,34 +246,17 @@ class StreamingLearner:
             "batches": self._batches,
             "evaluation": self._evaluation.state() | {"seconds": 0.0},  # times differ, and the file must not
         }
+        assert self.model is not None
         self.model.save(self.path, extra={SECTION: section})
-        self._written = _identity(self.path)
+        self._written = file_identity(self.path)
 
 
-class _Checksums:
-    """Rows, and checksums of X and of y, however they are cut into blocks."""
-
-    def __init__(self) -> None:
-        self._rows = self._x = self._y = 0
-
-    def of(self, blocks: Iterator[XY]) -> Iterator[XY]:
-        """The same blocks."""
-        for x, y in blocks:
-            self._rows += len(x)
-            self._x = zlib.crc32(x.tobytes(), self._x)
-            text = "\0".join(y.tolist()) + "\0" if y.dtype.kind == "U" else None
-            self._y = zlib.crc32(y.tobytes() if text is None else text.encode("utf-8", "surrogatepass"), self._y)
-            yield x, y
-
-    def as_dict(self) -> dict[str, int]:
-        """For the model file."""
-        return {"rows": self._rows, "x": self._x, "y": self._y}
-
-
-def _identity(path: Path) -> tuple[int, ...] | None:
-    """What changes when a file is replaced; None: there is none."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _counted(blocks: Iterator[XY], sums: dict[str, int]) -> Iterator[XY]:
+    """The same blocks; their rows are counted, with checksums of X and of y, however they are cut into blocks."""
+    for x, y in blocks:
+        labels = y.tobytes()
+        if y.dtype.kind == "U":
+            labels = ("\0".join(y.tolist()) + "\0").encode("utf-8", "surrogatepass")
+        sums["rows"] += len(x)
+        sums["x"], sums["y"] = zlib.crc32(x.tobytes(), sums["x"]), zlib.crc32(labels, sums["y"])
+        yield x, y

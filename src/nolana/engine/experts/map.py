@@ -64,6 +64,9 @@ class Map(ABC):
     def clear(self) -> None:
         """Forget what was learned: nothing, unless the map learns."""
 
+    def drifted(self) -> None:
+        """The row that is being learned has raised the drift alarm."""
+
     def see(self, raw: Array | None) -> None:  # (d,)
         """The row as it came, with keys of categories and NaN, before it is scaled; None if no cell is special."""
 

@@ -53,6 +53,11 @@ class Combiner(ABC):
         return y
 
     @property
+    def alarmed(self) -> bool:
+        """Whether the row that was learned last raised the drift alarm."""
+        return False
+
+    @property
     def alarms(self) -> list[float]:
         """Rows (from 1) at which the experts' error rose suddenly, the last ones."""
         return []

@@ -371,6 +371,8 @@ class Learner(Online):
         if self.combiner is not None:
             noise = self.combiner.noise
             self.combiner.learn(self.stack_scores, y, f, weight)
+            for map in self.maps if self.combiner.alarmed else []:
+                map.drifted()
         target = y if self.combiner is None else self.combiner.target(y)
         for expert, own in zip(self.experts, self.expert_scores, strict=True):
             expert.head.learn(target, own, weight, self.rows, noise)

@@ -133,6 +133,10 @@ class Stack(Combiner):
         self.calibration_information: Array = np.full(len(KNOTS), KNOT_PRIOR)
 
     @property
+    def alarmed(self) -> bool:
+        return bool(len(self.alarm_rows) and self.alarm_rows[-1] == self.stacked)
+
+    @property
     def alarms(self) -> list[float]:
         return [float(row) for row in self.alarm_rows]
 

@@ -2,12 +2,12 @@
 
 import importlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 from urllib.parse import urlsplit
 
 from nolana.errors import OptionError, Remedy
+from nolana.sources.blocks import SavedPosition
 from nolana.sources.messages.base import Address, Messages, Sink
 from nolana.sources.options import SourceOptions
 
@@ -24,9 +24,9 @@ class Scheme:
     sink: str
     options: tuple[str, ...] = ("from_", "follow")
 
-    def load(self, name: str) -> Any:
-        """A class of the module."""
-        return getattr(importlib.import_module(f"nolana.sources.messages.{self.module}"), name)
+    def load(self) -> ModuleType:
+        """Its module; MissingExtraError if the package that it needs is not installed."""
+        return importlib.import_module(f"nolana.sources.messages.{self.module}")
 
 
 SCHEMES = {
@@ -68,7 +68,7 @@ def address(source: str) -> Address:
     return Address(url, name)
 
 
-def open_messages(source: object, options: SourceOptions, position: Mapping[str, Any] | None) -> Messages | None:
+def open_messages(source: object, options: SourceOptions, position: SavedPosition | None) -> Messages | None:
     """The messages of a source, from a position on; None: it is a file."""
     found = address(source) if isinstance(source, str) and is_address(source) else None
     scheme = None if found is None else SCHEMES[found.url.scheme]
@@ -82,7 +82,7 @@ def open_messages(source: object, options: SourceOptions, position: Mapping[str,
     if options.header:
         remedies = [Remedy("names", ..., "names the columns")]
         raise OptionError("header", True, "is for files, and each message is a row", remedies=remedies)
-    opened: Messages = scheme.load(scheme.source)(found, options, position)
+    opened: Messages = getattr(scheme.load(), scheme.source)(found, options, position)
     return opened
 
 
@@ -90,5 +90,5 @@ def open_sink(source: str, options: SourceOptions) -> Sink:
     """Where predictions are sent."""
     found = address(source)
     scheme = SCHEMES[found.url.scheme]
-    sink: Sink = scheme.load(scheme.sink)(found, options)
+    sink: Sink = getattr(scheme.load(), scheme.sink)(found, options)
     return sink

@@ -10,20 +10,22 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import SplitResult
 
 from nolana.columns.times import seconds
 from nolana.errors import OtherSourceError, Place, Remedy, StreamError, StreamWarning
+from nolana.sources.blocks import Checksums, Places, SavedMessages, SavedPosition
 from nolana.sources.options import SourceOptions
 
 __all__ = ["PATIENCE", "REFUSED_LINE", "Address", "Message", "MessagePlace", "Messages", "Sink"]
 
 MessagePlace = int | str  # of a message in its partition
 Ends = dict[str, MessagePlace]
+Mark = tuple[MessagePlace, int | None]  # the last message that was consumed of a partition, and its checksum
 PATIENCE = 30.0  # seconds without an answer after which a server is unreachable
 REFUSED_LINE = b'""x x'  # instead of a message that is no row: malformed in every format
 LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
@@ -78,10 +80,10 @@ class Messages(ABC):
 
     identity: str  # of the source, whatever its servers are called; set by _connect
 
-    def __init__(self, address: Address, options: SourceOptions, position: Mapping[str, Any] | None) -> None:
+    def __init__(self, address: Address, options: SourceOptions, position: SavedPosition | None) -> None:
         self.address, self.name, self.options = address, str(address), options
         self.live = options.follow
-        self.encoding = str(options.encoding or (position or {}).get("encoding") or "utf-8")
+        self.encoding = str(options.encoding or (position and position.get("encoding")) or "utf-8")
         self.first_line = 1 if position is None else int(position["line"])
         self._line = self.first_line  # of the first message of _window
         self._window: deque[tuple[str, MessagePlace, int]] = deque()  # not consumed: partition, place, checksum
@@ -89,14 +91,14 @@ class Messages(ABC):
         self._quotes = self._line  # the next line whose quotes are checked
         try:
             self._connect()
-            saved = {} if position is None else self._saved(position)
+            saved = None if position is None else self._saved(position)
             ranges = {partition: self._range(partition) for partition in self._partitions()}
-            marks = {str(p): (place, checksum) for p, (place, checksum) in dict(saved.get("marks", {})).items()}
+            marks = {} if saved is None else {str(p): _mark_of(mark) for p, mark in saved["marks"].items()}
             self._others = {p: mark for p, mark in marks.items() if p not in ranges}  # not read now
             self._marks = {p: self._mark(p, marks.get(p), *ends) for p, ends in ranges.items()}
             self._starts = {p: place for p, (place, _) in self._marks.items()}
             last: Ends = {p: end for p, (_, end) in ranges.items()}
-            before = {p: place for p, place in dict(saved.get("ends", {})).items() if p in ranges}
+            before = {} if saved is None else {p: place for p, place in saved["ends"].items() if p in ranges}
             self._ends: deque[tuple[int, Ends]] = deque([(self._line, last)])  # from a line on
             self._later: Ends | None = None  # the ends after those of the position
             if any(self._key(before[p]) > self._key(self._marks[p][0]) for p in before):
@@ -127,15 +129,15 @@ class Messages(ABC):
         """The place before the first message of a time (seconds since 1970) or later."""
 
     @abstractmethod
-    def _key(self, place: MessagePlace) -> Any:
+    def _key(self, place: MessagePlace) -> tuple[int, ...]:
         """What orders places; ValueError if it is none."""
 
     @abstractmethod
-    def _fields(self, partition: str, place: MessagePlace) -> tuple[Any, ...]:
+    def _fields(self, partition: str, place: MessagePlace) -> tuple[MessagePlace, ...]:
         """A place as the values of ``fields``."""
 
     @abstractmethod
-    def _begin(self, marks: Mapping[str, tuple[MessagePlace, int | None]]) -> None:
+    def _begin(self, marks: dict[str, Mark]) -> None:
         """Begins after these places; OtherSourceError if the message at one has another checksum."""
 
     @abstractmethod
@@ -156,15 +158,13 @@ class Messages(ABC):
 
     # Where it begins
 
-    def _saved(self, position: Mapping[str, Any]) -> Mapping[str, Any]:
-        saved: Mapping[str, Any] = position.get("messages") or {}
-        if saved.get("source") != self.identity:
+    def _saved(self, position: SavedPosition) -> SavedMessages:
+        saved = position.get("messages")
+        if not saved or saved.get("source") != self.identity:
             raise OtherSourceError("the position is one of another source", path=self.name)
         return saved
 
-    def _mark(
-        self, partition: str, mark: tuple[MessagePlace, int | None] | None, first: MessagePlace, last: MessagePlace
-    ) -> tuple[MessagePlace, int | None]:
+    def _mark(self, partition: str, mark: Mark | None, first: MessagePlace, last: MessagePlace) -> Mark:
         """Where a partition continues, or begins if it has no position."""
         where = self.options.specified.get("from_")
         if mark is None:
@@ -198,7 +198,7 @@ class Messages(ABC):
     def _words(self, partition: str, place: MessagePlace) -> str:
         return ", ".join(f"{name} {value}" for name, value in self._named(partition, place))
 
-    def _named(self, partition: str, place: MessagePlace) -> tuple[tuple[str, Any], ...]:
+    def _named(self, partition: str, place: MessagePlace) -> tuple[tuple[str, MessagePlace], ...]:
         return tuple(zip(self.fields, self._fields(partition, place), strict=True))
 
     # Lines
@@ -269,7 +269,7 @@ class Messages(ABC):
         partition, place, _ = self._window[line - self._line]
         return Place(self.name, line, unit=self.unit, message=self._named(partition, place))
 
-    def places(self, lines: Iterable[int], until: int) -> dict[str, list[Any]]:
+    def places(self, lines: Iterable[int], until: int) -> Places:
         """The places of some messages, by field; all messages before the line ``until`` are consumed."""
         window = list(islice(self._window, until - self._line))
         found = [self._fields(*window[line - self._line][:2]) for line in lines]
@@ -285,7 +285,7 @@ class Messages(ABC):
         while len(self._ends) > 1 and self._ends[1][0] <= line:
             self._ends.popleft()
 
-    def state(self, line: int) -> dict[str, Any]:
+    def state(self, line: int) -> Checksums:
         """The position before a line; all messages before it are consumed."""
         self._consume(line)
         marks = {p: list(mark) for p, mark in (self._others | self._marks).items()}
@@ -305,6 +305,13 @@ class Messages(ABC):
             return None
         total = sum(int(end) - int(start) for start, _, end in places)
         return sum(int(mark) - int(start) for start, mark, _ in places) / total if total else None
+
+
+def _mark_of(saved: list[int | str | None]) -> Mark:
+    place, checksum = saved
+    if place is None or isinstance(checksum, str):
+        raise ValueError(f"{saved!r} is not a place of a message and its checksum")
+    return place, checksum
 
 
 class Sink(ABC):

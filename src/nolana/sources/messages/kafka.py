@@ -6,21 +6,30 @@ of the lowest partition. This order has no memory: it follows from the offsets t
 """
 
 import heapq
-import importlib
 import re
 import time
 import warnings
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nolana.errors import MissingExtraError, OptionError, OtherSourceError, Remedy, StreamError, StreamWarning
-from nolana.sources.messages.base import PATIENCE, Address, Ends, Message, MessagePlace, Messages, Sink
+from nolana.sources.messages.base import PATIENCE, Address, Ends, Mark, Message, MessagePlace, Messages, Sink
 from nolana.sources.options import SourceOptions
 
+try:
+    import confluent_kafka as kafka
+except ModuleNotFoundError:
+    raise MissingExtraError(
+        'topics of Kafka need the package confluent-kafka; pip install "nolana[kafka]"', name="confluent_kafka"
+    ) from None
+
 __all__ = ["KafkaSink", "KafkaTopic"]
+
+Client = TypeVar("Client", kafka.Consumer, kafka.Producer)
+Answer = TypeVar("Answer")
 
 POLL = 0.2  # seconds after which a signal is handled
 BATCH = 10_000  # messages received at once
@@ -33,19 +42,15 @@ OWN = {  # decided here
 }  # fmt: skip
 
 
-def client(kind: str, address: Address, options: SourceOptions, defaults: Mapping[str, Any]) -> "tuple[Any, Reasons]":
+def client(
+    kind: type[Client], address: Address, options: SourceOptions, defaults: Mapping[str, object]
+) -> "tuple[Client, Reasons]":
     """A client of confluent_kafka, and why its servers are not reached."""
-    try:
-        kafka = importlib.import_module("confluent_kafka")
-    except ModuleNotFoundError:
-        raise MissingExtraError(
-            'topics of Kafka need the package confluent-kafka; pip install "nolana[kafka]"', name="confluent_kafka"
-        ) from None
     reasons = Reasons()
     settings = {"bootstrap.servers": address.servers, "error_cb": reasons, "log_level": 0, **defaults}
     settings |= {} if options.kafka_config is None else _properties(options.kafka_config)
     try:
-        return getattr(kafka, kind)(settings), reasons
+        return kind(settings), reasons
     except kafka.KafkaException as error:
         # The error may quote a value, and values may be secrets.
         problem = error.args[0].str()
@@ -80,7 +85,7 @@ class Reasons:
     def __init__(self) -> None:
         self.last = ""
 
-    def __call__(self, error: Any) -> None:
+    def __call__(self, error: kafka.KafkaError) -> None:
         if error.name() != "_ALL_BROKERS_DOWN":
             self.last = error.str()
 
@@ -88,9 +93,8 @@ class Reasons:
         return self.last.partition(" (after ")[0].replace("/bootstrap:", ":")
 
 
-def _metadata(client: Any, reasons: Reasons, address: Address) -> Any:
+def _metadata(client: Client, reasons: Reasons, address: Address) -> Any:
     """The cluster and its topics; StreamError if it is not reached, or has no such topic."""
-    kafka = importlib.import_module("confluent_kafka")
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -108,7 +112,7 @@ class KafkaTopic(Messages):
 
     fields = ("partition", "offset")
 
-    _consumer: Any = None
+    _consumer: kafka.Consumer
 
     def _connect(self) -> None:
         if "@" in self.address.url.netloc:
@@ -121,8 +125,7 @@ class KafkaTopic(Messages):
             "enable.partition.eof": True,
             "queued.max.messages.kbytes": QUEUED,
         }
-        self._consumer, self._reasons = client("Consumer", self.address, self.options, settings)
-        self._kafka = importlib.import_module("confluent_kafka")
+        self._consumer, self._reasons = client(kafka.Consumer, self.address, self.options, settings)
         metadata = _metadata(self._consumer, self._reasons, self.address)
         topic = metadata.topics.get(self.address.name)
         if topic is None:
@@ -134,7 +137,7 @@ class KafkaTopic(Messages):
             raise StreamError(f"there is no topic {self.address.name!r}; {has}", path=self.name)
         self._known = sorted(topic.partitions)
         self.identity = f"kafka {metadata.cluster_id} {self.address.name}"
-        self._buffers: dict[int, deque[Any]] = {}
+        self._buffers: dict[int, deque[kafka.Message]] = {}
         self._at_end: set[int] = set()
         self._paused: set[int] = set()
         self._missing: set[int] = set()  # partitions that have not reached their ends, whose next message is not here
@@ -170,27 +173,27 @@ class KafkaTopic(Messages):
         offset = int(self._ask(self._consumer.offsets_for_times, [asked])[0].offset)
         return offset - 1 if offset >= 0 else self._range(partition)[1]
 
-    def _ask(self, question: Any, about: Any) -> Any:
+    def _ask(self, question: Callable[..., Answer | None], about: object) -> Answer:
         try:
             answer = question(about, timeout=PATIENCE)
-        except self._kafka.KafkaException as error:
+        except kafka.KafkaException as error:
             raise StreamError(f"it cannot be read: {error.args[0].str()}", path=self.name) from None
         if answer is None:
             raise StreamError(f"no broker answers within {PATIENCE:.0f} seconds", path=self.name)
         return answer
 
-    def _partition(self, partition: int, offset: int = -1) -> Any:
-        return self._kafka.TopicPartition(self.address.name, partition, offset)
+    def _partition(self, partition: int, offset: int = -1) -> kafka.TopicPartition:
+        return kafka.TopicPartition(self.address.name, partition, offset)
 
-    def _key(self, place: MessagePlace) -> int:
+    def _key(self, place: MessagePlace) -> tuple[int]:
         if isinstance(place, bool) or not isinstance(place, int):
             raise ValueError(f"{place!r} is no offset")
-        return place
+        return (place,)
 
     def _fields(self, partition: str, place: MessagePlace) -> tuple[int, int]:
         return int(partition), int(place)
 
-    def _begin(self, marks: Mapping[str, tuple[MessagePlace, int | None]]) -> None:
+    def _begin(self, marks: dict[str, Mark]) -> None:
         """The last message of each partition is read once more, unless it was deleted, and compared."""
         self._taken = {int(p): int(place) for p, (place, _) in marks.items()}
         self._buffers = {p: deque() for p in self._taken}
@@ -202,7 +205,7 @@ class KafkaTopic(Messages):
         while waiting := {p for p in waiting if not self._buffers[p] and p not in self._at_end}:
             self._receive(deadline)
         for p, checksum in sums.items():
-            if self._buffers[p] and self._buffers[p][0].offset() == self._taken[p]:
+            if self._buffers[p] and _known(self._buffers[p][0].offset()) == self._taken[p]:
                 message = self._buffers[p].popleft()
                 self._held -= len(message) + OVERHEAD
                 if Message(str(p), self._taken[p], message.value()).checksum != checksum:
@@ -220,7 +223,7 @@ class KafkaTopic(Messages):
         for p in list(self._missing):
             if self._buffers[p]:
                 head = self._buffers[p][0]
-                if head.offset() <= self._limits[p]:
+                if _known(head.offset()) <= self._limits[p]:
                     heapq.heappush(self._heads, (head.timestamp()[1], p))
             elif p not in self._at_end:
                 continue
@@ -235,7 +238,7 @@ class KafkaTopic(Messages):
             return None
         _, p = heapq.heappop(self._heads)
         message = self._buffers[p].popleft()
-        self._taken[p] = message.offset()
+        self._taken[p] = _known(message.offset())
         self._held -= len(message) + OVERHEAD
         if self._taken[p] < self._limits[p]:
             self._missing.add(p)
@@ -258,7 +261,8 @@ class KafkaTopic(Messages):
         while not self._with_messages():
             self._receive(None)
         return {
-            str(p): self._buffers[p][-1].offset() if self._buffers[p] else self._taken[p] for p in sorted(self._buffers)
+            str(p): _known(self._buffers[p][-1].offset()) if self._buffers[p] else self._taken[p]
+            for p in sorted(self._buffers)
         }
 
     def _receive(self, deadline: float | None) -> None:
@@ -274,7 +278,7 @@ class KafkaTopic(Messages):
                 warnings.warn(StreamWarning(what, place=self.name), stacklevel=1)
             return
         for message in [first, *self._consumer.consume(BATCH, 0)]:
-            p, error = message.partition(), message.error()
+            p, error = _known(message.partition()), message.error()
             if error is None:
                 self._at_end.discard(p)
                 self._buffers[p].append(message)
@@ -293,9 +297,14 @@ class KafkaTopic(Messages):
                 raise StreamError(f"it cannot be read: {error.str()}", path=self.name)
 
     def close(self) -> None:
-        if self._consumer is not None:
+        if "_consumer" in self.__dict__:
             self._consumer.close()
-            self._consumer = None
+            del self._consumer
+
+
+def _known(number: int | None) -> int:
+    assert number is not None  # offset and partition of a message that was received
+    return number
 
 
 class KafkaSink(Sink):
@@ -304,9 +313,9 @@ class KafkaSink(Sink):
     def __init__(self, address: Address, options: SourceOptions) -> None:
         super().__init__(address, options)
         settings = {"enable.idempotence": True, "message.timeout.ms": int(PATIENCE * 1000)}
-        self._producer, reasons = client("Producer", address, options, settings)
+        self._producer, reasons = client(kafka.Producer, address, options, settings)
         _metadata(self._producer, reasons, address)
-        self._failed: Any = None
+        self._failed: kafka.KafkaError | None = None
 
     def _send(self, values: list[bytes]) -> None:
         for value in values:
@@ -321,7 +330,7 @@ class KafkaSink(Sink):
         if self._failed is not None:
             raise StreamError(f"predictions cannot be sent: {self._failed.str()}", path=self.name)
 
-    def _delivered(self, error: Any, _: Any) -> None:
+    def _delivered(self, error: kafka.KafkaError | None, _: kafka.Message) -> None:
         if error is not None:
             self._failed = error
 

@@ -3,18 +3,25 @@
 The fields of an entry are its columns; an entry whose only field is ``value`` has a JSON object or a line of CSV in it.
 """
 
-import importlib
+import functools
 import json
 import os
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from nolana.errors import MissingExtraError, OtherSourceError, StreamError
-from nolana.sources.messages.base import PATIENCE, Address, Ends, Message, MessagePlace, Messages, Sink
+from nolana.sources.messages.base import PATIENCE, Address, Ends, Mark, Message, MessagePlace, Messages, Sink
 from nolana.sources.options import SourceOptions
+
+try:
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+except ModuleNotFoundError:
+    raise MissingExtraError('streams of Redis need the package redis; pip install "nolana[redis]"') from None
 
 __all__ = ["RedisSink", "RedisStream"]
 
@@ -26,35 +33,30 @@ ONLY = ""  # the name of the only partition
 VALUE = b"value"  # the field that has the whole row
 
 
-def client(address: Address) -> Any:
+def client(address: Address) -> redis.Redis:
     """A client of redis-py that is connected; StreamError if the server is not reached."""
-    try:
-        redis = importlib.import_module("redis")
-    except ModuleNotFoundError:
-        raise MissingExtraError('streams of Redis need the package redis; pip install "nolana[redis]"') from None
     url = address.url
     try:
         port, database = url.port or 6379, int(parse_qs(url.query).get("db", ["0"])[0])
     except ValueError:
         raise StreamError("the port or the database is not a number", path=str(address)) from None
-    settings = {
-        "host": url.hostname or "localhost",
-        "port": port,
-        "db": database,
-        "username": unquote(url.username or "") or None,
-        "password": unquote(url.password or "") or os.environ.get("REDISCLI_AUTH") or None,
-        "ssl": url.scheme == "rediss",
-        "socket_connect_timeout": PATIENCE,
-        "socket_timeout": PATIENCE,
-    }
-    retry = importlib.import_module("redis.retry").Retry(importlib.import_module("redis.backoff").NoBackoff(), 0)
-    with redis.Redis(**settings, retry=retry) as first:  # a name or password that is wrong is reported at once
+    connect = functools.partial(
+        redis.Redis,
+        host=url.hostname or "localhost",
+        port=port,
+        db=database,
+        username=unquote(url.username or "") or None,
+        password=unquote(url.password or "") or os.environ.get("REDISCLI_AUTH") or None,
+        ssl=url.scheme == "rediss",
+        socket_connect_timeout=PATIENCE,
+        socket_timeout=PATIENCE,
+    )
+    with connect(retry=Retry(NoBackoff(), 0)) as first:  # a name or password that is wrong is reported at once
         _ask(address, first.ping)
-    return redis.Redis(**settings)
+    return connect()
 
 
-def _ask(address: Address, question: Any, *arguments: Any, **options: Any) -> Any:
-    redis = importlib.import_module("redis")
+def _ask(address: Address, question: Callable[..., Any], *arguments: object, **options: object) -> Any:
     try:
         return question(*arguments, **options)
     except (redis.exceptions.AuthenticationError, redis.exceptions.NoPermissionError):
@@ -72,7 +74,7 @@ class RedisStream(Messages):
 
     fields = ("id",)
 
-    _client: Any = None
+    _client: redis.Redis
 
     def _connect(self) -> None:
         self._client = client(self.address)
@@ -111,7 +113,7 @@ class RedisStream(Messages):
     def _fields(self, partition: str, place: MessagePlace) -> tuple[str]:
         return (str(place),)
 
-    def _begin(self, marks: Mapping[str, tuple[MessagePlace, int | None]]) -> None:
+    def _begin(self, marks: dict[str, Mark]) -> None:
         place, checksum = marks[ONLY]
         self._taken = str(place)
         found = _ask(self.address, self._client.xrange, self.address.name, self._taken, self._taken)
@@ -145,9 +147,9 @@ class RedisStream(Messages):
                 return {ONLY: entries[-1][0].decode()}
 
     def close(self) -> None:
-        if self._client is not None:
+        if "_client" in self.__dict__:
             self._client.close()
-            self._client = None
+            del self._client
 
 
 def _value(fields: Mapping[bytes, bytes]) -> bytes:

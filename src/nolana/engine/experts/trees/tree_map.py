@@ -18,8 +18,9 @@ the cut; a node of fewer than 1,024 (512) rows has bins of 2 (4) codes. g and h 
 sums are exact, so the core finds the same splits.
 
 When trees are grown, by the number of rows learned: after rows 129, 257 and 513, one after the last anchors of the
-scaling, all start again, with 8, 8 and 16 trees; then one more every 128 rows until all are grown, then the oldest one
-again every 1,024 rows.
+scaling, all start again, with 8, 8 and 16 trees; then one more every 64 rows until all are grown, then the oldest one
+again every 1,024 rows. After a drift alarm every 64 rows again, until all that were grown before it are new: trees of
+the rows before a drift are worth little.
 """
 
 import functools
@@ -47,7 +48,7 @@ CATEGORY_CODES = 254
 MOST_FEATURES = 256  # a node has 8 bits for its feature
 MOST_ROWS = 65535
 STARTS = {129: 8, 257: 8, 513: 16}  # trees that are grown at once after this row
-GROW_EVERY, REFIT_EVERY = 128, 1024  # rows
+GROW_EVERY, REFIT_EVERY = 64, 1024  # rows
 CANDIDATES = 64  # features of a node
 LEAST_ROWS = 8  # of both sides of a split
 LEAST_GAIN = 1.0
@@ -70,7 +71,8 @@ class TreeMap(Map):
     known_codes (categories, 254), whether a learned row had them.
 
     `categories` are the columns that hold keys of categories. `grown` trees are in use; `oldest` is the next one to be
-    grown again; `kept` rows were stored so far. Without `refits` all trees stay as they are.
+    grown again; `stale` trees are from before the last drift alarm; `kept` rows were stored so far. Without `refits`
+    all trees stay as they are.
     """
 
     def __init__(
@@ -111,7 +113,7 @@ class TreeMap(Map):
         self.codes: NDArray[np.float32] = np.zeros((0, self.features), dtype=np.float32)
         self.metric = np.ones(self.features)
         self.known_codes: NDArray[np.float32] = np.zeros((len(self.categories), CATEGORY_CODES), dtype=np.float32)
-        self.grown = self.oldest = self.kept = 0
+        self.grown = self.oldest = self.stale = self.kept = 0
         self.keeps = True  # whether the row that was learned is stored; the slow head decides
 
     def fields(self) -> list[Field]:
@@ -122,6 +124,7 @@ class TreeMap(Map):
             whole("thresholds", shape, low=-LARGEST, high=LARGEST),
             Field(self, "grown", whole=True, low=0.0, high=float(self.trees)),
             Field(self, "oldest", whole=True, low=0.0, high=float(max(0, self.trees - 1))),
+            Field(self, "stale", whole=True, low=0.0, high=float(self.trees)),
             count(self, "kept"),
             whole("codes", codes, low=-LARGEST, high=LARGEST),
             Field(self, "metric", (self.features,), low=POSITIVE),
@@ -168,13 +171,21 @@ class TreeMap(Map):
         if not self.refits or not self.trees:
             return
         if step in STARTS:
-            self.grown = self.oldest = 0
+            self.grown = self.oldest = self.stale = 0
             for head in self.heads:
                 head.restart()
             for _ in range(min(self.trees, STARTS[step])):
                 self.refit(step)
-        elif step > max(STARTS) and step % (GROW_EVERY if self.grown < self.trees else REFIT_EVERY) == 0:
+        elif step > max(STARTS) and step % self.pace == 0:
             self.refit(step)
+
+    @property
+    def pace(self) -> int:
+        """Rows from one tree to the next."""
+        return GROW_EVERY if self.grown < self.trees or self.stale else REFIT_EVERY
+
+    def drifted(self) -> None:
+        self.stale = self.grown if self.refits else 0
 
     def refit(self, step: int) -> None:
         """Grow one more tree, or the oldest one again."""
@@ -190,7 +201,7 @@ class TreeMap(Map):
         if self.grown < self.trees:
             self.grown += 1
         else:
-            self.oldest = (q + 1) % self.trees
+            self.oldest, self.stale = (q + 1) % self.trees, max(0, self.stale - 1)
         for head in self.heads:
             head.start_tree(q, leaf)
 

@@ -1,15 +1,29 @@
-"""Text as the parsers expect it, changed before they see it: UTF-8, decimal points, no comments, a JSON object a line.
+"""Files whose bytes are changed as they are read: decompressed, and text as the parsers expect it.
 
-All but the encoding keep the number of bytes, so that an offset in the text is an offset in the file.
+Compression is detected by the first bytes. Text becomes UTF-8 with decimal points, without comments, a JSON object a
+line; all but the encoding keep the number of bytes, so that an offset in the text is an offset in the file.
 """
 
+import bz2
 import codecs
+import gzip
+import importlib
+import lzma
 import re
+import zlib
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ["Lines", "Objects", "Transcoded", "blank_comments", "decimal_points", "detect_encoding"]
+from nolana.errors import MissingExtraError
 
+__all__ = [
+    "COMPRESSIONS", "ByteFile", "Compression", "Eager", "Lines", "Objects", "Prefixed", "Transcoded", "blank_comments",
+    "decimal_points", "detect_compression", "detect_encoding", "is_damage",
+]  # fmt: skip
+
+DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
+PIECE = 4096  # bytes of Zstandard decompressed at once: a hostile frame must not fill the memory
 MARKS = {  # byte order marks; that of UTF-32 begins with that of UTF-16
     b"\xff\xfe\x00\x00": "utf-32",
     b"\x00\x00\xfe\xff": "utf-32",
@@ -23,6 +37,110 @@ CHARACTER = re.compile(
 )  # of UTF-8, in several bytes
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["\[\]{},\r\n]', re.DOTALL)
 LONGEST_STRING = 1 << 24  # bytes; a quote that is never closed must not fill the memory
+
+
+class ByteFile(Protocol):
+    """A file that is read once, from its beginning to its end."""
+
+    def read1(self, size: int, /) -> bytes:
+        """About so many bytes, at least one unless the file ends."""
+
+
+# Compression
+
+
+class Prefixed:
+    """A file of which some bytes were read already."""
+
+    def __init__(self, head: bytes, file: ByteFile) -> None:
+        self._head, self._file, self._start = head, file, 0
+
+    def read1(self, size: int) -> bytes:
+        if self._start < len(self._head):
+            head = self._head[self._start : self._start + size]
+            self._start += len(head)
+            return head
+        return self._file.read1(size)
+
+
+class Eager:
+    """A file whose ``read`` returns the bytes that have come instead of waiting until the size is full."""
+
+    def __init__(self, file: Prefixed) -> None:
+        self.read = file.read1
+
+    def seekable(self) -> bool:
+        return False
+
+
+class Zstandard:
+    """The contents of consecutive Zstandard frames."""
+
+    def __init__(self, file: Eager) -> None:
+        try:
+            self._new = importlib.import_module("zstandard").ZstdDecompressor().decompressobj
+        except ModuleNotFoundError:
+            raise MissingExtraError(
+                'reading Zstandard needs the package zstandard; pip install "nolana[zstd]", or decompress the file'
+            ) from None
+        self._file, self._waiting, self._frame = file, b"", self._new()
+        self._started = False  # whether the frame has begun
+
+    def read1(self, size: int) -> bytes:
+        """Some of the contents; b"" at their end only."""
+        out: list[bytes] = []
+        count = 0
+        while count < size:
+            if not self._waiting:
+                if count:
+                    break
+                self._waiting = self._file.read(1 << 16)
+                if not self._waiting:
+                    if self._started:
+                        raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+                    return b""
+            piece, self._waiting = self._waiting[:PIECE], self._waiting[PIECE:]
+            out.append(self._frame.decompress(piece))
+            count += len(out[-1])
+            self._started = True
+            if self._frame.eof:
+                self._waiting = self._frame.unused_data + self._waiting
+                self._frame, self._started = self._new(), False
+        return b"".join(out)
+
+    def close(self) -> None:
+        """Does nothing: the file belongs to another object."""
+
+
+@dataclass(frozen=True)
+class Compression:
+    """A compression: its name in messages, file ending, first bytes, and what decompresses a file."""
+
+    name: str
+    ending: str
+    magic: bytes
+    open: Callable[..., gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile | Zstandard]
+
+
+COMPRESSIONS = (
+    Compression("gzip", "gz", b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file, mode="rb")),
+    Compression("bzip2", "bz2", b"BZh", bz2.BZ2File),
+    Compression("xz", "xz", b"\xfd7zXZ\x00", lzma.LZMAFile),
+    Compression("Zstandard", "zst", b"\x28\xb5\x2f\xfd", Zstandard),
+)
+
+
+def detect_compression(head: bytes) -> Compression | None:
+    """The compression of a file with these first bytes; None if it is not compressed."""
+    return next((compression for compression in COMPRESSIONS if head.startswith(compression.magic)), None)
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether an error says that compressed data is damaged."""
+    return isinstance(error, DAMAGE) or type(error).__module__.startswith("zstandard")
+
+
+# Text
 
 
 def detect_encoding(head: bytes) -> str:
@@ -55,11 +173,10 @@ def detect_encoding(head: bytes) -> str:
 class Transcoded:
     """A file of another encoding as UTF-8; UnicodeDecodeError if it is in yet another one."""
 
-    def __init__(self, file: Any, encoding: str) -> None:
+    def __init__(self, file: ByteFile, encoding: str) -> None:
         self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)()
 
     def read1(self, size: int) -> bytes:
-        """About so many bytes, at least one unless the file ends."""
         while True:
             data = self._file.read1(size)
             text = self._decoder.decode(data, final=not data).encode("utf-8", "replace")
@@ -70,12 +187,11 @@ class Transcoded:
 class Lines:
     """A file in which some whole lines are changed at a time."""
 
-    def __init__(self, file: Any, change: Callable[[bytes], bytes]) -> None:
+    def __init__(self, file: ByteFile, change: Callable[[bytes], bytes]) -> None:
         self._file, self._change = file, change
         self._rest: list[bytes] = []  # the last line as far as it has come
 
     def read1(self, size: int) -> bytes:
-        """About so many bytes, at least one unless the file ends."""
         while True:
             data = self._file.read1(size)
             lines, end, rest = data.rpartition(b"\n")
@@ -130,12 +246,11 @@ class Objects:
     Line ends in an object become blanks; of an array the brackets become blanks and the commas line ends.
     """
 
-    def __init__(self, file: Any, *, array: bool) -> None:
+    def __init__(self, file: ByteFile, *, array: bool) -> None:
         self._file, self._array = file, array
         self._depth, self._rest = 0, b""
 
     def read1(self, size: int) -> bytes:
-        """About so many bytes, at least one unless the file ends."""
         while True:
             data = self._file.read1(max(size, len(self._rest)))
             done = self._change(self._rest + data, final=not data)

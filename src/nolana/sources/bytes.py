@@ -6,16 +6,25 @@ import io
 import os
 import stat
 import sys
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, NoReturn
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
-from nolana.errors import Remedy, StreamError, StreamWarning
-from nolana.sources.compression import COMPRESSIONS, Compression, Eager, Prefixed, detect_compression, is_damage
+from nolana.errors import Remedy, StreamError
+from nolana.sources.filters import (
+    COMPRESSIONS,
+    MARKS,
+    ByteFile,
+    Compression,
+    Eager,
+    Prefixed,
+    Transcoded,
+    detect_compression,
+    detect_encoding,
+    is_damage,
+)
 from nolana.sources.messages.base import REFUSED_LINE, Messages
-from nolana.sources.normal import MARKS, Transcoded, detect_encoding
 
-__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source", "fail", "warn"]
+__all__ = ["BYTE_ORDER_MARK", "LONGEST_ROW", "Bytes", "Source"]
 
 Source = str | os.PathLike[str] | BinaryIO
 
@@ -23,7 +32,7 @@ LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed must not fill the m
 HEAD = 1 << 16  # bytes read at first, as many as a pipe holds
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-UNSUPPORTED = {"ZIP": b"PK\x03\x04"}
+ZIP = b"PK\x03\x04"
 
 
 class Bytes:
@@ -42,19 +51,19 @@ class Bytes:
     encoding : of text; None: detected from the first bytes.
     """
 
-    def __init__(self, source: Source | Messages, magic: Sequence[bytes] = (), encoding: str | None = None) -> None:
+    def __init__(self, source: Source | Messages, magic: tuple[bytes, ...] = (), encoding: str | None = None) -> None:
         self.source, self._magic, self._encoding = source, magic, encoding
         self.messages = source if isinstance(source, Messages) else None
         self.path = _name(source)
         self.compression: Compression | None = None
         self._ends_with_return: bool | None = None  # whether lines end with CR alone; None: not yet known
-        self._mine: list[Any] = []  # what close() closes, the outermost first
+        self._closers: list[Callable[[], None]] = []  # of what was opened here, the outermost first
         try:
             self.file = self._open()
-            self.live = _is_live(self.file)
+            self.live = self._is_live()
             self._origin = self._tell()
             self.head = self._read_head()
-            self._file: Any = self._decompress(Prefixed(self.head, self.file))
+            self._file: ByteFile = self._decompress(Prefixed(self.head, self.file))
             self.seekable = self.compression is None and self._origin is not None
             self.encoding = self._transcode(encoding)
         except BaseException:
@@ -64,7 +73,7 @@ class Bytes:
     def read1(self, size: int, after: str = "") -> bytes:
         """At most about so many bytes, at least one unless the source ends; ``after`` is a place for errors."""
         try:
-            data: bytes = self._file.read1(size)
+            data = self._file.read1(size)
             if self.compression and not self.live and 0 < len(data) < size:  # decompressors return little at a time
                 parts, count = [data], len(data)
                 while count < size and (more := self._file.read1(size - count)):
@@ -88,7 +97,7 @@ class Bytes:
 
     def _detect_return(self, data: bytes) -> bool | None:
         """Whether the lines of a text end with CR alone, as old Macs wrote them; None if no line ends in it."""
-        if b"\n" in data or any(data.startswith(magic) for magic in self._magic):
+        if b"\n" in data or data.startswith(self._magic):
             return False
         return True if b"\r" in data[:-1] else None  # after the last byte LF may follow
 
@@ -121,7 +130,7 @@ class Bytes:
         refused = self.messages is not None and line == REFUSED_LINE
         return bool(line.strip()) and not line.lstrip().startswith(b"#") and not refused
 
-    def filter(self, wrap: Callable[[Any], Any]) -> None:
+    def filter(self, wrap: Callable[[ByteFile], ByteFile]) -> None:
         """Changes the text before it is read on."""
         self._file, self.seekable = wrap(self._file), False
 
@@ -131,7 +140,7 @@ class Bytes:
             return self.messages.encoding
         if encoding is None:
             head = self._first_bytes()
-            encoding = "utf-8" if any(head.startswith(magic) for magic in self._magic) else detect_encoding(head)
+            encoding = "utf-8" if head.startswith(self._magic) else detect_encoding(head)
         encoding = codecs.lookup(encoding).name
         head = self._first_bytes() if encoding in ("utf-16", "utf-32") else b""
         if head and not head.startswith(tuple(MARKS)):
@@ -179,8 +188,8 @@ class Bytes:
 
     def close(self) -> None:
         """Closes what was opened here; a file that the caller opened stays open."""
-        while self._mine:
-            self._mine.pop(0).close()
+        while self._closers:
+            self._closers.pop(0)()
 
     def _open(self) -> Any:
         if isinstance(self.source, str) and self.source == "-":
@@ -188,19 +197,28 @@ class Bytes:
                 raise OSError(errno.EBADF, "standard input is closed")
             return sys.stdin.buffer
         if isinstance(self.source, str | os.PathLike):
-            file: Any = open(self.source, "rb")  # noqa: SIM115  (closed by close)
-            self._mine.append(file)
+            file = open(self.source, "rb")  # noqa: SIM115  (closed by close)
+            self._closers.append(file.close)
             return file
         if isinstance(self.source, Messages):
-            self._mine.append(self.source)
+            self._closers.append(self.source.close)
             return self.source
         if isinstance(self.source, io.TextIOBase):
             raise TypeError(f"{self.path} is open as text; open it as binary, mode 'rb'")
         if hasattr(self.source, "read1"):
             return self.source
         if hasattr(self.source, "read"):
-            return io.BufferedReader(_Raw(self.source))
+            return _OnlyRead(self.source)
         raise TypeError(f"source must be a path or a binary file, got {type(self.source).__name__}")
+
+    def _is_live(self) -> bool:
+        if self.messages is not None:
+            return self.messages.live
+        try:
+            mode = os.fstat(self.file.fileno()).st_mode
+        except (AttributeError, OSError, ValueError):
+            return False
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
     def _tell(self) -> int | None:
         try:
@@ -212,7 +230,7 @@ class Bytes:
         """The first bytes that come, and more while they could still become one of the known beginnings."""
         if self.messages is not None:
             return b""  # no message is compressed, or a table
-        known = (*(compression.magic for compression in COMPRESSIONS), *UNSUPPORTED.values(), *self._magic)
+        known = (*(compression.magic for compression in COMPRESSIONS), ZIP, *self._magic)
         head: bytes = self.file.read1(HEAD)
         while any(len(head) < len(magic) and magic.startswith(head) for magic in known):
             more = self.file.read1(HEAD)
@@ -221,65 +239,36 @@ class Bytes:
             head += more
         return head
 
-    def _decompress(self, file: Prefixed) -> Any:
-        for kind, magic in UNSUPPORTED.items():
-            if self.head.startswith(magic):
-                what = f"this is {kind}, which is not supported; convert it to UTF-8 text, plain or compressed"
-                raise StreamError(what, path=self.path)
+    def _decompress(self, file: Prefixed) -> ByteFile:
+        if self.head.startswith(ZIP):
+            what = "this is ZIP, which is not supported; convert it to UTF-8 text, plain or compressed"
+            raise StreamError(what, path=self.path)
         self.compression = detect_compression(self.head)
         if self.compression is None:
             return file
         decompressed = self.compression.open(Eager(file))
-        self._mine.insert(0, decompressed)
+        self._closers.insert(0, decompressed.close)
         return decompressed
 
 
-class _Raw(io.RawIOBase):
-    """A file of the caller's that only has ``read``; closing this does not close it."""
+class _OnlyRead:
+    """A file of the caller's that only has ``read``."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self.name = getattr(file, "name", None)
 
     def fileno(self) -> int:
-        if not hasattr(self._file, "fileno"):
-            raise io.UnsupportedOperation("fileno")
-        return int(self._file.fileno())
+        return self._file.fileno()
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """What one ``read`` returns."""
-        data = self._file.read(len(buffer))
+    def read1(self, size: int) -> bytes:
+        data = self._file.read(size)
         if not isinstance(data, bytes):
             raise TypeError(f"read() of the source returns {type(data).__name__}, not bytes; open it as binary")
-        buffer[: len(data)] = data
-        return len(data)
+        return data
 
 
-def _is_live(file: Any) -> bool:
-    if isinstance(file, Messages):
-        return file.live
-    try:
-        mode = os.fstat(file.fileno()).st_mode
-    except (AttributeError, OSError, ValueError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
-
-
-def _name(source: Any) -> str:
+def _name(source: object) -> str:
     if isinstance(source, str) and source == "-":
         return "<stdin>"
     name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
     return os.fspath(name) if isinstance(name, str | os.PathLike) else "<stream>"
-
-
-def fail(path: str, problem: str, *, line: int | None = None, **data: Any) -> NoReturn:
-    """Raise a `StreamError`."""
-    raise StreamError(problem, path=path, line=line, **data)
-
-
-def warn(warning: StreamWarning) -> None:
-    """Warn; it names no line of code, for it is about the data."""
-    warnings.warn(warning, stacklevel=1)

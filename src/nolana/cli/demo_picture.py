@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nolana.plot.figures import COLOURS, figure_class, tidy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Curves", "draw"]
@@ -25,12 +26,9 @@ SECONDS = (0.718, 0.525, 0.125, 0.275)
 KILOBYTES = (0.718, 0.105, 0.125, 0.275)
 LOWEST = 30  # per cent; below it is only the beginning, when a method knows nothing
 
-# The first is drawn strongest and on top; colour, stroke and a name at its end tell each curve apart.
-STYLES: tuple[dict[str, Any], ...] = (
-    {"color": COLOURS[0], "linestyle": "-", "linewidth": 3.2, "zorder": 4},
-    {"color": COLOURS[1], "linestyle": (0, (5, 1.5)), "linewidth": 2.0, "zorder": 3},
-    {"color": COLOURS[2], "linestyle": (0, (1.2, 1.0)), "linewidth": 2.4, "zorder": 2},
-)
+
+# Colour, stroke and width; the first is drawn strongest and on top. A name at its end tells each curve apart too.
+STYLES = ((COLOURS[0], "-", 3.2), (COLOURS[1], (0, (5, 1.5)), 2.0), (COLOURS[2], (0, (1.2, 1.0)), 2.4))
 SIDE = 8  # pixels of an image
 EXAMPLES = 9  # images on either side of the change
 
@@ -72,8 +70,9 @@ def draw(X: Array, curves: Mapping[str, Curves], change: int) -> "Figure":
         _panel(figure, KILOBYTES, "kilobytes held", rows, held, (0, None))
         accuracy.axvline(change, color="0.4", linewidth=1, linestyle=(0, (2, 2)), zorder=1)
         for text, shift, side in (("upright", -8, "right"), ("upside down", 8, "left")):
-            place = {"xytext": (shift, 8), "textcoords": "offset points", "ha": side}
-            accuracy.annotate(text, (change, LOWEST), color="0.25", **place)
+            accuracy.annotate(
+                text, (change, LOWEST), xytext=(shift, 8), textcoords="offset points", ha=side, color="0.25"
+            )
     return figure
 
 
@@ -81,7 +80,7 @@ def _per_cent(one: Curves) -> str:
     return f"{100 * one.accuracy:.1f} %"
 
 
-def _titles(figure: Any, curves: Mapping[str, Curves], rows: int, change: int) -> None:
+def _titles(figure: "Figure", curves: Mapping[str, Curves], rows: int, change: int) -> None:
     name, first = next(iter(curves.items()))
     claim = (
         f"{name} learns from every row, in memory that never grows: "
@@ -92,7 +91,7 @@ def _titles(figure: Any, curves: Mapping[str, Curves], rows: int, change: int) -
     figure.text(0.012, 0.885, data, color="0.25")
 
 
-def _examples(figure: Any, X: Array, change: int) -> None:
+def _examples(figure: "Figure", X: Array, change: int) -> None:
     """The last images before the change and the first after it, above the row at which it is."""
     left, bottom, width, height = ACCURACY
     image = width / (2 * EXAMPLES)
@@ -106,17 +105,17 @@ def _examples(figure: Any, X: Array, change: int) -> None:
 
 
 def _panel(
-    figure: Any,
+    figure: "Figure",
     place: tuple[float, float, float, float],
     title: str,
     rows: list[list[int]],
     curves: Mapping[str, tuple[Array, str]],
     limits: tuple[float, float | None],
-) -> Any:
+) -> "Axes":
     """Curves over one pair of axes, each with its name and value at its end."""
     axes = figure.add_axes(place)
-    for x, (y, _), style in zip(rows, curves.values(), STYLES, strict=False):
-        axes.plot(x, y, **style, clip_on=y.min() < limits[0])
+    for k, (x, (y, _), (colour, stroke, wide)) in enumerate(zip(rows, curves.values(), STYLES, strict=False)):
+        axes.plot(x, y, color=colour, linestyle=stroke, linewidth=wide, zorder=4 - k, clip_on=y.min() < limits[0])
     tidy(axes, "", "rows learned", "")
     axes.set_title(title, loc="left", fontsize=SIZE)
     axes.set_xlim(0, max(each[-1] for each in rows))
@@ -128,15 +127,15 @@ def _panel(
     return axes
 
 
-def _name_curves(axes: Any, curves: Mapping[str, tuple[Array, str]]) -> None:
+def _name_curves(axes: "Axes", curves: Mapping[str, tuple[Array, str]]) -> None:
     """Write name and value of each curve beside its end, as near to it as the others allow."""
     bottom, top = axes.get_ylim()
     points = axes.get_position().height * HEIGHT * 72
     lines = 1 + next(iter(curves.values()))[1].count("\n")
     apart = (lines * LINE + 0.1) * SIZE * (top - bottom) / points
     ends = [
-        (float(y[-1]), name + value, style["color"])
-        for (name, (y, value)), style in zip(curves.items(), STYLES, strict=False)
+        (float(y[-1]), name + value, colour)
+        for (name, (y, value)), (colour, _, _) in zip(curves.items(), STYLES, strict=False)
     ]
     height = np.inf
     for place, (end, text, colour) in enumerate(sorted(ends, reverse=True)):
