@@ -151,10 +151,7 @@ def reload(model, path):
 
 def assert_same(a, b):
     assert same_state(a._learner.state(), b._learner.state())
-    others = ("_learner", "_labels", "_centre", "_targets", "_calibration", "_began_with")
-    plain = {k: v for k, v in vars(a).items() if k not in others}
-    if getattr(a, "_calibration", None) is not None:
-        assert same_state(a._targets.calibration.record(), b._targets.calibration.record())
+    plain = {k: v for k, v in vars(a).items() if k not in ("_learner", "_targets", "_began_with")}
     for name, value in plain.items():
         other = vars(b)[name]
         if isinstance(value, np.ndarray):
@@ -163,13 +160,26 @@ def assert_same(a, b):
         else:
             assert value == other, name
     assert vars(b).keys() == vars(a).keys()
-    for name in ("_labels", "_centre"):
-        if hasattr(a, name):
-            one, two = vars(getattr(a, name)), vars(getattr(b, name))
-            assert one.keys() == two.keys()
-            assert all(
-                np.array_equal(one[k], two[k]) if isinstance(one[k], np.ndarray) else one[k] == two[k] for k in one
-            )
+    assert_same_targets(vars(a).get("_targets"), vars(b).get("_targets"))
+
+
+def assert_same_targets(one, two):
+    """Labels, means of targets, counts of classes, calibration; also what is not in a file but follows from it."""
+    assert type(one) is type(two)
+    if hasattr(one, "record"):
+        assert same_state(one.record(), two.record())
+    if type(one).__module__.startswith("nolana.estimators"):
+        assert vars(one).keys() == vars(two).keys()
+        for name in vars(one).keys() - {"_part"}:
+            assert_same_targets(vars(one)[name], vars(two)[name])
+    elif isinstance(one, np.ndarray):
+        assert np.array_equal(one, two)
+    elif isinstance(one, dict):
+        assert one.keys() == two.keys()
+        for key in one:
+            assert_same_targets(one[key], two[key])
+    else:
+        assert one == two
 
 
 @pytest.mark.parametrize(("kind", "parameters"), CASES, ids=lambda v: v.__name__ if isinstance(v, type) else "")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from sklearn.base import is_regressor
 
 import nolana
 from conftest import effort
@@ -43,7 +44,7 @@ def behaviour(model):
     """What a model does next: reading, and learning on."""
     if isinstance(model, OnlineNystroem):
         return model.partial_fit(X[:6]).transform(X[:6])
-    y = X[:6, 0] if hasattr(model, "_centre") else model.classes_[np.arange(6) % len(model.classes_)]
+    y = X[:6, 0] if is_regressor(model) else model.classes_[np.arange(6) % len(model.classes_)]
     return np.concatenate([np.ravel(model.learn(X[:6], y)), [model.n_rows_, model.memory_bytes_ > 0]])
 
 

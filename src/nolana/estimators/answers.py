@@ -66,12 +66,9 @@ class Answers(OnlinePredictor):
         """
         learner = self._read()
         with learner.lock:
-            records, classes = learner.changes(), self._class_positions()
+            records, seen = learner.changes(), self._seen_classes()
+        classes = None if seen is None else dict(enumerate(seen))
         return [named_change(record, classes, self.__dict__.get("_schema")) for record in records]
-
-    def _class_positions(self) -> dict[int, Hashable] | None:
-        """The classes in order of appearance; None for regression."""
-        return None
 
     @property
     def relevance_(self) -> Array:

@@ -2,7 +2,7 @@
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias, TypeGuard, TypeVar, cast, dataclass_transform
@@ -261,6 +261,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _seen_classes(self) -> list[Hashable] | None:
+        """The classes in order of appearance; None for regression."""
+        return None
 
     @property
     def _is_taught(self) -> bool:

@@ -1,5 +1,6 @@
 """Classification of a stream, whatever learner is inside."""
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -100,6 +101,9 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
             raise AttributeError(f"this {type(self).__name__} knows no classes yet")
         known: NDArray[np.generic] = targets.classes
         return known
+
+    def _seen_classes(self) -> list[Hashable]:
+        return list(self._targets.labels.position) if isinstance(self._targets, OneLabel) else []
 
     def _column_scores(self, X: MatrixLike) -> tuple[NDArray[np.generic], Array]:
         """The classes, and (n, classes) with -inf for those that were announced but never seen."""

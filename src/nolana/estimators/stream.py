@@ -1,6 +1,6 @@
 """The default estimators: no hyperparameters to tune, in a fixed number of bytes."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, overload
 
@@ -290,10 +290,6 @@ class StreamClassifier(OnlineClassifier, StreamModel):
     def multilabel_(self) -> bool:
         """Whether rows have several labels."""
         return isinstance(self._read(), TargetsLearner)
-
-    def _class_positions(self) -> dict[int, Hashable]:
-        known = self._targets.labels.position if isinstance(self._targets, OneLabel) else {}
-        return {i: label for label, i in known.items()}
 
     def _score_reader(self) -> Callable[[Array], Array]:
         classes, one = self.classes_, isinstance(self._targets, OneLabel)

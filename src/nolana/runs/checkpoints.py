@@ -243,12 +243,11 @@ def _learned_source(node: Node) -> LearnedSource:
     return LearnedSource(fields["source"].text(), position.value)
 
 
-def _name_columns(evaluation: dict[str, object], estimator: object) -> None:
+def _name_columns(evaluation: dict[str, object], estimator: "OnlineEstimator") -> None:
     """Add the labels of columns to a score that was saved when classes stood in order of appearance."""
-    labels = estimator.__dict__.get("_labels")
-    if labels is None:
+    classes = estimator._seen_classes()
+    if classes is None:
         return
-    classes = list(labels.position)
     late = evaluation.get("late")
     scores = late.get("scores") if isinstance(late, dict) else None
     if isinstance(late, dict) and "classes" not in late and isinstance(scores, np.ndarray) and scores.ndim == 2:

@@ -89,9 +89,10 @@ class Inspection:
             found = learner.category_effects(column, np.array([key for key, _ in named]))
             by_name = {str(name): each for (_, name), each in zip(named, found.tolist(), strict=True)}
             effects[places[column]] = {name: each for name, each in by_name.items() if each == each}
-        labels = self.estimator.__dict__.get("_labels")
-        seen = [] if labels is None else list(labels.position)
-        if len(seen) == 2 and seen[1] < seen[0]:  # the output is that of the second one that came
+        seen = self.estimator._seen_classes() or []
+        if (
+            len(seen) == 2 and np.argsort(np.array(seen, dtype=object))[0] == 1
+        ):  # the output is that of the second one that came
             seen = seen[::-1]
             effects = {c: {n: [-v for v in each] for n, each in named.items()} for c, named in effects.items()}
         return {
