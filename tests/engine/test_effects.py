@@ -13,7 +13,7 @@ from conftest import core_builds
 from nolana import experts
 from nolana.engine.experts.effects.effect_map import NONE, WAYS, EffectMap
 from nolana.engine.experts.effects.keys import column_hash
-from nolana.engine.experts.trees.tree_map import MISSING
+from nolana.engine.experts.trees.tree_map import LARGEST, MISSING
 from nolana.estimators.parameters import sets_for
 from nolana.experts.effects import Effects
 from nolana.learner.driver import Origin
@@ -65,7 +65,8 @@ def test_core_equals_reference_on_mixed_rows(build, task, outputs, rng):
     core, mine = engine_learner(build, task, outputs), engine_learner(reference, task, outputs)
     for block in range(8):
         x = mixed_rows(rng, 60)
-        y = np.sign(rng.normal(size=(60, 1))) if outputs == 1 else 2 * np.eye(3)[rng.integers(3, size=60)] - 1
+        kind = (np.nan_to_num(x[:, 1]) // 1_234_567 + (rng.random(60) < 0.2)).astype(int) % 3
+        y = np.where(kind == 1, 1.0, -1.0)[:, None] if outputs == 1 else 2 * np.eye(3)[kind] - 1
         weight = rng.choice([0.0, 0.5, 1.0, 3.0], size=60)
         if block == 4:  # pairs are chosen at row 512, a gate is at 2,048
             core.restore(core.state() | {"rows": 500.0})
@@ -76,11 +77,13 @@ def test_core_equals_reference_on_mixed_rows(build, task, outputs, rng):
         a, b = core.state(), mine.state()
         assert a.keys() == b.keys()
         for name in a:
-            if name.startswith(("map0/", "expert0/", "scaling/")) or "cells" in name or "codes" in name:
+            if name.startswith(("map0/", "map5/", "expert0/", "scaling/")) or "cells" in name:
                 assert gap(a[name], b[name]) < BOUND, name
         assert gap(core.scores(x), mine.scores(x)) < BOUND
     assert a["map0/pairs"][0] >= 0
     codes = a["map5/codes"]  # of the trees
+    split = a["map5/split_features"][a["map5/thresholds"] < LARGEST]
+    assert np.isin(split, CATEGORIES).any()
     assert np.array_equal((codes == MISSING).any(axis=0), [j not in CATEGORIES for j in range(FEATURES)])
 
 

@@ -124,11 +124,30 @@ def test_best_split_is_that_of_an_exhaustive_search(seed, n, levels):
         gain_of(codes, g, h, 1.0, j, ((k + 1) << 2) - 128) for j in range(3) for k in range(63)
     ]  # bin k has the codes from 4k - 127 on
     best = max((gain for gain, rows in gains if rows >= 8), default=0.0)
-    split = best_split(codes, g, h, 1.0, np.arange(3))
+    split = best_split(codes, g, h, 1.0, np.arange(3), [])
     if best <= 1:
         assert split is None
     else:
         assert gain_of(codes, g, h, 1.0, *split)[0] == pytest.approx(best, rel=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(16, 90), values=st.integers(2, 12))
+@settings(max_examples=40)
+def test_categories_are_split_by_one_value_against_all_others(seed, n, values):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(values, size=(n, 2))
+    g = np.where(codes[:, 1] == 1, 500, -400) + rng.integers(-600, 600, n)
+    h = rng.integers(1, 1024, n)
+    gains = {(j, v): gain_of(2 * (codes == v) - 1, g, h, 1.0, j, 0) for j in range(2) for v in range(values)}
+    best = max((gain for gain, rows in gains.values() if rows >= 8), default=0.0)
+    split = best_split(codes, g, h, 1.0, np.arange(2), [0, 1])
+    if best <= 1:
+        assert split is None
+    else:
+        assert gains[split][0] == pytest.approx(best, rel=1e-12)
+        feature, value = split
+        leaf = leaves_of(codes, np.array([feature]), np.array([value]), [0, 1])
+        assert np.array_equal(leaf, codes[:, feature] == value)
 
 
 def test_candidates_of_a_node_are_distinct_and_differ_between_nodes():
@@ -150,7 +169,7 @@ def test_stored_scores_after_a_restart_are_those_of_the_trees(loss, outputs):
     expected = np.zeros((len(codes), outputs))
     for q in range(8):
         tree = (state[f"map0/{name}"][q].astype(int) for name in ("split_features", "thresholds"))
-        expected += leaves[16 * q + leaves_of(codes, *tree)]
+        expected += leaves[16 * q + leaves_of(codes, *tree, [])]
     assert np.abs(state["expert0/fitted"] - expected).max() <= 8 * 0.5 / SCORE_STEPS + FOLD / 8192
     assert (state["expert1/leaves"] == 0).all()
 
@@ -160,8 +179,8 @@ def test_weight_of_a_row_counts_as_copies_of_it():
     x, y, _ = rows(64, seed=4)
     codes = np.rint(40 * x).astype(np.int64)
     g, h = np.where(y[:, 0] > 0, 512, -512), np.full(64, 256)
-    once = best_split(codes, 2 * g, 2 * h, 1.0, np.arange(6))
-    assert once == best_split(np.repeat(codes, 2, axis=0), np.repeat(g, 2), np.repeat(h, 2), 1.0, np.arange(6))
+    once = best_split(codes, 2 * g, 2 * h, 1.0, np.arange(6), [2])
+    assert once == best_split(np.repeat(codes, 2, axis=0), np.repeat(g, 2), np.repeat(h, 2), 1.0, np.arange(6), [2])
 
 
 @engines

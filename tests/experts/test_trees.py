@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 
 import nolana
+from conftest import same_state
 from nolana import StreamClassifier, StreamRegressor, experts
 from nolana.engine.experts.trees.leaves import ConstantLeaves, DiagonalLeaves
 from nolana.engine.experts.trees.tree_map import MISSING, TreeMap
@@ -16,6 +17,8 @@ from nolana.engine.learner.learner import Learner
 from nolana.engine.learner.losses import Logistic, Squared
 from nolana.engine.learner.mean import Mean
 from nolana.experts.base import Outputs, joined_spec, joined_state, split
+from nolana.learner import records
+from nolana.modelfile.node import Node
 from nolana.modelfile.specs import Spec
 from stream_cases import KB, same
 
@@ -265,3 +268,19 @@ def by_part(axes):
         part, _, own = name.rpartition("/")
         parts.setdefault(part, {})[own] = sides
     return parts
+
+
+def test_trees_of_a_file_that_compared_codes_of_categories_are_grown_again():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=1500), rng.integers(5, size=1500)])
+    y = (x[:, 1] == 2) ^ (x[:, 0] > 0)
+    model = StreamClassifier(random_state=0, categorical_features=[1]).partial_fit(x[:1000], y[:1000])
+    record = records.record_of(model._learner)
+    learned = {name.replace("learned_codes", "known_codes"): value for name, value in record["learned"].items()}
+    loaded = records.learner_of(Node(record | {"learned": learned}, "learner"), {})
+    before, after = model._learner.state(), loaded.state()
+    assert after["map5/grown"] == 0 < before["map5/grown"]
+    others = [name for name in before if not name.startswith(("map5/", "expert10/", "expert11/"))]
+    assert same_state({name: before[name] for name in others}, {name: after[name] for name in others})
+    loaded.learn(x[1000:], np.where(y[1000:], 1.0, -1.0)[:, None])
+    assert loaded.state()["map5/grown"] > 0

@@ -1,7 +1,7 @@
 // Complete binary trees over 8-bit codes of the row, grown one at a time by the gain of gradients.
-//     i <- 2i + 1 + (code[f_i] > t_i);   gain = G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l)
-// Codes are z without the metric in steps of 1/40, or belong to the value of a category. Gradients are integers: sums are exact, and the same splits are
-// found as in NumPy, whatever the order of the rows.
+//     i <- 2i + 1 + (code[f_i] > t_i), == t_i of a category;   gain = G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l)
+// Codes are z without the metric in steps of 1/40, or belong to the value of a category. Gradients are integers: sums are
+// exact, and the same splits are found as in NumPy, whatever the order of the rows.
 #include "experts/trees/tree_map.hpp"
 
 #include <cmath>
@@ -31,8 +31,9 @@ TreeMap::TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std
     order_ = BufferOf<std::uint16_t>(trees > 0 ? rows : 0);
     found_ = BufferOf<std::uint32_t>(group * trees);
     features_order_.resize(features);
-    known_codes_ = BufferOf<std::uint8_t>(categories_.size() * category_codes);
-    new_ = BufferOf<std::uint8_t>(categories_.empty() ? 0 : group * features);
+    learned_codes_ = BufferOf<std::uint8_t>(categories_.size() * category_codes);
+    new_ = BufferOf<std::uint8_t>(categories_.empty() ? 0 : (group + 1) * features);
+    for (const std::size_t j : categories_) new_[group * features + j] = 1;
     resize({}, "");
 }
 
@@ -53,18 +54,20 @@ void TreeMap::evaluate(const double* x, std::size_t rows) {
         for (std::size_t k = 0; k < categories_.size(); ++k) {
             const std::size_t j = categories_[k], code = below(column_hash(j, raw[j]), category_codes);
             codes[j] = static_cast<std::int8_t>(static_cast<int>(code) - 127);
-            new_[r * d + j] = !known_codes_[k * category_codes + code];
+            new_[r * d + j] = !learned_codes_[k * category_codes + code];
             any_new_[r] |= new_[r * d + j] != 0;
         }
     }
 }
 
-std::size_t TreeMap::find(std::size_t q, const std::int8_t* code) const {
-    const std::uint8_t* feature = split_features_.data() + q * nodes_;
-    const std::int8_t* threshold = thresholds_.data() + q * nodes_;
+template <bool has_categories> std::size_t TreeMap::find_in(std::size_t q, const std::int8_t* code) const {
     std::size_t i = 0;
-    for (std::size_t level = 0; level < depth_; ++level) i = 2 * i + 1 + (code[feature[i]] > threshold[i]);
+    for (std::size_t level = 0; level < depth_; ++level) i = 2 * i + 1 + goes_right<has_categories>(q * nodes_ + i, code);
     return i - nodes_;
+}
+
+std::size_t TreeMap::find(std::size_t q, const std::int8_t* code) const {
+    return categories_.empty() ? find_in<false>(q, code) : find_in<true>(q, code);
 }
 
 // The leaves in trees that split the row by no new value.
@@ -76,13 +79,26 @@ std::size_t TreeMap::known_leaves(std::size_t r, std::uint32_t* found) const {
         const std::uint8_t* feature = split_features_.data() + q * nodes_;
         const std::int8_t* threshold = thresholds_.data() + q * nodes_;
         std::size_t i = 0;
-        while (i < nodes_ && !(is_new[feature[i]] && threshold[i] < largest)) i = 2 * i + 1 + (code[feature[i]] > threshold[i]);
+        while (i < nodes_ && !(is_new[feature[i]] && threshold[i] < largest)) i = 2 * i + 1 + goes_right<true>(q * nodes_ + i, code);
         if (i >= nodes_) found[count++] = static_cast<std::uint32_t>(q * leaves_ + i - nodes_);
     }
     return count;
 }
 
 // Eight trees at a time: each step of one of them waits for the one before.
+template <bool has_categories> void TreeMap::find_all(const std::int8_t* code, std::uint32_t* found) const {
+    std::size_t q = 0;
+    for (; q + together <= grown_; q += together) {
+        std::uint32_t at[together] = {};
+        for (std::size_t level = 0; level < depth_; ++level)
+            for (std::size_t k = 0; k < together; ++k)
+                at[k] = 2 * at[k] + 1 + goes_right<has_categories>((q + k) * nodes_ + at[k], code);
+        for (std::size_t k = 0; k < together; ++k)
+            found[q + k] = static_cast<std::uint32_t>((q + k) * leaves_ - nodes_) + at[k];
+    }
+    for (; q < grown_; ++q) found[q] = static_cast<std::uint32_t>(q * leaves_ + find_in<has_categories>(q, code));
+}
+
 const std::uint32_t* TreeMap::leaves_of_row(std::size_t r) const {
     std::uint32_t* found = found_.data() + r * trees_;
     if (known_[r]) return found;
@@ -90,27 +106,15 @@ const std::uint32_t* TreeMap::leaves_of_row(std::size_t r) const {
     counts_[r] = any_new_[r] ? known_leaves(r, found) : grown_;
     if (any_new_[r]) return found;
     const std::int8_t* code = group_codes_.data() + r * features();
-    std::size_t q = 0;
-    for (; q + together <= grown_; q += together) {
-        const std::uint8_t* feature = split_features_.data() + q * nodes_;
-        const std::int8_t* threshold = thresholds_.data() + q * nodes_;
-        std::uint32_t at[together] = {};
-        for (std::size_t level = 0; level < depth_; ++level)
-            for (std::size_t k = 0; k < together; ++k) {
-                const std::size_t node = k * nodes_ + at[k];
-                at[k] = 2 * at[k] + 1 + (code[feature[node]] > threshold[node]);
-            }
-        for (std::size_t k = 0; k < together; ++k)
-            found[q + k] = static_cast<std::uint32_t>((q + k) * leaves_ - nodes_) + at[k];
-    }
-    for (; q < grown_; ++q) found[q] = static_cast<std::uint32_t>(q * leaves_ + find(q, code));
+    if (categories_.empty()) find_all<false>(code, found);
+    else find_all<true>(code, found);
     return found;
 }
 
 void TreeMap::after(std::size_t r, double rows) {
     const auto step = static_cast<std::uint64_t>(rows);
     for (std::size_t k = 0; k < categories_.size(); ++k)
-        known_codes_[k * category_codes + static_cast<std::size_t>(group_codes_[r * features() + categories_[k]] + 127)] = 1;
+        learned_codes_[k * category_codes + static_cast<std::size_t>(group_codes_[r * features() + categories_[k]] + 127)] = 1;
     if (keeps_) {
         std::copy_n(group_codes_.data() + r * features(), features(), codes_.data() + next_ * features());
         next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
@@ -162,7 +166,8 @@ void TreeMap::grow(std::size_t q, double ridge, std::uint64_t word) {
         features_of[node] = static_cast<std::uint8_t>(feature);
         thresholds[node] = static_cast<std::int8_t>(threshold);
         std::uint16_t* const middle = std::partition(order_.data() + begin, order_.data() + end, [&](std::uint16_t row) {
-            return codes_[row * features() + feature] <= threshold;
+            const int code = codes_[row * features() + feature];
+            return !categories_.empty() && is_category(feature) ? code != threshold : code <= threshold;
         });
         const auto cut = static_cast<std::size_t>(middle - order_.data());
         open[count++] = {2 * node + 1, begin, cut};
@@ -170,8 +175,8 @@ void TreeMap::grow(std::size_t q, double ridge, std::uint64_t word) {
     }
 }
 
-// The best split of n rows: strictly better than those before it in the order of features and bins. Four features at a
-// time: the code of a row is read once, and a bin is changed by one instruction.
+// The best split of n rows: strictly better than those before it in the order of features and bins. A category is one value
+// against all others. Four features at a time: the code of a row is read once, and a bin is changed by one instruction.
 bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, double ridge, std::uint64_t word,
                     std::size_t& feature, int& threshold) {
     if (n < 2 * least_rows) return false;
@@ -180,7 +185,7 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
     };
     constexpr std::size_t bundle = 4;
     Bin bins[bundle][256];
-    const std::size_t d = features(), shift = n >= fine ? 0 : n >= coarse ? 1 : 2, used = (255 >> shift) + 1;
+    const std::size_t d = features(), of_numbers = n >= fine ? 0 : n >= coarse ? 1 : 2;
     std::int64_t sum_g = 0, sum_h = 0;
     for (std::size_t i = 0; i < n; ++i) {
         sum_g += gradients_[rows[i]].g;
@@ -197,39 +202,41 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
     bool found = false;
     for (std::size_t first = 0; first < tried; first += bundle) {
         const std::size_t count = std::min(bundle, tried - first);
-        std::size_t own[bundle];
+        std::size_t own[bundle], shift[bundle], used[bundle];
         for (std::size_t k = 0; k < bundle; ++k) {
             own[k] = order[first + std::min(k, count - 1)];
-            std::fill_n(bins[k], used, Bin{});
+            shift[k] = !categories_.empty() && is_category(own[k]) ? 0 : of_numbers;
+            used[k] = (255 >> shift[k]) + 1;
+            std::fill_n(bins[k], used[k], Bin{});
         }
         for (std::size_t i = 0; i < n; ++i) {
             const std::int8_t* code = codes_.data() + rows[i] * d;
             const Gradient gradient = gradients_[rows[i]];
             for (std::size_t k = 0; k < bundle; ++k) {
-                Bin& bin = bins[k][static_cast<std::size_t>(code[own[k]] + 127) >> shift];
+                Bin& bin = bins[k][static_cast<std::size_t>(code[own[k]] + 127) >> shift[k]];
                 bin = {bin.g + gradient.g, bin.h + gradient.h, bin.n + 1, bin.unused};
             }
         }
         for (std::size_t k = 0; k < count; ++k) {
+            const bool category = !categories_.empty() && is_category(own[k]);
             std::int32_t left_g = 0, left_h = 0;
             std::size_t left = 0;
-            for (std::size_t b = 0; b < used; ++b) {
+            for (std::size_t b = 0; b < used[k]; ++b) {
                 const Bin bin = bins[k][b];
                 if (bin.n == 0) continue;
-                left_g += bin.g;
-                left_h += bin.h;
-                left += static_cast<std::size_t>(bin.n);
-                if (left < least_rows) continue;
-                if (n - left < least_rows) break;
+                left_g = category ? bin.g : left_g + bin.g;
+                left_h = category ? bin.h : left_h + bin.h;
+                left = static_cast<std::size_t>(bin.n) + (category ? 0 : left);
+                if (left < least_rows || n - left < least_rows) continue;
                 const double gl = left_g / gradient_steps, hl = left_h / gradient_steps, gr = total_g - gl, hr = total_h - hl;
                 const double gain = gl * gl / (hl + ridge) + gr * gr / (hr + ridge) - before;
                 if (!(gain > best)) continue;
                 std::size_t above = b + 1;
-                while (bins[k][above].n == 0) ++above;
+                while (!category && bins[k][above].n == 0) ++above;
                 best = gain;
                 found = true;
                 feature = own[k];
-                threshold = static_cast<int>((((b + 1) << shift) - 1 + (above << shift) - 1) / 2) - 127;
+                threshold = static_cast<int>(category ? b : (((b + 1) << shift[k]) - 1 + (above << shift[k]) - 1) / 2) - 127;
             }
         }
     }
@@ -278,12 +285,12 @@ void TreeMap::describe(Description& d) {
            },
            Description::positive});
     if (!categories_.empty())
-        whole("known_codes", {categories_.size(), category_codes}, 0, 1,
-              [this](float* to) { std::copy_n(known_codes_.data(), known_codes_.size(), to); },
+        whole("learned_codes", {categories_.size(), category_codes}, 0, 1,
+              [this](float* to) { std::copy_n(learned_codes_.data(), learned_codes_.size(), to); },
               [this](const float* from) {
-                  for (std::size_t i = 0; i < known_codes_.size(); ++i) known_codes_[i] = static_cast<std::uint8_t>(from[i]);
+                  for (std::size_t i = 0; i < learned_codes_.size(); ++i) learned_codes_[i] = static_cast<std::uint8_t>(from[i]);
               });
-    d.scratch(known_codes_, new_, metric_, factors_, split_features_, thresholds_, codes_, group_codes_, gradients_, order_, found_);
+    d.scratch(learned_codes_, new_, metric_, factors_, split_features_, thresholds_, codes_, group_codes_, gradients_, order_, found_);
     d.bytes += sizeof(*this) + features_order_.size() * sizeof(std::uint16_t);
 }
 
@@ -298,7 +305,7 @@ void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
     std::fill_n(metric_.data(), metric_.size(), 1.0);
     std::fill_n(factors_.data(), factors_.size(), steps_in_unit);
     std::fill_n(known_, group, false);
-    known_codes_.clear();
+    learned_codes_.clear();
 }
 
 NOLANA_BINDING(tree_map) {

@@ -76,6 +76,16 @@ class TreeMap final : public Map {
     // Trees that are grown at once after a row; 0: none.
     static std::size_t started(std::uint64_t step) { return step == 129 || step == 257 ? 8 : step == last_start ? 16 : 0; }
 
+    bool is_category(std::size_t j) const { return new_[group * features() + j] != 0; }
+    // Whether a row goes right at this node, counted through all trees.
+    template <bool has_categories> bool goes_right(std::size_t node, const std::int8_t* code) const {
+        const std::uint8_t feature = split_features_[node];
+        const std::int8_t own = code[feature], threshold = thresholds_[node];
+        if constexpr (has_categories) return is_category(feature) ? own == threshold : own > threshold;
+        return own > threshold;
+    }
+    template <bool has_categories> std::size_t find_in(std::size_t q, const std::int8_t* code) const;
+    template <bool has_categories> void find_all(const std::int8_t* code, std::uint32_t* found) const;
     std::size_t find(std::size_t q, const std::int8_t* code) const;
     std::size_t known_leaves(std::size_t r, std::uint32_t* found) const;
     void refit(std::uint64_t step);
@@ -91,7 +101,8 @@ class TreeMap final : public Map {
     std::size_t grown_ = 0, oldest_ = 0, stored_ = 0, next_ = 0;
     std::vector<std::size_t> categories_;  // columns that hold keys
     const double* raw_ = nullptr;          // the group as it came, if a cell of it is special
-    BufferOf<std::uint8_t> known_codes_{0}, new_{0};  // (categories, codes): whether a learned row had it; (group, d): it is new
+    BufferOf<std::uint8_t> learned_codes_{0};  // (categories, codes): whether a learned row had it
+    BufferOf<std::uint8_t> new_{0};  // (group + 1, d): whether a value is new; in the last row whether the column has categories
     bool any_new_[group] = {};
     mutable std::size_t counts_[group] = {};
     std::vector<TreeListener*> heads_;

@@ -151,8 +151,8 @@ class Trees(Expert):
         codes, size = state["codes"], 1 << own.map.arguments["depth"]
         fitted = np.zeros((len(codes), leaves.shape[1]))
         for q in range(int(state["grown"])):
-            tree = (state[name][q].astype(np.int64) for name in ("split_features", "thresholds"))
-            fitted += leaves[q * size + leaves_of(codes, *tree)]
+            features, thresholds = (state[name][q].astype(np.int64) for name in ("split_features", "thresholds"))
+            fitted += leaves[q * size + leaves_of(codes, features, thresholds, categories_of(own))]
         return fitted.astype(np.float32)
 
     def smallest_sizes(self, states: Sequence[ExpertState]) -> Sizes:
@@ -160,19 +160,19 @@ class Trees(Expert):
 
     def follow_anchors(self, own: ExpertState, anchors: Anchors) -> None:
         """Codes of the numbers in the stored rows go to the new scale; all trees start again."""
-        state, categories = own.map_state, own.map.arguments.get("categories")
+        state = own.map_state
         if not own.map.arguments["trees"]:
             return
         codes = state["codes"]
         z = anchors.moved(codes.astype(np.float64) / STEPS * state["metric"]) / state["metric"]
         moved = np.clip(np.rint(z * STEPS), -LARGEST_NUMBER, LARGEST_NUMBER).astype(np.float32)
         stays = codes == MISSING
-        if categories is not None:
-            stays[:, categories.astype(int)] = True
+        stays[:, categories_of(own)] = True
         state["codes"] = np.where(stays, codes, moved)
-        self._restart(own)
+        self.restart(own)
 
-    def _restart(self, own: ExpertState) -> None:
+    def restart(self, own: ExpertState) -> None:
+        """All trees are grown again."""
         state = own.map_state
         state["grown"] = state["oldest"] = state["stale"] = 0.0
         state["split_features"] = np.zeros_like(state["split_features"])
@@ -190,7 +190,7 @@ class Trees(Expert):
     def rescale_targets(self, own: ExpertState, g: float, shift: float) -> None:
         """The trees share the shift; g = 0 also forgets the stored rows."""
         if g == 0:
-            self._restart(own)
+            self.restart(own)
             own.map_state["codes"] = own.map_state["codes"][:0].copy()
             for name in ("targets", "row_weights", "fitted"):
                 own.head_states[0][name] = own.head_states[0][name][:0].copy()
@@ -229,8 +229,8 @@ class Trees(Expert):
         rows, slow = own.map.arguments["rows"], heads[0]
         kept = np.array([state["kept"] - map.base["kept"] for state in map.states])
         own.map_state["kept"] = map.sum("kept")
-        if "known_codes" in own.map_state:
-            own.map_state["known_codes"] = np.maximum.reduce([state["known_codes"] for state in map.states])
+        if "learned_codes" in own.map_state:
+            own.map_state["learned_codes"] = np.maximum.reduce([state["learned_codes"] for state in map.states])
         own.map_state["codes"] = by_age(replace(map, rows=kept), "codes", rows)
         for name in ("targets", "row_weights", "fitted"):
             own.head_states[0][name] = by_age(replace(slow, rows=kept), name, rows)
@@ -248,6 +248,12 @@ class Trees(Expert):
 
     def size_summary(self, map: Spec) -> dict[str, int]:
         return {"trees": int(map.arguments["trees"])}
+
+
+def categories_of(own: ExpertState) -> list[int]:
+    """The columns that hold keys of categories."""
+    categories = own.map.arguments.get("categories")
+    return [] if categories is None else [int(j) for j in categories]
 
 
 def tree_bytes(depth: int, outputs: int, fast: bool) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from nolana.engine.base.state import State
 from nolana.engine.learner.online import Online
 from nolana.errors import ModelFileError
-from nolana.experts import draw_0_2
+from nolana.experts import Trees, draw_0_2
+from nolana.experts.base import Expert, ExpertState
 from nolana.learner import version1
 from nolana.learner.driver import INSTEAD, Driver, Origin
 from nolana.learner.landmark import LandmarkLearner
@@ -90,6 +91,8 @@ def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLe
     spec = specs.spec_of(fields["spec"], Online, width, objects)
     check_room(fields["spec"].place, bytes_needed(spec, width, outputs), bytes_of(node.value))
     learned = _learned(fields["learned"], outputs, kind is StreamLearner)
+    compared = any(name.endswith("/known_codes") for name in learned)
+    learned = {name.replace("/known_codes", "/learned_codes"): value for name, value in learned.items()}
     try:
         inner = kind(draw_0_2.upgraded(spec), options, features, outputs)
         if "scaled" in fields and fields["scaled"].flag():
@@ -98,6 +101,8 @@ def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLe
         inner.origin = _origin_of(fields["origin"]) if "origin" in fields else None
         learned = _with_later_fields(learner.state(), learned)
         learner.restore(learned)
+        if compared and isinstance(inner, StreamLearner):
+            _restart_trees(inner)
         unknown = learned.keys() ^ learner.state().keys()
     except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError, MemoryError) as error:
         raise ModelFileError(f"{node.place}: {str(error) or type(error).__name__}") from error
@@ -127,6 +132,16 @@ def _with_later_fields(empty: State, learned: State) -> State:
         if name in later and seen in learned:
             later[name] = np.full_like(later[name], learned[seen])
     return learned | later
+
+
+def _restart_trees(learner: StreamLearner) -> None:
+    """Trees of a file that compared the codes of categories, which are now equal or not, are grown again."""
+
+    def restart(expert: Expert, own: ExpertState) -> None:
+        if isinstance(expert, Trees):
+            expert.restart(own)
+
+    learner.change([i for i, each in enumerate(learner.experts) if isinstance(each, Trees)], restart)
 
 
 def _targets_of(node: Node, objects: Mapping[str, object]) -> TargetsLearner:

@@ -6,7 +6,7 @@ may have all of them on one side; a category has a random code from -127 to 126 
 effect alone would hide what it does together with others. A tree that splits a row by a value whose code no learned row
 had says nothing about it: the row has no leaf there. Node i: feature f_i, threshold t_i,
 
-    i <- 2i + 1 + (code[f_i] > t_i), depth times;   t = 127 where a node is not split
+    i <- 2i + 1 + (code[f_i] > t_i), of a category (code[f_i] == t_i), depth times;   t = 127 where a node is not split
 
 Growing a tree from gradients g and curvatures h of the stored rows, which the slow head knows (`leaves`): in each node
 at most 64 random features and all thresholds; the split with the largest gain
@@ -14,8 +14,8 @@ at most 64 random features and all thresholds; the split with the largest gain
     G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l),   above 1, and at least 8 rows on both sides
 
 Chen, Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016. Thresholds lie half-way between the bins beside
-the cut; a node of fewer than 1,024 (512) rows has bins of 2 (4) codes. g and h are integers, in steps of 1/1024:
-sums are exact, so the core finds the same splits.
+the cut; a node of fewer than 1,024 (512) rows has bins of 2 (4) codes. A category is split by one value against all
+others. g and h are integers, in steps of 1/1024: sums are exact, so the core finds the same splits.
 
 When trees are grown, by the number of rows learned: after rows 129, 257 and 513, one after the last anchors of the
 scaling, all start again, with 8, 8 and 16 trees; then one more every 64 rows until all are grown, then the oldest one
@@ -24,6 +24,7 @@ the rows before a drift are worth little.
 """
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,18 +58,20 @@ GRADIENT_STEPS = 1024.0
 
 
 def leaves_of(
-    codes: NDArray[Any], features: Integers, thresholds: Integers
+    codes: NDArray[Any], features: Integers, thresholds: Integers, categories: Sequence[int]
 ) -> Integers:  # (n, d), (nodes,), (nodes,) -> (n,)
     """The leaf of each row in one tree."""
     at, row = np.zeros(len(codes), dtype=np.int64), np.arange(len(codes))
+    is_category = np.isin(features, categories)
     while len(at) and at[0] < len(features):
-        at = 2 * at + 1 + (codes[row, features[at]] > thresholds[at])
+        own, threshold = codes[row, features[at]], thresholds[at]
+        at = 2 * at + 1 + np.where(is_category[at], own == threshold, own > threshold)
     return at - len(features)
 
 
 class TreeMap(Map):
     """split_features and thresholds (trees, nodes); codes (rows, d) of the stored rows, the oldest first; metric (d,);
-    known_codes (categories, 254), whether a learned row had them.
+    learned_codes (categories, 254), whether a learned row had them.
 
     `categories` are the columns that hold keys of categories. `grown` trees are in use; `oldest` is the next one to be
     grown again; `stale` trees are from before the last drift alarm; `kept` rows were stored so far. Without `refits`
@@ -112,7 +115,7 @@ class TreeMap(Map):
         self.thresholds: Integers = np.full((self.trees, self.nodes), int(LARGEST))
         self.codes: NDArray[np.float32] = np.zeros((0, self.features), dtype=np.float32)
         self.metric = np.ones(self.features)
-        self.known_codes: NDArray[np.float32] = np.zeros((len(self.categories), CATEGORY_CODES), dtype=np.float32)
+        self.learned_codes: NDArray[np.float32] = np.zeros((len(self.categories), CATEGORY_CODES), dtype=np.float32)
         self.grown = self.oldest = self.stale = self.kept = 0
         self.keeps = True  # whether the row that was learned is stored; the slow head decides
 
@@ -128,7 +131,7 @@ class TreeMap(Map):
             count(self, "kept"),
             whole("codes", codes, low=-LARGEST, high=LARGEST),
             Field(self, "metric", (self.features,), low=POSITIVE),
-            *([whole("known_codes", self.known_codes.shape, low=0.0, high=1.0)] if self.categories else []),
+            *([whole("learned_codes", self.learned_codes.shape, low=0.0, high=1.0)] if self.categories else []),
         ]
 
     def restored(self) -> None:
@@ -144,14 +147,18 @@ class TreeMap(Map):
         self.code[np.isnan(self.raw)] = MISSING
         for k, j in enumerate(self.categories):
             code = below(column_hash(j, float(self.raw[j])), CATEGORY_CODES)
-            self.code[j], self.new[j] = code - LARGEST, self.known_codes[k, code] == 0
+            self.code[j], self.new[j] = code - LARGEST, self.learned_codes[k, code] == 0
 
     @property
     def slots(self) -> Integers:
         """The leaves of the row at hand, counted through all trees, of those that have one for it."""
-        at = [leaves_of(self.code[None], self.split_features[q], self.thresholds[q])[0] for q in range(self.grown)]
+        at = [self.leaves_in(q, self.code[None])[0] for q in range(self.grown)]
         found = np.arange(self.grown) * self.leaves + np.array(at, dtype=np.int64)
         return found[[not self.new.any() or self.decides(q, at[q]) for q in range(self.grown)]]
+
+    def leaves_in(self, q: int, codes: NDArray[Any]) -> Integers:  # (n, d) -> (n,)
+        """The leaf of each row in this tree."""
+        return leaves_of(codes, self.split_features[q], self.thresholds[q], self.categories)
 
     def decides(self, q: int, leaf: int) -> bool:
         """Whether the way of the row to its leaf depends on no new value."""
@@ -164,7 +171,7 @@ class TreeMap(Map):
 
     def after(self, step: int) -> None:
         for k, j in enumerate(self.categories):
-            self.known_codes[k, int(self.code[j] + LARGEST)] = 1
+            self.learned_codes[k, int(self.code[j] + LARGEST)] = 1
         if self.keeps:
             self.codes = np.vstack([self.codes, self.code.astype(np.float32)])[-self.rows :]
             self.kept += 1
@@ -193,11 +200,11 @@ class TreeMap(Map):
         word = draw(self.seed, step * self.trees + q)
         slow = self.heads[0]
         codes = self.codes.astype(np.int64)
-        slow.remove(q, leaves_of(codes, self.split_features[q], self.thresholds[q]))
+        slow.remove(q, self.leaves_in(q, codes))
         self.split_features[q], self.thresholds[q] = 0, int(LARGEST)
         g, h, ridge = slow.gradients(word)
         self.grow(q, codes, g, h, ridge, word)
-        leaf = leaves_of(codes, self.split_features[q], self.thresholds[q])
+        leaf = self.leaves_in(q, codes)
         if self.grown < self.trees:
             self.grown += 1
         else:
@@ -212,12 +219,14 @@ class TreeMap(Map):
             rows = members.pop(node, np.zeros(0, dtype=np.intp))
             if len(rows) < 2 * LEAST_ROWS:
                 continue
-            split = best_split(codes[rows], g[rows], h[rows], ridge, candidates(self.features, word, node))
+            features = candidates(self.features, word, node)
+            split = best_split(codes[rows], g[rows], h[rows], ridge, features, self.categories)
             if split is None:
                 continue
             self.split_features[q, node], self.thresholds[q, node] = split
-            above = codes[rows, split[0]] > split[1]
-            members[2 * node + 1], members[2 * node + 2] = rows[~above], rows[above]
+            own = codes[rows, split[0]]
+            right = own == split[1] if split[0] in self.categories else own > split[1]
+            members[2 * node + 1], members[2 * node + 2] = rows[~right], rows[right]
 
 
 def candidates(features: int, word: int, node: int) -> NDArray[np.intp]:
@@ -230,24 +239,28 @@ def candidates(features: int, word: int, node: int) -> NDArray[np.intp]:
 
 
 def best_split(
-    codes: Integers, g: Integers, h: Integers, ridge: float, features: NDArray[np.intp]
+    codes: Integers, g: Integers, h: Integers, ridge: float, features: NDArray[np.intp], categories: Sequence[int]
 ) -> tuple[int, int] | None:
     """Feature and threshold with the largest gain, the first of equal ones; None if no gain is large enough."""
     n, steps = len(codes), GRADIENT_STEPS
-    shift = 0 if n >= FINE else 1 if n >= COARSE else 2
+    of_numbers = 0 if n >= FINE else 1 if n >= COARSE else 2
     total_g, total_h = float(g.sum()) / steps, float(h.sum()) / steps
     before, best, found = total_g * total_g / (total_h + ridge), LEAST_GAIN, None
     for j in features.tolist():
+        category = j in categories
+        shift = 0 if category else of_numbers
         bins = (codes[:, j] + int(LARGEST)) >> shift
-        used, counts = np.unique(bins, return_counts=True)
-        left = np.cumsum(counts)[:-1]
-        left_g = np.cumsum(np.bincount(bins, g)[used])[:-1] / steps
-        left_h = np.cumsum(np.bincount(bins, h)[used])[:-1] / steps
+        used, left = np.unique(bins, return_counts=True)
+        left_g, left_h = np.bincount(bins, g)[used] / steps, np.bincount(bins, h)[used] / steps
+        if not category:
+            left, left_g, left_h = (np.cumsum(each)[:-1] for each in (left, left_g, left_h))
         right_g, right_h = total_g - left_g, total_h - left_h
         gain = left_g * left_g / (left_h + ridge) + right_g * right_g / (right_h + ridge) - before
         gain[(left < LEAST_ROWS) | (n - left < LEAST_ROWS)] = -np.inf
         if len(gain) and gain.max() > best:
             k = int(np.argmax(gain))
-            low, high = ((int(used[k]) + 1) << shift) - 1, (int(used[k + 1]) << shift) - 1
+            low = high = int(used[k])
+            if not category:
+                low, high = ((low + 1) << shift) - 1, (int(used[k + 1]) << shift) - 1
             best, found = float(gain[k]), (j, (low + high) // 2 - int(LARGEST))
     return found
