@@ -40,7 +40,7 @@ def rewrite(lines: list[str]) -> list[str]:
 def definitions(paragraph: list[str], section: str = "") -> Iterator[str]:
     """`name : meaning` or `name : type, default=value`, with further lines indented."""
     before = ""
-    for line in paragraph:
+    for line, after in zip(paragraph, [*paragraph[1:], ""], strict=True):
         found = DEFINITION.match(line)
         if found:
             if before and not before.startswith("    "):
@@ -51,8 +51,8 @@ def definitions(paragraph: list[str], section: str = "") -> Iterator[str]:
             else:
                 yield f"**{names}**"
                 before = f"    {found[2]}"
-        else:
-            before = line
+        else:  # a name above its meaning, as River writes them, or text
+            before = f"**{line}**" if section == "Parameters" and line[0] != " " and after[:1] == " " else line
         yield before
 
 
