@@ -28,7 +28,7 @@ def rewrite(lines: list[str]) -> list[str]:
             paragraph = paragraph[2:]
         if paragraph and paragraph[0].startswith("| "):
             result += table(paragraph)
-        elif any("├" in line for line in paragraph):
+        elif any("├" in line for line in paragraph) or (section != "Examples" and is_aligned(paragraph)):
             result += ["::", "", *("    " + line for line in paragraph)]
         elif section == "Examples":
             result += paragraph
@@ -40,20 +40,26 @@ def rewrite(lines: list[str]) -> list[str]:
 def definitions(paragraph: list[str], section: str = "") -> Iterator[str]:
     """`name : meaning` or `name : type, default=value`, with further lines indented."""
     before = ""
-    for line in paragraph:
+    for line, after in zip(paragraph, [*paragraph[1:], ""], strict=True):
         found = DEFINITION.match(line)
         if found:
             if before and not before.startswith("    "):
                 yield ""
             names = found[1].replace("*", r"\*").replace("_,", r"\_,")
-            if section == "Attributes" or ", default=" in found[2]:
+            is_type = len(found[2]) < 40 and after[:4].isspace() and after.strip()[:1].isupper()  # no line that goes on
+            if section == "Attributes" or "default=" in found[2] or is_type:
                 before = f"**{names}** : {found[2]}".replace("_,)", r"\_,)")
             else:
                 yield f"**{names}**"
                 before = f"    {found[2]}"
-        else:
-            before = line
+        else:  # a name above its meaning, as River writes them, or text
+            before = f"**{line}**" if section == "Parameters" and line[0] != " " and after[:1] == " " else line
         yield before
+
+
+def is_aligned(paragraph: list[str]) -> bool:
+    """Whether the lines are indented columns, a name and its meaning."""
+    return all(line.startswith("    ") for line in paragraph) and any("  " in line.strip() for line in paragraph)
 
 
 def table(lines: list[str]) -> Iterator[str]:

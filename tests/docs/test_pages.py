@@ -76,6 +76,16 @@ def test_every_program_is_in_the_gallery():
         assert f"../examples/{program.name}" in gallery
 
 
+@pytest.mark.parametrize("page", [*PAGES, REPO / "ARCHITECTURE.md", REPO / "CONTRIBUTING.md"], ids=name_of)
+def test_table_rows_have_the_cells_of_the_header(page):
+    """A | inside code ends a cell, and what follows is lost, unless it is escaped."""
+    width = 0
+    for line in page.read_text().splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line)) - 1 if line.startswith("|") else 0
+        assert cells in (0, width) or not width, line
+        width = cells
+
+
 def test_links_between_files_exist():
     """Files that Markdown outside of the site links to exist; Sphinx checks the links of its pages."""
     for page in (REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "ARCHITECTURE.md"):

@@ -6,12 +6,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import typer.core
 
 import nolana
 from nolana.cli import INTERRUPTED, discard_output, output_error
 from nolana.cli.learner import METRICS
 from nolana.cli.models import READ, Json, models
-from nolana.cli.options import Group, check_source, convert_plain_values, text_of, with_groups
+from nolana.cli.options import (
+    Group,
+    check_source,
+    convert_plain_values,
+    hide_types_of_flags,
+    text_of,
+    with_groups,
+)
 from nolana.errors import LogError, ModelFileError, NolanaError, StreamError
 from nolana.sources import SourceOptions
 
@@ -23,7 +31,15 @@ EXIT_CODES = (
 COMPARE_OPTIONS = (
     "target", "ignore", "keep_column", "labels", "categories", "missing", "encoding", "decimal", "comment",
 )  # fmt: skip
-app = typer.Typer(name="nolana", add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
+COMMANDS = ("learn", "predict", "evaluate", "inspect", "serve", "compare", "demo", "data", "paper")  # of the help
+
+
+class _Commands(typer.core.TyperGroup):
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        return sorted(super().list_commands(ctx), key=COMMANDS.index)
+
+
+app = typer.Typer(name="nolana", cls=_Commands, add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 data = typer.Typer()
 app.add_typer(data, name="data")
 app.add_typer(models)
@@ -37,6 +53,7 @@ JsonTable = Annotated[bool, typer.Option("--json", help="Print the table as JSON
 def run() -> int:
     """Run the command of the process and return its exit code; an error is one line."""
     convert_plain_values()
+    hide_types_of_flags()
     warnings.showwarning = _print_warning
     try:
         code = app(prog_name="nolana", standalone_mode=False)

@@ -26,7 +26,7 @@ from nolana.sources.options import column_of_text, columns_of_text
 
 __all__ = [
     "Group", "blame_option", "blame_source", "check_model", "check_source", "convert_plain_values", "exit_when_unread",
-    "text_of", "with_groups", "words",
+    "hide_types_of_flags", "text_of", "with_groups", "words",
 ]  # fmt: skip
 
 OF_COMMANDS = {  # and of no group
@@ -34,6 +34,7 @@ OF_COMMANDS = {  # and of no group
     "metrics": "--metrics", "probabilities": "--proba", "window": "--window",
 }  # fmt: skip
 BUILD = "build_runtime_param"  # the function of typer that makes the converter of an option
+TYPE = "display_type_rich"  # the method of typer that writes the type of an option in the help
 PLAIN = {str: str, Path: Path}
 
 
@@ -155,6 +156,19 @@ def convert_plain_values() -> None:
     build = names.get(BUILD)
     if build is not None and getattr(build, "func", None) is not _Converter:
         names[BUILD] = functools.partial(_Converter, build)
+
+
+def hide_types_of_flags() -> None:
+    """From now on the help has no ``<bool>`` beside a flag, which takes no value; old versions had none."""
+    shown: Callable[..., str | None] | None = getattr(typer.core.TyperOption, TYPE, None)
+    if shown is None or hasattr(shown, "__wrapped__"):
+        return
+
+    @functools.wraps(shown)
+    def type_of_value(option: typer.core.TyperOption, ctx: object) -> str | None:
+        return None if option.is_flag else shown(option, ctx)
+
+    setattr(typer.core.TyperOption, TYPE, type_of_value)
 
 
 # Errors

@@ -65,7 +65,8 @@ class Option:
         """The legal values and the default as a sentence."""
         legal = self._legal()
         choices = "" if legal is None else f"One of {', '.join(legal)}."
-        default = f"Default: {self.default}." if self.default not in (None, False) else ""
+        stated = self.default in (None, False) or "Default:" in self.help
+        default = "" if stated else f"Default: {self.default}."
         return " ".join(filter(None, [choices, default]))
 
     def _legal(self) -> tuple[str, ...] | None:

@@ -79,12 +79,12 @@ def fit(
     ----------
     df : the rows. They are read once; packed rows are stored on the disks of the executors until the end.
     model : `StreamClassifier`, `StreamRegressor`, or `NolanaClassifier` or `NolanaRegressor` with newton.
-    features : columns of numbers, or one column of vectors or arrays.
+    features : columns, or one column of vectors or arrays; `NolanaClassifier` and `NolanaRegressor` take numbers alone.
     label : the column of the label.
     rows_per_round : rows between two merges. More: less is moved, and the model tracks drift later.
     parts : learners of a round; None: as many as the DataFrame has partitions.
-    on_bad_row : "error": an invalid row (null, NaN, infinity, another length) is a `nolana.errors.StreamError`, and
-        nothing is learned; "skip": such rows are left out and counted.
+    on_bad_row : "error": an invalid row (infinity, another length; for models of numbers also null and NaN) is a
+        `nolana.errors.StreamError`, and nothing is learned; "skip": such rows are left out and counted.
     metrics : names or objects, see `nolana.metrics`; None: accuracy or rmse. Each row is scored before it is learned.
 
     Examples

@@ -48,11 +48,11 @@ def predict(
     ----------
     df : the rows.
     model : a fitted estimator, or the path of a model file.
-    features : columns of numbers, or one column of vectors or arrays. By default those that `fit` or
+    features : columns, or one column of vectors or arrays. By default those that `fit` or
         `StreamingLearner` has learned from, or ``feature_names_in_``; for a model without names the only column of
         vectors or arrays, or all columns if they are as many as the model has features.
-    on_bad_row : "error": a null, NaN or infinity in a feature ends the job with its partition, row and column;
-        "skip": such rows are left out.
+    on_bad_row : "error": an infinity in a feature, or a null or NaN for a model of numbers, ends the job with its
+        partition, row and column; "skip": such rows are left out.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class StreamingLearner:
     model_path : the model file. It is read if it exists, and written after each batch, with the number of the batch, in
         one step. On a cluster it must be where the driver runs again after a crash.
     model : an estimator to begin with if there is no file; None: the default of ``nolana learn`` for these labels.
-    features : columns of numbers, or one column of vectors or arrays; None: those of the file, else all but the label
+    features : columns, or one column of vectors or arrays; None: those of the file, else all but the label
         and the columns of ``order``.
     label : the column of the label; None: that of the file, else the last column.
     order : columns to sort the rows of a batch by, for example a time. None: the order of the rows is a permutation
