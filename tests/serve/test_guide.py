@@ -23,7 +23,7 @@ def test_the_clients_of_the_guide(tmp_path, capsys):
               for i in range(300)]  # fmt: skip
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
     words = ["learn", tmp_path / "visits.csv", "--target", "returns", "--model", tmp_path / "model.nolana"]
-    assert commands.call(*words, "--categories", "onehot", "--missing", "mean", folder=tmp_path).code == 0
+    assert commands.call(*words, folder=tmp_path).code == 0
     rows = [{"pages": i, "seconds": 1.5, "country": "uk", "returns": "yes"} for i in range(20)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with Served(tmp_path) as served:
@@ -31,10 +31,10 @@ def test_the_clients_of_the_guide(tmp_path, capsys):
         client = block("py").replace(ADDRESS, here)
         for _ in range(2):  # the second time everything is a duplicate
             exec(compile(client, "serve.md", "exec"), {})
-            for line in block("sh").splitlines():
-                words = line.replace("curl ", "curl --silent --show-error --fail-with-body ").replace(ADDRESS, here)
-                done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-                assert done.returncode == 0, (line, done.stdout, done.stderr)
+            lines = block("sh").replace("curl ", "curl --silent --show-error --fail-with-body ").replace(ADDRESS, here)
+            script = ["bash", "-e", "-x", "-c", lines]
+            done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, (done.stdout, done.stderr)
         served.stop()
     assert nolana.load(tmp_path / "model.nolana").n_rows_ == 300 + 2 + 1 + 20
     assert nolana.load(tmp_path / "copy.nolana").n_rows_ == 323
