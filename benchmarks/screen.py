@@ -118,7 +118,7 @@ def main() -> None:
         try:
             for seed in range(options.seeds):
                 X, y = generated(name, seed) if name in GENERATED else load(name, seed)
-                with patch("nolana.learner.stream.screened", lambda relevance, *_: relevance):
+                with patch("nolana.learner.events.screened", lambda relevance, *_: relevance):
                     without = score(X, y, seed)
                 rows.append((without, score(X, y, seed)))
         except DataError as missing:

@@ -23,7 +23,7 @@ import nolana
 from merging import idle_share
 from streams import STREAMS, print_setting, shuffled
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from spark_sessions import session
 
 PARTS, ROWS_PER_ROUND = 8, 20_000
