@@ -1,7 +1,7 @@
 """One label for each row: labels become targets of a learner, and its outputs columns of scores and probabilities."""
 
 import copy
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Self
@@ -176,7 +176,7 @@ class OneLabel(Targets):
 
     def learn_one(self, learner: Learner, x: Array, y: object, class_weight: ClassWeight) -> Array | None:
         """The fast path is for rows whose label is known."""
-        if class_weight is not None or isinstance(y, str | bytes) or not isinstance(y, Iterable):
+        if class_weight is not None or not (type(y) is np.ndarray or type(y) is list):
             return None
         try:
             (label,) = y

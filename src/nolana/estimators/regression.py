@@ -237,4 +237,5 @@ class OnlineRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
 
     def predict(self, X: MatrixLike) -> Array:
         """The target of each row, (n,), or (n, k) if k targets were learned."""
-        return np.concatenate(self._read_blocks(X, lambda f: self._targets.scores(f)))
+        blocks = self._read_blocks(X, lambda f: self._targets.scores(f))
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
