@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import is_regressor
 
 import nolana
 from nolana import modelfile
@@ -18,11 +19,13 @@ from nolana.experts import draw_0_2
 from nolana.modelfile.container import VERSION
 
 sys.path.insert(0, str(Path(__file__).parent / "golden"))
+import make_mixed_0_3
+import make_streams_0_3
 from make_streams import rows
-from make_streams_0_3 import ROWS
 
 GOLDEN = Path(__file__).parent / "golden"
 
+ROWS = make_streams_0_3.ROWS | make_mixed_0_3.ROWS
 VERSIONS = range(1, VERSION + 1)
 
 
@@ -101,7 +104,7 @@ STREAMS = [
 def continued(model, name: str) -> np.ndarray:
     """Scores of the rows after those of a golden file, past the next time that grids are drawn."""
     x = rows(2200)[700:]
-    y = 30 + x[:, 0] if name == "stream_regressor" else model.classes_[(x[:, 0] > 0).astype(int)]
+    y = 30 + x[:, 0] if is_regressor(model) else model.classes_[(x[:, 0] > 0).astype(int)]
     return model.learn(ROWS.get(name, np.asarray)(x), y)
 
 
@@ -109,7 +112,7 @@ def continued(model, name: str) -> np.ndarray:
 def test_stream_model_scores_as_it_did_and_continues(version, name, tmp_path):
     expected = json.loads((GOLDEN / f"expected.{version}.json").read_text())[name]
     model, x = nolana.load(GOLDEN / f"{name}.{version}.safetensors"), rows()
-    read = model.predict if name == "stream_regressor" else model.decision_function
+    read = model.predict if is_regressor(model) else model.decision_function
     assert model.n_rows_ == expected["rows"] == 700
     assert np.allclose(read(ROWS.get(name, np.asarray)(x[980:])), expected["values"], rtol=1e-9, atol=1e-9)
     model.save(tmp_path / "m")
@@ -164,7 +167,11 @@ print(json.dumps([np.__version__, nolana.backend_name(), found]))
 
 @pytest.mark.soak
 def test_oldest_and_newest_numpy_read_the_same_models(tmp_path):
-    """Grids are equal; scores to 1e-9, because the linear algebra of the two is not the same."""
+    """Grids are equal; scores to 1e-9, because the linear algebra of the two is not the same.
+
+    The landmarks of the mixed model are close to each other, so that their re-mapping at row 2,048 multiplies its
+    rounding errors: 4e-8.
+    """
     results = {}
     for numpy in ("numpy==1.26.*", "numpy"):
         environment = tmp_path / numpy[5:].strip("=*") / "venv"
@@ -190,7 +197,8 @@ def test_oldest_and_newest_numpy_read_the_same_models(tmp_path):
     assert old.keys() == new.keys()
     for name, (digest, scores) in old.items():
         assert digest == new[name][0], name
-        assert np.allclose(scores, new[name][1], rtol=0, atol=1e-9), name
+        bound = 1e-6 if name == "stream_mixed 0.3.0" else 1e-9
+        assert np.allclose(scores, new[name][1], rtol=0, atol=bound), name
 
 
 def test_stream_regressor_of_0_2_0_continues_and_follows_a_jump(tmp_path):
