@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import nolana.engine as reference
 from conftest import core_builds, same_state
 from nolana.engine.experts.trees.leaves import FOLD, SCORE_STEPS
-from nolana.engine.experts.trees.tree_map import best_split, candidates, leaves_of
+from nolana.engine.experts.trees.tree_map import COARSE, best_split, candidates, leaves_of
 from splitting import check_split
 
 BUILDS = core_builds()
@@ -115,14 +115,15 @@ def gain_of(codes, g, h, ridge, feature, threshold):
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(16, 90), levels=st.integers(2, 60))
 @settings(max_examples=40)
 def test_best_split_is_that_of_an_exhaustive_search(seed, n, levels):
-    """Over thresholds at borders of bins of 4 codes, which nodes of few rows have."""
+    """Over thresholds at borders of bins, of 2 or 4 codes in nodes of few rows."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(-levels, levels + 1, size=(n, 3))
     g = np.where(codes[:, 1] > 3, 500, -400) + rng.integers(-600, 600, n)
     h = rng.integers(1, 1024, n)
+    size = 4 if n < COARSE else 2
     gains = [
-        gain_of(codes, g, h, 1.0, j, ((k + 1) << 2) - 128) for j in range(3) for k in range(63)
-    ]  # bin k has the codes from 4k - 127 on
+        gain_of(codes, g, h, 1.0, j, (k + 1) * size - 128) for j in range(3) for k in range(256 // size - 1)
+    ]  # bin k has the codes from 4k - 127, or 2k - 127, on
     best = max((gain for gain, rows in gains if rows >= 8), default=0.0)
     split = best_split(codes, g, h, 1.0, np.arange(3), [])
     if best <= 1:

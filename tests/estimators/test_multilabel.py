@@ -62,7 +62,7 @@ def test_outputs_are_those_of_mlp_classifier(fitted):
 
 
 def test_probabilities_are_calibrated_and_begin_at_one_half():
-    x, y = stream(6000)
+    x, y = stream(20000)
     model = StreamClassifier(random_state=0)
     scores, p = model.learn_proba(x, y)
     assert p[0].tolist() == [0.5] * K

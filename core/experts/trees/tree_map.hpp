@@ -66,7 +66,7 @@ class TreeMap final : public Map {
     static constexpr double steps_in_unit = 40, largest = 127, largest_number = 126;
     static constexpr std::int8_t missing = 127;
     static constexpr std::uint64_t category_codes = 254;
-    static constexpr std::size_t most_features = 256, candidates = 64, least_rows = 8, fine = 1024, coarse = 512;
+    static constexpr std::size_t most_features = 256, candidates = 64, least_rows = 8, fine = 256, coarse = 64;
     static constexpr std::size_t grow_every = 64, refit_every = 1024, last_start = 513;
     static constexpr double least_gain = 1, gradient_steps = 1024;
     static constexpr std::size_t together = 8;  // trees that are walked at once

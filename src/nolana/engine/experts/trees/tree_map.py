@@ -14,7 +14,7 @@ at most 64 random features and all thresholds; the split with the largest gain
     G_L^2/(H_L + l) + G_R^2/(H_R + l) - G^2/(H + l),   above 1, and at least 8 rows on both sides
 
 Chen, Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016. Thresholds lie half-way between the bins beside
-the cut; a node of fewer than 1,024 (512) rows has bins of 2 (4) codes. A category is split by one value against all
+the cut; a node of fewer than 256 (64) rows has bins of 2 (4) codes. A category is split by one value against all
 others. g and h are integers, in steps of 1/1024: sums are exact, so the core finds the same splits.
 
 When trees are grown, by the number of rows learned: after rows 129, 257 and 513, one after the last anchors of the
@@ -53,7 +53,7 @@ GROW_EVERY, REFIT_EVERY = 64, 1024  # rows
 CANDIDATES = 64  # features of a node
 LEAST_ROWS = 8  # of both sides of a split
 LEAST_GAIN = 1.0
-FINE, COARSE = 1024, 512  # rows of a node below which a bin has 2 and 4 codes
+FINE, COARSE = 256, 64  # rows of a node below which a bin has 2 and 4 codes
 GRADIENT_STEPS = 1024.0
 
 
