@@ -165,9 +165,10 @@ void TreeMap::grow(std::size_t q, double ridge, std::uint64_t word) {
         if (node >= nodes_ || !split(node, order_.data() + begin, end - begin, ridge, word, feature, threshold)) continue;
         features_of[node] = static_cast<std::uint8_t>(feature);
         thresholds[node] = static_cast<std::int8_t>(threshold);
+        const bool category = is_category(feature);
         std::uint16_t* const middle = std::partition(order_.data() + begin, order_.data() + end, [&](std::uint16_t row) {
             const int code = codes_[row * features() + feature];
-            return !categories_.empty() && is_category(feature) ? code != threshold : code <= threshold;
+            return category ? code != threshold : code <= threshold;
         });
         const auto cut = static_cast<std::size_t>(middle - order_.data());
         open[count++] = {2 * node + 1, begin, cut};
@@ -205,7 +206,7 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
         std::size_t own[bundle], shift[bundle], used[bundle];
         for (std::size_t k = 0; k < bundle; ++k) {
             own[k] = order[first + std::min(k, count - 1)];
-            shift[k] = !categories_.empty() && is_category(own[k]) ? 0 : of_numbers;
+            shift[k] = is_category(own[k]) ? 0 : of_numbers;
             used[k] = (255 >> shift[k]) + 1;
             std::fill_n(bins[k], used[k], Bin{});
         }
@@ -218,7 +219,7 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
             }
         }
         for (std::size_t k = 0; k < count; ++k) {
-            const bool category = !categories_.empty() && is_category(own[k]);
+            const bool category = is_category(own[k]);
             std::int32_t left_g = 0, left_h = 0;
             std::size_t left = 0;
             for (std::size_t b = 0; b < used[k]; ++b) {

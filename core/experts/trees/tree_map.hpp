@@ -76,7 +76,7 @@ class TreeMap final : public Map {
     // Trees that are grown at once after a row; 0: none.
     static std::size_t started(std::uint64_t step) { return step == 129 || step == 257 ? 8 : step == last_start ? 16 : 0; }
 
-    bool is_category(std::size_t j) const { return new_[group * features() + j] != 0; }
+    bool is_category(std::size_t j) const { return !categories_.empty() && new_[group * features() + j] != 0; }
     // Whether a row goes right at this node, counted through all trees.
     template <bool has_categories> bool goes_right(std::size_t node, const std::int8_t* code) const {
         const std::uint8_t feature = split_features_[node];
