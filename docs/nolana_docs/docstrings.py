@@ -46,7 +46,8 @@ def definitions(paragraph: list[str], section: str = "") -> Iterator[str]:
             if before and not before.startswith("    "):
                 yield ""
             names = found[1].replace("*", r"\*").replace("_,", r"\_,")
-            is_type = len(found[2]) < 40 and after[:4].isspace() and after.strip()[:1].isupper()  # no line that goes on
+            starts_sentence = after[:4].isspace() and after.strip()[:1].isupper()
+            is_type = len(found[2]) < 40 and starts_sentence  # a longer text, or one that goes on, is a meaning
             if section == "Attributes" or "default=" in found[2] or is_type:
                 before = f"**{names}** : {found[2]}".replace("_,)", r"\_,)")
             else:

@@ -53,14 +53,14 @@ def scores(evaluation: "Evaluation") -> str:
 def baselines(evaluation: "Evaluation", better: Diagnostic | None = None) -> Lines:
     """A line for each baseline, and one that says what to do if the last label or value is better than the model."""
     metrics = evaluation.baselines
-    texts = {name: ", ".join(score_text(*each) for each in own.items()) for name, own in metrics.items()}
-    yield from _listed("baselines", texts)
+    texts = {name: ", ".join(score_text(*score) for score in values.items()) for name, values in metrics.items()}
+    yield from _by_name("baselines", texts)
     if better is not None:
         yield "note", better.message(words)
 
 
-def _listed(title: str, texts: Mapping[str, str]) -> Lines:
-    """A line for each text, after its name."""
+def _by_name(title: str, texts: Mapping[str, str]) -> Lines:
+    """A line for each name and its text; the first line has the title."""
     width = max(map(len, texts), default=0)
     for i, (name, text) in enumerate(texts.items()):
         yield "" if i else title, f"{name:<{width}}  {text}"
@@ -80,7 +80,7 @@ def inferred_task(inferred: InferredTask, saved: bool) -> str:
 def kinds(became: Mapping[str, str]) -> Lines:
     """What each column is learned as: in a line each, or those of a kind in one line if there are many."""
     if len(became) <= MOST_COLUMNS:
-        yield from _listed("columns", became)
+        yield from _by_name("columns", became)
         return
     for i, what in enumerate(dict.fromkeys(became.values())):
         names = [name for name, each in became.items() if each == what]

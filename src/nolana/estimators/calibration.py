@@ -69,7 +69,7 @@ def from_uniform_start(model: Array, known: NDArray[np.bool_], rows: Array | flo
 
 
 def from_half(model: Array, rows: Array | float) -> Array:
-    """Probabilities of 1 that begin at 1/2, after so many rows; as `from_uniform_start` of two classes."""
+    """`from_uniform_start` for one label of 0 or 1: its probability of 1, which is 1/2 before the first row."""
     return np.asarray((rows * model + 0.5) / (rows + 1))
 
 

@@ -91,7 +91,7 @@ def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLe
     spec = specs.spec_of(fields["spec"], Online, width, objects)
     check_room(fields["spec"].place, bytes_needed(spec, width, outputs), bytes_of(node.value))
     learned = _learned(fields["learned"], outputs, kind is StreamLearner)
-    compared = any(name.endswith("/known_codes") for name in learned)
+    by_threshold = any(name.endswith("/known_codes") for name in learned)
     learned = {name.replace("/known_codes", "/learned_codes"): value for name, value in learned.items()}
     try:
         inner = kind(draw_0_2.upgraded(spec), options, features, outputs)
@@ -101,7 +101,7 @@ def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLe
         inner.origin = _origin_of(fields["origin"]) if "origin" in fields else None
         learned = _with_later_fields(learner.state(), learned)
         learner.restore(learned)
-        if compared and isinstance(inner, StreamLearner):
+        if by_threshold and isinstance(inner, StreamLearner):
             _restart_trees(inner)
         unknown = learned.keys() ^ learner.state().keys()
     except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError, AttributeError, MemoryError) as error:
@@ -135,7 +135,7 @@ def _with_later_fields(empty: State, learned: State) -> State:
 
 
 def _restart_trees(learner: StreamLearner) -> None:
-    """Trees of a file that compared the codes of categories, which are now equal or not, are grown again."""
+    """Grow the trees of an older file again: they split categories by a threshold, trees of today by one value."""
 
     def restart(expert: Expert, own: ExpertState) -> None:
         if isinstance(expert, Trees):
