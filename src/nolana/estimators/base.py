@@ -2,7 +2,7 @@
 
 import copy
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias, TypeGuard, TypeVar, cast, dataclass_transform
@@ -29,7 +29,7 @@ from nolana.estimators.edge import (
 )
 from nolana.estimators.parameters import integer
 from nolana.estimators.records import record_of
-from nolana.estimators.targets import LearnedRows, Targets
+from nolana.estimators.targets import CheckedRows, LearnedRows, Targets
 from nolana.learner.driver import Driver
 from nolana.learner.rows import Matrix, MatrixLike, SparseRows
 from nolana.modelfile.node import Node
@@ -262,8 +262,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _seen_classes(self) -> list[Hashable] | None:
-        """The classes in order of appearance; None for regression."""
+    def _seen_classes(self) -> list[Any] | None:
+        """The classes in order of appearance, of types that can be compared; None for regression."""
         return None
 
     @property
@@ -352,7 +352,7 @@ class OnlinePredictor(OnlineEstimator):
         return class_weight
 
     def _new_targets(self, columns: int) -> Targets:
-        """What y is, if it has so many columns."""
+        """The kind of targets that a y with this number of columns has."""
         raise NotImplementedError
 
     def _restored_targets(self, node: Node) -> Targets:
@@ -426,7 +426,7 @@ class OnlinePredictor(OnlineEstimator):
             weights = check_weights(sample_weight, x.shape[0])
             if first:
                 self._begin(x, targets)
-            return targets.learn(self._learner, x, labels, announced, weights, self._class_weight)
+            return targets.learn(self._learner, CheckedRows(x, labels, announced, weights), self._class_weight)
 
     def _learn_nothing(
         self,
@@ -500,5 +500,6 @@ class OnlinePredictor(OnlineEstimator):
             self._learner.take_any_order()
             for order in self._epochs(x.shape[0]):
                 weight = None if weights is None else weights[order]
-                targets.learn(self._learner, x[order], labels[order], None, weight, self._class_weight)
+                rows = CheckedRows(x[order], labels[order], None, weight)
+                targets.learn(self._learner, rows, self._class_weight)
         return self

@@ -1,7 +1,6 @@
 """Classification of a stream, whatever learner is inside."""
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -102,7 +101,7 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         known: NDArray[np.generic] = targets.classes
         return known
 
-    def _seen_classes(self) -> list[Hashable]:
+    def _seen_classes(self) -> list[Any]:
         return list(self._targets.labels.position) if isinstance(self._targets, OneLabel) else []
 
     def _column_scores(self, X: MatrixLike) -> tuple[NDArray[np.generic], Array]:

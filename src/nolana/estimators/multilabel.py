@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolana.estimators.calibration import from_half, sigmoid
 from nolana.estimators.class_weights import ClassWeight
-from nolana.estimators.edge import Learner, blocks_for
+from nolana.estimators.edge import Learner
 from nolana.estimators.labels import LearnedLabels, check_announced, check_classes
-from nolana.estimators.targets import Targets
+from nolana.estimators.targets import CheckedRows, Targets
 from nolana.learner.merge import Alignment
-from nolana.learner.rows import Matrix
 from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
@@ -64,22 +63,13 @@ class SeveralLabels(Targets):
         check_announced(labels, announced)
         return labels
 
-    def learn(
-        self,
-        learner: Learner,
-        x: Matrix,
-        y: NDArray[np.generic],
-        announced: NDArray[np.generic] | None,
-        weights: Array | None,
-        class_weight: ClassWeight,
-    ) -> LearnedLabels:
-        targets = 2.0 * y.astype(np.float64) - 1
-        learned = np.ones(len(y)) if weights is None else np.asarray(weights > 0, dtype=np.float64)
+    def learn(self, learner: Learner, rows: CheckedRows, class_weight: ClassWeight) -> LearnedLabels:
+        targets = 2.0 * rows.y.astype(np.float64) - 1
+        learned = np.ones(len(targets)) if rows.weights is None else np.asarray(rows.weights > 0, dtype=np.float64)
         before, scores = learner.rows + np.cumsum(learned) - learned, np.empty(targets.shape)
-        for rows, part in blocks_for(learner, x):
+        for block, x, weight in rows.blocks(learner):
             with learner.lock:
-                f = learner.learn(part, targets[rows], None if weights is None else weights[rows])
-                scores[rows] = self.scores(f)
+                scores[block] = self.scores(learner.learn(x, targets[block], weight))
         return LearnedLabels(scores, self.classes, scores, before)
 
     def scores(self, f: Array, class_weight: ClassWeight = None, missing: float = -np.inf) -> Array:

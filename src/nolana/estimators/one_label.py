@@ -19,11 +19,11 @@ from nolana.estimators.calibration import (
     softmax,
 )
 from nolana.estimators.class_weights import ClassCounts, ClassWeight, class_weight_of, shift_of
-from nolana.estimators.edge import Learner, blocks_for
+from nolana.estimators.edge import Learner
 from nolana.estimators.labels import Labels, LearnedLabels, check_announced, check_classes, check_labels
-from nolana.estimators.targets import Targets
+from nolana.estimators.targets import CheckedRows, Targets
 from nolana.learner.merge import Alignment
-from nolana.learner.rows import Matrix, SparseRows
+from nolana.learner.rows import SparseRows
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -67,34 +67,25 @@ class OneLabel(Targets):
 
     # Learning
 
-    def learn(
-        self,
-        learner: Learner,
-        x: Matrix,
-        y: NDArray[np.generic],
-        announced: NDArray[np.generic] | None,
-        weights: Array | None,
-        class_weight: ClassWeight,
-    ) -> LearnedLabels:
+    def learn(self, learner: Learner, rows: CheckedRows, class_weight: ClassWeight) -> LearnedLabels:
         """Only more classes than the learner can have are refused."""
         if class_weight is not None:
             class_weight_of(class_weight)  # refused before anything changes
         known = self.labels
         with learner.lock:
-            distinct, codes = known.coded(y)
+            distinct, codes = known.coded(rows.y)
             own = distinct.tolist()
             new = sum(label not in known.position for label in own)
             if new and known.seen + new > 2:
                 learner.check_outputs(known.seen + new)
-            if announced is not None:
-                known.announce(announced)
+            if rows.announced is not None:
+                known.announce(rows.announced)
             earlier = set(known.column)
             known.announce(distinct)
         blocks = []
-        for rows, part in blocks_for(learner, x):
-            weight = None if weights is None else weights[rows]
+        for block, x, weight in rows.blocks(learner):
             with learner.lock:
-                blocks.append(self._learn_block(learner, part, own, codes[rows], weight, class_weight))
+                blocks.append(self._learn_block(learner, x, own, codes[block], weight, class_weight))
         learned = LearnedLabels.joined(blocks)
         fresh = [code for code, label in enumerate(own) if label not in earlier]
         first = ((int(np.searchsorted(learned.classes, distinct[c])), int(np.argmax(codes == c))) for c in fresh)

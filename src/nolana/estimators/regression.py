@@ -11,10 +11,10 @@ from nolana.errors import ModelFileError
 from nolana.estimators._sklearn import RegressorMixin, check_array, column_or_1d
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.class_weights import ClassWeight
-from nolana.estimators.edge import Learner, blocks_for, row_count
-from nolana.estimators.targets import LearnedRows, Targets
+from nolana.estimators.edge import Learner, row_count
+from nolana.estimators.targets import CheckedRows, LearnedRows, Targets
 from nolana.learner.merge import Alignment
-from nolana.learner.rows import Matrix, MatrixLike
+from nolana.learner.rows import MatrixLike
 from nolana.modelfile.node import Node
 from nolana.modelfile.tree import Tree
 
@@ -90,22 +90,13 @@ class Centre(Targets):
             )
         return targets
 
-    def learn(
-        self,
-        learner: Learner,
-        x: Matrix,
-        y: NDArray[np.generic],
-        announced: NDArray[np.generic] | None,
-        weights: Array | None,
-        class_weight: ClassWeight,
-    ) -> LearnedRows:
-        targets, scores = np.asarray(y, dtype=np.float64), np.empty(y.shape)
-        for rows, part in blocks_for(learner, x):
-            weight = None if weights is None else weights[rows]
+    def learn(self, learner: Learner, rows: CheckedRows, class_weight: ClassWeight) -> LearnedRows:
+        targets, scores = np.asarray(rows.y, dtype=np.float64), np.empty(rows.y.shape)
+        for block, x, weight in rows.blocks(learner):
             with learner.lock:
-                means = self.means(targets[rows], weight)
-                f = learner.learn(part, self.targets(targets[rows], means), weight)
-                scores[rows] = self.read(f, means)
+                means = self.means(targets[block], weight)
+                f = learner.learn(x, self.targets(targets[block], means), weight)
+                scores[block] = self.read(f, means)
         return LearnedRows(scores)
 
     def learn_one(self, learner: Learner, x: Array, y: object, class_weight: ClassWeight) -> Array | None:

@@ -1,7 +1,7 @@
 """What y is: one label of a row, several labels, or targets of a regression."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolana.estimators.class_weights import ClassWeight
-from nolana.estimators.edge import Learner
+from nolana.estimators.edge import Learner, blocks_for
 from nolana.learner.merge import Alignment
-from nolana.learner.rows import Matrix
+from nolana.learner.rows import Matrix, SparseRows
 from nolana.modelfile.tree import Tree
 
 Array = NDArray[np.float64]
@@ -23,6 +23,21 @@ class LearnedRows:
     """What rows scored before they were learned, (n,) or (n, columns)."""
 
     scores: Array
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """Rows that can be learned; `announced` are labels that may come."""
+
+    x: Matrix
+    y: Labels
+    announced: Labels | None
+    weights: Array | None
+
+    def blocks(self, learner: Learner) -> Iterator[tuple[slice, Array | SparseRows, Array | None]]:
+        """Blocks of rows, the features of each and its weights."""
+        for rows, part in blocks_for(learner, self.x):
+            yield rows, part, None if self.weights is None else self.weights[rows]
 
 
 class Targets(ABC):
@@ -46,16 +61,8 @@ class Targets(ABC):
         """Give each of these labels a column; the caller holds the lock."""
 
     @abstractmethod
-    def learn(
-        self,
-        learner: Learner,
-        x: Matrix,
-        y: Labels,
-        announced: Labels | None,
-        weights: Array | None,
-        class_weight: ClassWeight,
-    ) -> LearnedRows:
-        """Score checked rows, then learn them, a block at a time under the lock."""
+    def learn(self, learner: Learner, rows: CheckedRows, class_weight: ClassWeight) -> LearnedRows:
+        """Score rows, then learn them, a block at a time under the lock."""
 
     def learn_one(self, learner: Learner, x: Array, y: object, class_weight: ClassWeight) -> Array | None:
         """The fast path: the scores of one checked row, which is learned; None where it does not apply."""

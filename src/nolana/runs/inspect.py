@@ -90,9 +90,7 @@ class Inspection:
             by_name = {str(name): each for (_, name), each in zip(named, found.tolist(), strict=True)}
             effects[places[column]] = {name: each for name, each in by_name.items() if each == each}
         seen = self.estimator._seen_classes() or []
-        if (
-            len(seen) == 2 and np.argsort(np.array(seen, dtype=object))[0] == 1
-        ):  # the output is that of the second one that came
+        if len(seen) == 2 and seen[1] < seen[0]:  # the output is that of the second one that came
             seen = seen[::-1]
             effects = {c: {n: [-v for v in each] for n, each in named.items()} for c, named in effects.items()}
         return {
