@@ -193,9 +193,19 @@ def test_names_of_unix_times(name):
     assert infer_schema(table_of(pd.DataFrame({name: [1_700_000_000]}))).columns[0].kind == "date"
 
 
-@pytest.mark.parametrize("name", ["sometimes", "update", "candidate", "facts", "posts", "id"])
+@pytest.mark.parametrize("name", ["sometimes", "update", "candidate", "facts", "posts", "grid", "paid"])
 def test_names_of_other_numbers(name):
     assert infer_schema(table_of(pd.DataFrame({name: [1_700_000_000]}))).plain
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "user_id", "itemId", "customerID", "item id", "id_of_store"])
+def test_integers_named_as_ids_are_categories_unless_declared_otherwise(name):
+    frame = pd.DataFrame({name: [12, 7, 12]})
+    assert infer_schema(table_of(frame)).columns == (Column(name, "category"),)
+    assert infer_schema(table_of(frame.astype(float).replace(7.0, np.nan))).columns == (Column(name, "category"),)
+    assert infer_schema(table_of(frame), None).plain
+    assert infer_schema(table_of(frame), []).plain
+    assert infer_schema(table_of(frame + 0.5)).plain
 
 
 def test_last_hour_is_next_to_the_first():

@@ -15,7 +15,7 @@ import nolana
 from commands import call
 from nolana import streams
 from nolana.columns import encode, key
-from nolana.errors import StreamError
+from nolana.errors import StreamError, StreamWarning
 from nolana.runs import Recipe, Scoring, SourceOptions, resume, start
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import RowReader
@@ -241,6 +241,21 @@ def test_dates_of_files_have_the_parts_of_frames(tmp_path, column):
     assert X.schema == model.schema_
     assert X.schema.columns[0].parts == ("hour", "weekday", "day of year")
     np.testing.assert_array_equal(X, encode(model.schema_, frame))
+
+
+def test_ids_of_files_are_categories_as_those_of_frames(tmp_path):
+    frame = pd.DataFrame({"user_id": [5, 12, 5, 7] * 60, "row_id": range(240), "a": [0.5, 1.0, 2.0] * 80})
+    frame.assign(y=0.5).to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.warns(StreamWarning, match="row number"):
+        X, _ = streams.read(str(tmp_path / "rows.csv"), target="y", growing="leave_out")
+    model = nolana.StreamRegressor(random_state=0)
+    features = frame[["user_id", "a"]]
+    model.learn(features, [0.5] * 240)
+    assert X.schema == model.schema_
+    assert X.schema.categories == [0]
+    np.testing.assert_array_equal(X, encode(model.schema_, features))
+    X, _ = streams.read(str(tmp_path / "rows.csv"), target="y", growing="leave_out", keep_column=["user_id", "row_id"])
+    assert X.schema.plain
 
 
 def test_names_of_categories_are_bounded_and_independent_of_blocks():

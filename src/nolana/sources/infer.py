@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nolana.columns.infer import UNITS, are_prose, both_declared, unix_unit
+from nolana.columns.infer import UNITS, are_prose, both_declared, is_id, unix_unit
 from nolana.columns.times import PARTS, infer_parts, seconds
 from nolana.columns.values import Numbers
 from nolana.errors import Remedy, StreamError, StreamWarning, joined_problems
@@ -155,8 +155,13 @@ def infer_column(
         if native and _are_identifiers(cells, place):
             return PlannedColumn(column, "text")
         values = cells.floats(place, quoted=quoted_numbers)[0][present]
-        unit = unix_unit(column, Numbers(values)) if native and growing == "leave_out" else None
-        return PlannedColumn(column) if unit is None else PlannedColumn(column, "date", PARTS, unit=unit)
+        if not native or growing != "leave_out":
+            return PlannedColumn(column)
+        unit = unix_unit(column, Numbers(values))
+        if unit is not None:
+            return PlannedColumn(column, "date", PARTS, unit=unit)
+        an_id = is_id(column, Numbers(values)) and infer_growth(values) is None
+        return PlannedColumn(column, "text" if an_id else "number")
     if (codes[present] == TRUTH).all():
         return PlannedColumn(column, "bool")
     if (codes[present] == TIME).all():
