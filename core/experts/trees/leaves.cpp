@@ -117,7 +117,7 @@ class DiagonalLeaves final : public LeafHead<true> {
     void start_tree(std::size_t q) override {
         const std::size_t n = map_->leaves();
         sums_.clear();
-        for (std::size_t k = 0; k < map_->stored(); ++k) add_to_leaf(map_->leaf_of(q, map_->place(k)), map_->place(k));
+        for (std::size_t k = 0; k < map_->stored(); ++k) add_to_leaf(map_->leaf_of(map_->place(k)), map_->place(k));
         const double root = loss_->linear() ? std::sqrt(noise_.variance) : 1, nu = loss_->linear() ? noise_.variance : 1;
         const std::size_t first = q * n, width = outputs_ + 1;
         for (std::size_t leaf = 0; leaf < n; ++leaf) {
@@ -214,7 +214,7 @@ class DiagonalLeaves final : public LeafHead<true> {
     }
     // What tree q gives the stored row, added to its score or taken away; a weight has eight times as many steps.
     void add_tree(std::size_t q, std::size_t row, int sign) {
-        const std::size_t slot = q * map_->leaves() + map_->leaf_of(q, row);
+        const std::size_t slot = q * map_->leaves() + map_->leaf_of(row);
         for (std::size_t o = 0; o < outputs_; ++o) {
             std::int16_t& score = *(fitted_.data() + row * stride_ + o);
             score = rounded(score + sign * ((table_.weight_in_steps(slot, o) + 4) >> 3));

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/draw.hpp"
+#include "base/vec.hpp"
 #include "bind/bind.hpp"
 #include "experts/effects/keys.hpp"
 
@@ -64,10 +65,6 @@ template <bool has_categories> std::size_t TreeMap::find_in(std::size_t q, const
     std::size_t i = 0;
     for (std::size_t level = 0; level < depth_; ++level) i = 2 * i + 1 + goes_right<has_categories>(q * nodes_ + i, code);
     return i - nodes_;
-}
-
-std::size_t TreeMap::find(std::size_t q, const std::int8_t* code) const {
-    return categories_.empty() ? find_in<false>(q, code) : find_in<true>(q, code);
 }
 
 // The leaves in trees that split the row by no new value.
@@ -131,11 +128,29 @@ void TreeMap::after(std::size_t r, double rows) {
     }
 }
 
+// Of the stored rows in tree q, eight rows at a time: each step of one of them waits for the one before.
+template <bool has_categories> void TreeMap::find_leaves(std::size_t q) {
+    const std::int8_t* code = codes_.data();
+    const std::size_t d = features();
+    std::size_t i = 0;
+    for (; i + together <= stored_; i += together) {
+        std::uint32_t at[together] = {};
+        for (std::size_t level = 0; level < depth_; ++level)
+            for (std::size_t k = 0; k < together; ++k)
+                at[k] = 2 * at[k] + 1 + goes_right<has_categories>(q * nodes_ + at[k], code + (i + k) * d);
+        for (std::size_t k = 0; k < together; ++k) order_[i + k] = static_cast<std::uint16_t>(at[k] - nodes_);
+    }
+    for (; i < stored_; ++i) order_[i] = static_cast<std::uint16_t>(find_in<has_categories>(q, code + i * d));
+}
+
 void TreeMap::refit(std::uint64_t step) {
     const std::size_t q = grown_ < trees_ ? grown_ : oldest_;
     const std::uint64_t word = draw(seed_, step * trees_ + q);
+    const auto find = [&] { categories_.empty() ? find_leaves<false>(q) : find_leaves<true>(q); };
+    find();
     const double ridge = heads_[0]->remove(q, word, gradients_.data());
     grow(q, ridge, word);
+    find();
     if (grown_ < trees_) {
         ++grown_;
     } else {
@@ -177,15 +192,12 @@ void TreeMap::grow(std::size_t q, double ridge, std::uint64_t word) {
 }
 
 // The best split of n rows: strictly better than those before it in the order of features and bins. A category is one value
-// against all others. Four features at a time: the code of a row is read once, and a bin is changed by one instruction.
+// against all others. Four features at a time: the code of a row is read once, a bin is changed by one instruction, and the
+// gains of four splits are found together.
 bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, double ridge, std::uint64_t word,
                     std::size_t& feature, int& threshold) {
     if (n < 2 * least_rows) return false;
-    struct alignas(16) Bin {
-        std::int32_t g, h, n, unused;
-    };
-    constexpr std::size_t bundle = 4;
-    Bin bins[bundle][256];
+    Integers bins[lanes][256];  // G, H, rows; one is unused
     const std::size_t d = features(), of_numbers = n >= fine ? 0 : n >= coarse ? 1 : 2;
     std::int64_t sum_g = 0, sum_h = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -193,52 +205,62 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
         sum_h += gradients_[rows[i]].h;
     }
     const double total_g = static_cast<double>(sum_g) / gradient_steps, total_h = static_cast<double>(sum_h) / gradient_steps;
-    const double before = total_g * total_g / (total_h + ridge);
+    const Vec all_g = Vec::all(total_g), all_h = Vec::all(total_h), l = Vec::all(ridge), unit = Vec::all(1 / gradient_steps);
+    const Vec before = Vec::all(total_g * total_g / (total_h + ridge));
     std::uint16_t* order = features_order_.data();
     std::iota(order, order + d, std::uint16_t{0});
     if (d > candidates)
         for (std::size_t j = 0; j < candidates; ++j) std::swap(order[j], order[j + below(draw(word, node * candidates + j), d - j)]);
     const std::size_t tried = std::min(d, candidates);
+    const double least = least_rows, most = static_cast<double>(n - least_rows);
     double best = least_gain;
     bool found = false;
-    for (std::size_t first = 0; first < tried; first += bundle) {
-        const std::size_t count = std::min(bundle, tried - first);
-        std::size_t own[bundle], shift[bundle], used[bundle];
-        for (std::size_t k = 0; k < bundle; ++k) {
-            own[k] = order[first + std::min(k, count - 1)];
+    for (std::size_t first = 0; first < tried; first += lanes) {
+        std::size_t own[lanes], shift[lanes], used = 0;
+        double kept[lanes];  // 0: a split of a category takes the rows of its bin alone
+        for (std::size_t k = 0; k < lanes; ++k) {
+            own[k] = order[std::min(first + k, tried - 1)];
+            kept[k] = is_category(own[k]) ? 0 : 1;
             shift[k] = is_category(own[k]) ? 0 : of_numbers;
-            used[k] = (255 >> shift[k]) + 1;
-            std::fill_n(bins[k], used[k], Bin{});
+            used = std::max(used, (std::size_t{255} >> shift[k]) + 1);
         }
+        for (auto& of_feature : bins) std::fill_n(of_feature, used, Integers::of(0, 0, 0, 0));
         for (std::size_t i = 0; i < n; ++i) {
             const std::int8_t* code = codes_.data() + rows[i] * d;
-            const Gradient gradient = gradients_[rows[i]];
-            for (std::size_t k = 0; k < bundle; ++k) {
-                Bin& bin = bins[k][static_cast<std::size_t>(code[own[k]] + 127) >> shift[k]];
-                bin = {bin.g + gradient.g, bin.h + gradient.h, bin.n + 1, bin.unused};
+            const Integers row = Integers::of(gradients_[rows[i]].g, gradients_[rows[i]].h, 1, 0);
+            for (std::size_t k = 0; k < lanes; ++k) {
+                Integers& bin = bins[k][static_cast<std::size_t>(code[own[k]] + 127) >> shift[k]];
+                bin = bin + row;
             }
         }
-        for (std::size_t k = 0; k < count; ++k) {
-            const bool category = is_category(own[k]);
-            std::int32_t left_g = 0, left_h = 0;
-            std::size_t left = 0;
-            for (std::size_t b = 0; b < used[k]; ++b) {
-                const Bin bin = bins[k][b];
-                if (bin.n == 0) continue;
-                left_g = category ? bin.g : left_g + bin.g;
-                left_h = category ? bin.h : left_h + bin.h;
-                left = static_cast<std::size_t>(bin.n) + (category ? 0 : left);
-                if (left < least_rows || n - left < least_rows) continue;
-                const double gl = left_g / gradient_steps, hl = left_h / gradient_steps, gr = total_g - gl, hr = total_h - hl;
-                const double gain = gl * gl / (hl + ridge) + gr * gr / (hr + ridge) - before;
-                if (!(gain > best)) continue;
-                std::size_t above = b + 1;
-                while (!category && bins[k][above].n == 0) ++above;
-                best = gain;
-                found = true;
-                feature = own[k];
-                threshold = static_cast<int>(category ? b : (((b + 1) << shift[k]) - 1 + (above << shift[k]) - 1) / 2) - 127;
-            }
+        double top[lanes];  // of each feature, in the first bin that has it
+        std::size_t at[lanes] = {};
+        std::fill_n(top, lanes, best);
+        const Vec keeps = Vec::load(kept);
+        Vec left_g = Vec::zero(), left_h = Vec::zero(), left = Vec::zero();
+        for (std::size_t b = 0; b < used; ++b) {
+            Vec g = Vec::from(bins[0][b]), h = Vec::from(bins[1][b]), count = Vec::from(bins[2][b]), unused = Vec::from(bins[3][b]);
+            transpose(g, h, count, unused);  // from features to their sums
+            left_g = fma(left_g, keeps, g);
+            left_h = fma(left_h, keeps, h);
+            left = fma(left, keeps, count);
+            const Vec gl = left_g * unit, hl = left_h * unit, gr = all_g - gl, hr = all_h - hl;
+            const Vec gain = gl * gl / (hl + l) + gr * gr / (hr + l) - before;
+            if (!any_above(gain, Vec::load(top))) continue;
+            double gains[lanes], rows_left[lanes];
+            gain.store(gains);
+            left.store(rows_left);
+            for (std::size_t k = 0; k < lanes; ++k)
+                if (gains[k] > top[k] && rows_left[k] >= least && rows_left[k] <= most) top[k] = gains[k], at[k] = b;
+        }
+        for (std::size_t k = 0; k < std::min(lanes, tried - first); ++k) {
+            if (!(top[k] > best)) continue;
+            std::size_t above = at[k] + 1;
+            while (kept[k] > 0 && bins[k][above].third() == 0) ++above;
+            best = top[k];
+            found = true;
+            feature = own[k];
+            threshold = static_cast<int>(kept[k] > 0 ? (((at[k] + 1) << shift[k]) - 1 + (above << shift[k]) - 1) / 2 : at[k]) - 127;
         }
     }
     return found;

@@ -51,8 +51,8 @@ class TreeMap final : public Map {
     // Where the stored row number i is, the oldest first.
     std::size_t place(std::size_t i) const { return (next_ + capacity_ - stored_ + i) % capacity_; }
     Side side() const { return {"codes", stored_, capacity_, Side::Scope::map}; }
-    // The leaf of tree q in which the stored row at this place is.
-    std::size_t leaf_of(std::size_t q, std::size_t place) const { return find(q, codes_.data() + place * features()); }
+    // The leaf of the stored row at this place in the tree that is grown again: before it is, and afterwards.
+    std::size_t leaf_of(std::size_t place) const { return order_[place]; }
     Gradient gradient(std::size_t place) const { return gradients_[place]; }
 
     void see(const double* raw, std::size_t) override { raw_ = raw; }
@@ -86,7 +86,7 @@ class TreeMap final : public Map {
     }
     template <bool has_categories> std::size_t find_in(std::size_t q, const std::int8_t* code) const;
     template <bool has_categories> void find_all(const std::int8_t* code, std::uint32_t* found) const;
-    std::size_t find(std::size_t q, const std::int8_t* code) const;
+    template <bool has_categories> void find_leaves(std::size_t q);
     std::size_t known_leaves(std::size_t r, std::uint32_t* found) const;
     void refit(std::uint64_t step);
     void grow(std::size_t q, double ridge, std::uint64_t word);
@@ -110,7 +110,7 @@ class TreeMap final : public Map {
     BufferOf<std::int8_t> thresholds_, codes_, group_codes_;
     Buffer metric_, factors_;  // factors: steps of a unit of each feature
     BufferOf<Gradient> gradients_;
-    BufferOf<std::uint16_t> order_;             // rows by the nodes of the tree that is grown
+    BufferOf<std::uint16_t> order_;             // rows by the nodes of the tree that is grown, or their leaves in it
     mutable BufferOf<std::uint32_t> found_;     // leaves of the rows of a group
     mutable bool known_[group] = {};            // whether they were looked up
     std::vector<std::uint16_t> features_order_;  // for the draw of candidates
