@@ -37,7 +37,6 @@ class NeighbourMap final : public RecentRows {
         capacity_ = windows_.back();
         rows_ = BufferOf<std::uint8_t>(padded(capacity_, panel) * stride_);
         found_ = BufferOf<Neighbour>(windows_.size() * neighbours);
-        counts_.resize(windows_.size());
         steps_ = BufferOf<std::uint8_t>(group * stride_);
         if (given) expect(is_sketch(*given, features), "drawn is not the sketch of so many features");
         if (features <= widest) return;
@@ -102,7 +101,7 @@ class NeighbourMap final : public RecentRows {
 
     const Neighbour* nearest(std::size_t r, std::size_t i, std::size_t& count) override {
         if (searched_ != r) search(r);
-        count = counts_[i];
+        count = std::min({neighbours_, stored_, windows_[i]});
         return found_.data() + i * neighbours_;
     }
 
@@ -122,7 +121,7 @@ class NeighbourMap final : public RecentRows {
         };
         d.add(std::move(recent));
         d.scratch(rows_, found_, steps_, places_, factors_, sums_);
-        d.bytes += sizeof(*this) + (windows_.size() + counts_.size()) * sizeof(std::size_t);
+        d.bytes += sizeof(*this) + 2 * windows_.size() * sizeof(std::size_t);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
         const auto size = sizes.find(prefix + "recent");
@@ -137,7 +136,7 @@ class NeighbourMap final : public RecentRows {
     static constexpr std::size_t panel = 32, none = group, widest = 64;
     static constexpr std::size_t lump = 8;     // features side by side
     static constexpr std::size_t stretch = 4;  // lumps between two looks at the limit
-    static constexpr std::int32_t most_distance = std::numeric_limits<std::int32_t>::max();
+    static constexpr Neighbour nobody{std::numeric_limits<std::int32_t>::max() * Neighbour::step};
 
     static bool is_sketch(const Vector& drawn, std::size_t features) {
         const auto is_place = [](double v) { return v == std::floor(v) && std::abs(v) >= 1 && std::abs(v) <= widest; };
@@ -169,87 +168,83 @@ class NeighbourMap final : public RecentRows {
     // is left as soon as that shows: distances only grow with the features.
     void search(std::size_t r) {
         searched_ = r;
-        std::fill(counts_.begin(), counts_.end(), 0);
         const std::uint8_t* q = steps_.data() + r * stride_;
         Neighbour* best = found_.data();
-        std::size_t window = 0, count = 0;
+        std::fill_n(best, neighbours_, nobody);
+        std::size_t window = 0;
         std::size_t top = next_ > 0 ? next_ - 1 : capacity_ - 1;  // the slot of the newest row that is left
         for (std::size_t age = 0, run = 0; age < stored_; age += run, top = top >= run ? top - run : capacity_ - 1) {
             const std::size_t last = top % panel;
             run = std::min(stored_ - age, last + 1);
-            const std::int32_t limit = count == neighbours_ ? best[count - 1].distance : most_distance;
-            std::uint32_t near = measure(rows_.data() + top / panel * panel * stride_, q, limit);
-            near &= (~std::uint32_t{0} >> (panel - 1 - last)) & (~std::uint32_t{0} << (last + 1 - run));
-            while (near) {  // the newest of them first
-                const auto i = static_cast<std::size_t>(std::bit_width(near) - 1);
-                near ^= std::uint32_t{1} << i;
-                while (age + last - i >= windows_[window]) next_window(window, best, count);
-                insert(distances_[i], age + last - i, best, count);
+            std::uint32_t near = measure(top, run, q, best);
+            for (std::size_t i; near; near ^= std::uint32_t{1} << i) {  // the newest of them first
+                i = static_cast<std::size_t>(std::bit_width(near) - 1);
+                while (age + last - i >= windows_[window]) next_window(window, best);
+                insert(Neighbour::of(distances_[i], age + last - i), best);
             }
-            while (age + run > windows_[window]) next_window(window, best, count);
+            while (age + run > windows_[window]) next_window(window, best);
         }
-        while (window + 1 < windows_.size()) next_window(window, best, count);
-        counts_[window] = count;
+        while (window + 1 < windows_.size()) next_window(window, best);
     }
     // To the nearest rows of these ages, by the same search.
     double mean_distance(const std::uint8_t* q, std::size_t first, std::size_t last) {
         searched_ = none;
         Neighbour* best = found_.data();
-        std::size_t count = 0;
+        std::fill_n(best, neighbours_, nobody);
         for (std::size_t age = first, run = 0; age < last; age += run) {
-            const std::size_t top = slot_of(age), place = top % panel;
-            run = std::min(last - age, place + 1);
-            const std::int32_t limit = count == neighbours_ ? best[count - 1].distance : most_distance;
-            std::uint32_t near = measure(rows_.data() + top / panel * panel * stride_, q, limit);
-            near &= (~std::uint32_t{0} >> (panel - 1 - place)) & (~std::uint32_t{0} << (place + 1 - run));
-            for (; near; near &= near - 1) insert(distances_[std::countr_zero(near)], 0, best, count);
+            const std::size_t top = slot_of(age);
+            run = std::min(last - age, top % panel + 1);
+            for (std::uint32_t near = measure(top, run, q, best); near; near &= near - 1)
+                insert(Neighbour::of(distances_[std::countr_zero(near)], 0), best);
         }
+        const std::size_t count = std::min(neighbours_, last > first ? last - first : 0);
         double sum = 0;
-        for (std::size_t i = 0; i < count; ++i) sum += best[i].distance;
+        for (std::size_t i = 0; i < count; ++i) sum += best[i].distance();
         return count ? sum / static_cast<double>(count) / steps_in_unit_ : 0;
     }
     // What was found in a window is also found in the next one.
-    void next_window(std::size_t& window, Neighbour*& best, std::size_t count) {
-        counts_[window++] = count;
-        std::copy_n(best, count, best + neighbours_);
+    void next_window(std::size_t& window, Neighbour*& best) const {
+        ++window;
+        std::copy_n(best, neighbours_, best + neighbours_);
         best += neighbours_;
     }
-    void insert(std::int32_t distance, std::size_t age, Neighbour* best, std::size_t& count) const {
-        if (count == neighbours_ && distance >= best[count - 1].distance) return;
-        std::size_t at = count < neighbours_ ? count++ : count - 1;
-        for (; at > 0 && best[at - 1].distance > distance; --at) best[at] = best[at - 1];
-        best[at] = {static_cast<std::uint32_t>(age), distance};
+    // Without a branch: whether a row is among the nearest cannot be foreseen.
+    void insert(Neighbour own, Neighbour* best) const {
+        for (std::size_t i = neighbours_ - 1; i > 0; --i) best[i].both = std::min(best[i].both, std::max(best[i - 1].both, own.both));
+        best[0].both = std::min(best[0].both, own.both);
     }
 
-    // Distances of a panel's rows, and a bit for each that is below the limit; where there is none, distances by the first
-    // features only.
-    std::uint32_t measure(const std::uint8_t* rows, const std::uint8_t* q, std::int32_t limit) {
+    // Distances of the rows up to slot `top` of a panel, and a bit for each of the last `run` that may be among the nearest;
+    // where there is none, distances by the first features only.
+    std::uint32_t measure(std::size_t top, std::size_t run, const std::uint8_t* q, const Neighbour* best) {
+        const std::uint8_t* rows = rows_.data() + top / panel * panel * stride_;
+        const std::int32_t limit = best[neighbours_ - 1].distance();
         std::uint32_t near = 0;
 #ifdef NOLANA_AVX2
-        const __m256i most = _mm256_set1_epi32(limit);
-        __m256i sum[8], packed[4];
-        for (__m256i& each : sum) each = _mm256_setzero_si256();
-        for (__m256i& each : packed) each = _mm256_setzero_si256();
+        const __m256i most = _mm256_set1_epi64x(limit);
+        __m256i sum[8];
         for (std::size_t j = 0; j < stride_;) {
             for (const std::size_t end = std::min(stride_, j + stretch * lump); j < end; j += lump, rows += lump * panel) {
                 long long lumped;
                 std::memcpy(&lumped, q + j, sizeof(lumped));
                 const __m256i own = _mm256_set1_epi64x(lumped);
                 for (std::size_t k = 0; k < 8; ++k) {
-                    const __m256i other = _mm256_load_si256(reinterpret_cast<const __m256i*>(rows) + k);
-                    sum[k] = _mm256_add_epi64(sum[k], _mm256_sad_epu8(other, own));
+                    const __m256i part = _mm256_sad_epu8(_mm256_load_si256(reinterpret_cast<const __m256i*>(rows) + k), own);
+                    sum[k] = j == 0 ? part : _mm256_add_epi64(sum[k], part);
                 }
             }
-            near = 0;
-            for (std::size_t k = 0; k < 4; ++k) {
-                packed[k] = _mm256_castps_si256(
-                    _mm256_shuffle_ps(_mm256_castsi256_ps(sum[2 * k]), _mm256_castsi256_ps(sum[2 * k + 1]), 0x88));
-                const auto below = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(most, packed[k])));
-                near |= static_cast<std::uint32_t>(below) << (8 * k);
-            }
-            if (near == 0) return 0;
+            __m256i least = sum[0];
+            for (std::size_t k = 1; k < 8; ++k) least = _mm256_min_epi32(least, sum[k]);
+            least = _mm256_cmpgt_epi32(most, least);
+            if (_mm256_testz_si256(least, least)) return 0;
         }
-        for (std::size_t k = 0; k < 4; ++k) _mm256_store_si256(reinterpret_cast<__m256i*>(distances_) + k, packed[k]);
+        for (std::size_t k = 0; k < 4; ++k) {
+            const __m256i packed = _mm256_castps_si256(
+                _mm256_shuffle_ps(_mm256_castsi256_ps(sum[2 * k]), _mm256_castsi256_ps(sum[2 * k + 1]), 0x88));
+            const __m256i below = _mm256_cmpgt_epi32(_mm256_set1_epi32(limit), packed);
+            near |= static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(below))) << (8 * k);
+            _mm256_store_si256(reinterpret_cast<__m256i*>(distances_) + k, packed);
+        }
 #else
         std::fill_n(distances_, panel, 0);
         for (std::size_t j = 0; j < stride_;) {
@@ -260,12 +255,13 @@ class NeighbourMap final : public RecentRows {
         }
         for (std::size_t i = 0; i < panel; ++i) near |= static_cast<std::uint32_t>(distances_[i] < limit) << i;
 #endif
-        return near;
+        const std::size_t last = top % panel;
+        return near & (~std::uint32_t{0} >> (panel - 1 - last)) & (~std::uint32_t{0} << (last + 1 - run));
     }
 
     std::size_t width_, stride_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
     double steps_in_unit_;
-    std::vector<std::size_t> windows_, counts_;
+    std::vector<std::size_t> windows_;
     BufferOf<std::uint8_t> rows_{0};
     alignas(32) std::int32_t distances_[panel] = {};
     BufferOf<Neighbour> found_{0};       // (windows, neighbours)

@@ -36,7 +36,7 @@ class Vote final : public HeadOn<RecentRows> {
         if (number_) {
             std::size_t labelled = 0;
             for (std::size_t i = 0; i < count; ++i) {
-                const double own = target(near[i].age);
+                const double own = target(near[i].age());
                 if (own != unlabelled) f[0] += own, ++labelled;
             }
             if (labelled > 0) f[0] /= static_cast<double>(labelled);
@@ -45,12 +45,12 @@ class Vote final : public HeadOn<RecentRows> {
         double* votes = votes_.data();
         const std::size_t classes = std::max<std::size_t>(2, outputs_);
         std::fill_n(votes, classes, 0.0);
-        const double farthest = near[count - 1].distance;
+        const double farthest = near[count - 1].distance();
         for (std::size_t i = 0; i < count; ++i) {
-            const double own = target(near[i].age);
+            const double own = target(near[i].age());
             if (own == unlabelled) continue;
             const std::size_t at = outputs_ == 1 ? (own > 0 ? 1 : 0) : std::min(static_cast<std::size_t>(std::max(0.0, own)), outputs_ - 1);
-            const double ratio = farthest > 0 ? near[i].distance / farthest : 0.0;
+            const double ratio = farthest > 0 ? near[i].distance() / farthest : 0.0;
             votes[at] += 1.5 - ratio * ratio;
         }
         double sum = 0;
