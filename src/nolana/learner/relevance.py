@@ -108,8 +108,7 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     total = float(np.trace(covariance))
     if d < 2 or not total > 0:
         return shares
-    cuts = np.quantile(rows, QUARTILES, axis=0)
-    bins = (rows[:, :, None] > cuts.T).sum(axis=2)  # (n, d)
+    bins = np.sum([rows > cut for cut in quartiles(rows)], axis=0, dtype=np.int8)  # (n, d)
     active = (bins[:, :, None] == np.arange(BINS)).reshape(n, d * BINS).astype(np.float32)
 
     def by_pair(table: Array) -> Array:  # (4 d, 4 d) -> (pairs, 4, 4)
@@ -143,6 +142,13 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     return shares
 
 
+def quartiles(rows: Array) -> list[Array]:  # (n, d) -> three of (d,)
+    """Of each feature, between two rows by interpolation."""
+    ordered, places = np.sort(rows, axis=0), np.multiply(QUARTILES, len(rows) - 1)
+    pairs = [(place - int(place), ordered[int(place)], ordered[math.ceil(place)]) for place in places]
+    return [below + share * (above - below) for share, below, above in pairs]
+
+
 def additive(first: Array, second: Array, cells: Array) -> Array:  # (p, 4), (p, 4), (p, 4, 4) -> (p, 8, 8)
     """Normal equations of the sum of a function of each feature of a pair."""
     each = np.eye(BINS)
@@ -155,7 +161,11 @@ def neighbour_losses(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) ->
     """Squared errors of the newer half of the rows by their nearest neighbours in the older half."""
     queries = min(len(rows) // 2, MOST_QUERIES)
     old, new = rows[:-queries].astype(np.float32), rows[-queries:].astype(np.float32)
-    distances = (old**2).sum(axis=1) - 2 * new @ old.T  # less the square of the query
-    nearest = np.argpartition(distances, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
-    error = targets[:-queries][nearest].mean(axis=1) - targets[-queries:]
-    return np.asarray((error**2).sum(axis=1))
+    distances = new @ (-2 * old.T)
+    distances += (old**2).sum(axis=1)  # less the square of the query
+    total, each = np.zeros((queries, targets.shape[1])), np.arange(queries)
+    for _ in range(NEIGHBOURS):  # the nearest, the second nearest, ...: five times as fast as a partition
+        nearest = distances.argmin(axis=1)
+        total += targets[nearest]
+        distances[each, nearest] = np.inf
+    return np.asarray(((total / NEIGHBOURS - targets[-queries:]) ** 2).sum(axis=1))
