@@ -108,7 +108,7 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     total = float(np.trace(covariance))
     if d < 2 or not total > 0:
         return shares
-    bins = np.sum([rows > cut for cut in quartiles(rows)], axis=0, dtype=np.int8)  # (n, d)
+    bins = np.asarray([rows > cut for cut in quartiles(rows)]).sum(axis=0)  # (n, d)
     active = (bins[:, :, None] == np.arange(BINS)).reshape(n, d * BINS).astype(np.float32)
 
     def by_pair(table: Array) -> Array:  # (4 d, 4 d) -> (pairs, 4, 4)
