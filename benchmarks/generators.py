@@ -145,12 +145,36 @@ def agrawal(rows: int, seed: int, perturbed: float = 0.05) -> Rows:
     return np.column_stack([*numbers, np.eye(9)[zipcode]]), y
 
 
+def poker_hands(rows: int, seed: int) -> Rows:
+    """Suit and rank of five cards; whether they are nothing, a pair, two pairs, ... (Cattral, Oppacher, UCI 2007)."""
+    order = np.argsort(np.random.default_rng(seed).random((rows, 52)), axis=1)[:, :5]
+    suit, rank = order // 13, order % 13
+    counts = -np.sort(-np.stack([(rank == k).sum(axis=1) for k in range(13)], axis=1), axis=1)
+    ordered, flush = np.sort(rank, axis=1), (suit == suit[:, :1]).all(axis=1)
+    straight = (np.diff(ordered, axis=1) == 1).all(axis=1) | (ordered == [0, 9, 10, 11, 12]).all(axis=1)
+    hands = (  # the highest that is true
+        counts[:, 0] == 2,
+        (counts[:, :2] == 2).all(axis=1),
+        counts[:, 0] == 3,
+        straight,
+        flush,
+        (counts[:, 0] == 3) & (counts[:, 1] == 2),
+        counts[:, 0] == 4,
+        straight & flush,
+        straight & flush & (ordered[:, 1] == 9),
+    )
+    y = np.max([k * hand for k, hand in enumerate(hands, start=1)], axis=0)
+    return np.stack([suit + 1, rank + 1], axis=2).reshape(rows, 10).astype(np.float64), y.astype(np.int64)
+
+
 GENERATORS: dict[str, tuple[Callable[[int, int], Rows], dict[str, object]]] = {
     "random tree": (random_tree, {}),
     "random tree, categories": (random_tree, {"categorical_features": list(range(NOMINAL))}),
     "random tree, one-hot": (one_hot_random_tree, {}),
     "Agrawal, 4 concepts": (agrawal, {}),
     "parity of thresholds": (parity, {}),
+    "poker hands": (poker_hands, {}),
+    "poker hands, categories": (poker_hands, {"categorical_features": list(range(10))}),
 }
 
 

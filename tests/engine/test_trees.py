@@ -21,8 +21,19 @@ TRIGGERS = 129, 257, 513, 576, 768, 1024
 AROUND = [row + i for row in TRIGGERS for i in (-1, 0, 1)]
 
 
-def learner(module, loss="Logistic", outputs=1, features=6, trees=17, depth=4, rows=400, refits=True, stacked=False):
-    map = module.TreeMap(features, trees, depth, rows, seed=3, refits=refits)
+def learner(
+    module,
+    loss="Logistic",
+    outputs=1,
+    features=6,
+    trees=17,
+    depth=4,
+    rows=400,
+    refits=True,
+    stacked=False,
+    trials=False,
+):
+    map = module.TreeMap(features, trees, depth, rows, seed=3, refits=refits, trials=trials)
     kind = getattr(module, loss)()
     slow = module.DiagonalLeaves(kind, variance=0.03, floor=1e-4)
     heads = [module.Expert(0, slow), module.Expert(0, module.ConstantLeaves(kind, gain=0.05))]
@@ -79,6 +90,69 @@ def test_split_at_every_trigger_and_restore_changes_no_bit(build, loss, outputs)
     cuts = [int(np.searchsorted(learned, row)) + 1 for row in AROUND]
     whole, parts = check_split(lambda: learner(build, loss, outputs), *data, cuts, restored=True)
     assert whole.memory_bytes == parts.memory_bytes
+
+
+@builds
+@cases
+def test_split_around_a_trial_and_restore_changes_no_bit(build, loss, outputs):
+    data = rows(2500, outputs, loss)
+    learned = np.cumsum(data[2] > 0)
+    cuts = [int(np.searchsorted(learned, row)) + 1 for row in (1023, 1024, 1500, 2047, 2048, 2049)]
+    check_split(lambda: learner(build, loss, outputs, trials=True), *data, cuts, restored=True)
+
+
+@builds
+@cases
+@pytest.mark.parametrize("spoiled", ["now", "before"])
+def test_a_tree_on_trial_goes_if_the_one_before_was_clearly_better(build, loss, outputs, spoiled):
+    """Core and reference alike. One of the two trees gets leaves that say nothing."""
+    x, y, _ = rows(2048, outputs, loss)
+    start = learner(build, loss, outputs, trials=True)
+    start.learn(x[:1900], y[:1900])
+    state = start.state()
+    assert state["map0/on_trial"] == 1
+    q, last = int(state["map0/oldest"] - 1) % 17, 17
+    splits, leaves = state["map0/split_features"], state["expert0/leaves"].reshape(18, 16, outputs)
+    noise = np.where(np.add.outer(np.arange(16), np.arange(outputs)) % 2, 1.5, -1.5).astype(np.float32)
+    if spoiled == "before":
+        leaves[last] += noise
+    else:
+        leaves[q] += noise
+        own = leaves_of(state["map0/codes"], splits[q].astype(int), state["map0/thresholds"][q], [])
+        state["expert0/fitted"] += noise[own]
+    state["expert0/leaves"] = leaves.reshape(-1, outputs)
+    ends = []
+    for module in (build, reference):
+        made = learner(module, loss, outputs, trials=True)
+        made.restore(state)
+        made.learn(x[1900:], y[1900:])
+        ends.append(made.state())
+    for end in ends:
+        came_back = (end["map0/split_features"][q] == splits[last]).all()
+        came_back &= (end["map0/thresholds"][q] == state["map0/thresholds"][last]).all()
+        came_back &= (end["expert0/leaves"].reshape(18, 16, outputs)[q] == leaves[last]).all()
+        assert came_back == (spoiled == "now")
+        assert end["map0/on_trial"] == 1
+        assert end["map0/oldest"] == (q + 2) % 17
+    for name in ends[0]:
+        assert np.allclose(ends[0][name], ends[1][name], rtol=0, atol=1e-3), name  # a rounding may go the other way
+
+
+@builds
+def test_a_new_class_is_as_unlikely_in_the_tree_before_the_one_on_trial(build):
+    core, mine = (learner(module, "Logistic", 4, trials=True) for module in (build, reference))
+    x, y, _ = rows(1500, 4)
+    core.learn(x, y)
+    state = core.state()
+    for each in (core, mine):
+        each.reserve(5)
+        each.restore(state)
+        each.append_output()
+    a, b = core.state(), mine.state()
+    assert a["map0/on_trial"] == 1
+    assert (a["expert0/leaves"][:, 4] < 0).all()
+    for name in a:
+        assert np.allclose(a[name], b[name], rtol=0, atol=1e-7), name
 
 
 @builds

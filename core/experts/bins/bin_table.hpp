@@ -65,6 +65,10 @@ template <std::size_t fold, bool varies> class BinTable {
         if (varies)
             for (std::size_t i = first; i < first + count; ++i) cells_[i * stride_] = middle - 1;
     }
+    // The values of `count` buckets in the place of others.
+    void copy(std::size_t first, std::size_t to, std::size_t count) {
+        std::copy_n(cells_.data() + first * stride_, count * stride_, cells_.data() + to * stride_);
+    }
 
     // Sums over the grids of the row that is learned next.
     void read(const std::uint32_t* at, std::size_t grids) const {

@@ -19,10 +19,7 @@ template <bool varies> class LeafHead : public HeadOn<TreeMap>, public TreeListe
   public:
     explicit LeafHead(std::shared_ptr<const Loss> loss) : loss_(std::move(loss)), step_(loss_->linear()) {}
 
-    void attached() override {
-        if (!varies && !map_->has_listener()) throw std::invalid_argument("the first head on trees is one with variances");
-        map_->listen(this);
-    }
+    void attached() override { map_->listen(this, dynamic_cast<ScoredRows*>(this)); }
     void clear(std::size_t outputs) override {
         set_outputs(outputs);
         table_.clear(map_->slots(), map_->trees(), outputs, room_for(outputs));
@@ -33,11 +30,11 @@ template <bool varies> class LeafHead : public HeadOn<TreeMap>, public TreeListe
         table_.append_output();
         if (map_->grown() == 0) return;
         const double share = unseen(rows) / static_cast<double>(map_->grown());
-        for (std::size_t i = 0; i < map_->grown() * map_->leaves(); ++i) table_.set_weight(i, outputs_ - 1, share);
+        for (std::size_t i = 0; i < map_->kept_trees() * map_->leaves(); ++i) table_.set_weight(i, outputs_ - 1, share);
     }
     void restart() override { table_.start_again(0, map_->slots()); }
-    double remove(std::size_t, std::uint64_t, Gradient*) override { return 0; }
     void start_tree(std::size_t q) override { table_.start_again(q * map_->leaves(), map_->leaves()); }
+    void copy_tree(std::size_t q, std::size_t to) override { table_.copy(q * map_->leaves(), to * map_->leaves(), map_->leaves()); }
 
     void scores(std::size_t r, double* f) const override {
         table_.read(map_->leaves_of_row(r), map_->leaf_count(r));
@@ -65,7 +62,7 @@ template <bool varies> class LeafHead : public HeadOn<TreeMap>, public TreeListe
     BufferOf<float> changes_{0};  // of each value of a leaf
 };
 
-class DiagonalLeaves final : public LeafHead<true> {
+class DiagonalLeaves final : public LeafHead<true>, public ScoredRows {
   public:
     DiagonalLeaves(std::shared_ptr<const Loss> loss, double variance, double floor)
         : LeafHead(std::move(loss)), variance_(variance), steps_(Table::most / variance),
@@ -106,13 +103,32 @@ class DiagonalLeaves final : public LeafHead<true> {
         LeafHead::restart();
         fitted_.clear();
     }
-    double remove(std::size_t q, std::uint64_t word, Gradient* gradients) override {
-        draw_signs(word);
+    void add(std::size_t q, int sign) override {
         for (std::size_t i = 0; i < map_->stored(); ++i) {
-            add_tree(q, i, -1);
-            gradients[i] = gradient(i);
+            const std::size_t slot = q * map_->leaves() + map_->leaf_of(i);
+            for (std::size_t o = 0; o < outputs_; ++o) {
+                std::int16_t& score = *(fitted_.data() + i * stride_ + o);
+                score = rounded(score + sign * ((table_.weight_in_steps(slot, o) + 4) >> 3));  // a weight has eight times as many steps
+            }
         }
+    }
+    double gradients(std::uint64_t word, Gradient* gradients) override {
+        draw_signs(word);
+        for (std::size_t i = 0; i < map_->stored(); ++i) gradients[i] = gradient(i);
         return loss_->linear() ? noise_.variance : 1;
+    }
+    bool was_better(std::size_t old, std::size_t now, std::size_t rows) override {
+        double sum = 0, squares = 0;
+        for (std::size_t k = map_->stored() - rows; k < map_->stored(); ++k) {
+            const std::size_t row = map_->place(k);
+            const std::size_t before = old * map_->leaves() + map_->leaf_in(old, row), after = now * map_->leaves() + map_->leaf_in(now, row);
+            for (std::size_t o = 0; o < outputs_; ++o)
+                sums_[o] = (table_.weight_in_steps(before, o) - table_.weight_in_steps(after, o)) / Table::weight_steps;
+            const double e = row_weights_[row] / score_steps * (loss_with(row, nullptr) - loss_with(row, sums_.data()));
+            sum += e;
+            squares += e * e;
+        }
+        return sum > clearly * std::sqrt(squares);
     }
     void start_tree(std::size_t q) override {
         const std::size_t n = map_->leaves();
@@ -127,7 +143,7 @@ class DiagonalLeaves final : public LeafHead<true> {
                 table_.set_weight(first + leaf, o, shrinkage * (sums[o] / root) / precision);
             table_.set_variance(first + leaf, steps_ / precision);
         }
-        for (std::size_t i = 0; i < map_->stored(); ++i) add_tree(q, i, 1);
+        add(q, 1);
     }
 
     void describe(Description& d) override {
@@ -170,7 +186,7 @@ class DiagonalLeaves final : public LeafHead<true> {
     }
 
   private:
-    static constexpr double score_steps = 1024, gradient_steps = 1024, shrinkage = 0.3, least_share = 0.1, clip = 4, least_curvature = 1e-3;
+    static constexpr double score_steps = 1024, gradient_steps = 1024, shrinkage = 0.3, least_share = 0.1, clip = 4, clearly = 2, least_curvature = 1e-3;
     static constexpr double largest_target = 0x1p24, largest = 32767;
     static constexpr std::uint64_t first_sign = std::uint64_t{1} << 32;
 
@@ -212,33 +228,34 @@ class DiagonalLeaves final : public LeafHead<true> {
         row_weights_[at] = weight_in_steps(weight);
         for (std::size_t o = 0; o < outputs_; ++o) fitted_[at * stride_ + o] = rounded(f[o] * score_steps);
     }
-    // What tree q gives the stored row, added to its score or taken away; a weight has eight times as many steps.
-    void add_tree(std::size_t q, std::size_t row, int sign) {
-        const std::size_t slot = q * map_->leaves() + map_->leaf_of(row);
-        for (std::size_t o = 0; o < outputs_; ++o) {
-            std::int16_t& score = *(fitted_.data() + row * stride_ + o);
-            score = rounded(score + sign * ((table_.weight_in_steps(slot, o) + 4) >> 3));
-        }
-    }
     double score(std::size_t row) const { return fitted_[row * stride_] / score_steps; }
     void draw_signs(std::uint64_t word) {
         for (std::size_t k = 0; k < signs_.size(); ++k) signs_[k] = draw(word, first_sign + k) & 1 ? 1 : -1;
     }
-    // Of a stored row, by its score F; of several classes.
-    const double* probabilities(std::size_t row) {
+    // Of a stored row, by its score F with a change; of several classes.
+    const double* probabilities(std::size_t row, const double* change = nullptr) {
         const std::size_t width = padded(outputs_, lanes);
         double *g = p_.data(), *p = g + width;
         std::fill_n(g, width, absent);
-        for (std::size_t o = 0; o < outputs_; ++o) g[o] = fitted_[row * stride_ + o] / score_steps;
+        for (std::size_t o = 0; o < outputs_; ++o) g[o] = fitted_[row * stride_ + o] / score_steps + (change ? change[o] : 0);
         const double total = exponentials(g, *std::max_element(g, g + outputs_), width, p);
         for (std::size_t o = 0; o < outputs_; ++o) p[o] /= total;
         return p;
     }
+    double loss_with(std::size_t row, const double* change) {
+        if (outputs_ > 1) return -std::log(probabilities(row, change)[own_class(row)]);
+        const double f = score(row) + (change ? *change : 0), y = static_cast<double>(targets_[row]);
+        if (!loss_->linear()) return y > 0 ? softplus(-f) : softplus(f);
+        const double residual = clipped(y - f);
+        return residual * residual / 2;
+    }
+    static double softplus(double z) { return z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z)); }
+    double clipped(double residual) const { return noise_.clip(residual / std::sqrt(noise_.variance), clip); }
     Gradient gradient(std::size_t row) {
         const double u = row_weights_[row] / score_steps, y = static_cast<double>(targets_[row]);
         double g = 0, h = 1;
         if (loss_->linear()) {
-            g = noise_.clip((y - score(row)) / std::sqrt(noise_.variance), clip);
+            g = clipped(y - score(row));
         } else if (outputs_ == 1) {
             const double p = 1 / (1 + std::exp(-score(row)));
             g = (y > 0 ? 1 : 0) - p;

@@ -15,15 +15,15 @@
 namespace nolana {
 
 TreeMap::TreeMap(std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed, bool refits,
-                 std::vector<std::size_t> categories)
-    : Map(features), trees_(trees), depth_(depth), nodes_((std::size_t{1} << std::min<std::size_t>(depth, 10)) - 1),
+                 std::vector<std::size_t> categories, bool trials)
+    : Map(features), trees_(trees), places_(trees + (trials && trees > 0)), depth_(depth), nodes_((std::size_t{1} << std::min<std::size_t>(depth, 10)) - 1),
       leaves_(nodes_ + 1), capacity_(rows), seed_(seed), refits_(refits), categories_(std::move(categories)) {
     expect(features <= most_features || trees == 0, "a tree map takes at most 256 features");
     expect(depth >= 1 && depth <= 10, "the depth of trees is 1 to 10");
     expect(rows >= 1 && rows <= 0xFFFF, "a tree map stores 1 to 65,535 rows");
     expect(trees < most_rows / leaves_, "there are too many trees");
-    split_features_ = BufferOf<std::uint8_t>(trees * nodes_);
-    thresholds_ = BufferOf<std::int8_t>(trees * nodes_);
+    split_features_ = BufferOf<std::uint8_t>(places_ * nodes_);
+    thresholds_ = BufferOf<std::int8_t>(places_ * nodes_);
     codes_ = BufferOf<std::int8_t>(rows * features);
     group_codes_ = BufferOf<std::int8_t>(group * features);
     metric_ = Buffer(features);
@@ -65,6 +65,11 @@ template <bool has_categories> std::size_t TreeMap::find_in(std::size_t q, const
     std::size_t i = 0;
     for (std::size_t level = 0; level < depth_; ++level) i = 2 * i + 1 + goes_right<has_categories>(q * nodes_ + i, code);
     return i - nodes_;
+}
+
+std::size_t TreeMap::leaf_in(std::size_t q, std::size_t place) const {
+    const std::int8_t* code = codes_.data() + place * features();
+    return categories_.empty() ? find_in<false>(q, code) : find_in<true>(q, code);
 }
 
 // The leaves in trees that split the row by no new value.
@@ -117,10 +122,12 @@ void TreeMap::after(std::size_t r, double rows) {
         next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
         stored_ = std::min(stored_ + 1, capacity_);
         kept_ += 1;
+        fresh_ += 1;
     }
     if (!refits_ || trees_ == 0) return;
     if (const std::size_t first = std::min(trees_, started(step)); first > 0) {
         grown_ = oldest_ = stale_ = 0;
+        on_trial_ = false;
         for (TreeListener* head : heads_) head->restart();
         for (std::size_t i = 0; i < first; ++i) refit(step);
     } else if (step > last_start && step % pace() == 0) {
@@ -143,14 +150,37 @@ template <bool has_categories> void TreeMap::find_leaves(std::size_t q) {
     for (; i < stored_; ++i) order_[i] = static_cast<std::uint16_t>(find_in<has_categories>(q, code + i * d));
 }
 
+// The tree on trial stays, or that before it comes back.
+void TreeMap::judge() {
+    const std::size_t q = (oldest_ + trees_ - 1) % trees_;
+    if (!scored_->was_better(trees_, q, static_cast<std::size_t>(std::min(fresh_, static_cast<double>(stored_))))) return;
+    look_up(q);
+    scored_->add(q, -1);
+    copy(trees_, q);
+    look_up(q);
+    scored_->add(q, 1);
+}
+
+// Splits of a tree, and its leaves in all heads, in the place of another.
+void TreeMap::copy(std::size_t q, std::size_t to) {
+    std::copy_n(split_features_.data() + q * nodes_, nodes_, split_features_.data() + to * nodes_);
+    std::copy_n(thresholds_.data() + q * nodes_, nodes_, thresholds_.data() + to * nodes_);
+    for (TreeListener* head : heads_) head->copy_tree(q, to);
+}
+
 void TreeMap::refit(std::uint64_t step) {
+    if (on_trial_) judge();
     const std::size_t q = grown_ < trees_ ? grown_ : oldest_;
     const std::uint64_t word = draw(seed_, step * trees_ + q);
-    const auto find = [&] { categories_.empty() ? find_leaves<false>(q) : find_leaves<true>(q); };
-    find();
-    const double ridge = heads_[0]->remove(q, word, gradients_.data());
-    grow(q, ridge, word);
-    find();
+    on_trial_ = places_ > trees_ && grown_ == trees_ && stale_ == 0;
+    if (on_trial_) {
+        fresh_ = 0;
+        copy(q, trees_);
+    }
+    look_up(q);
+    scored_->add(q, -1);
+    grow(q, scored_->gradients(word, gradients_.data()), word);
+    look_up(q);
     if (grown_ < trees_) {
         ++grown_;
     } else {
@@ -267,7 +297,7 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
 }
 
 void TreeMap::describe(Description& d) {
-    const std::size_t n = trees_ * nodes_, width = features(), rows = stored_;
+    const std::size_t n = places_ * nodes_, width = features(), rows = stored_;
     const auto whole = [&](const char* name, std::vector<Side> shape, double low, double high, std::function<void(float*)> get,
                            std::function<void(const float*)> set) {
         Field field{name, std::move(shape), {}, {}, low, high, {}, true};
@@ -275,12 +305,12 @@ void TreeMap::describe(Description& d) {
         field.set_single = std::move(set);
         d.add(std::move(field));
     };
-    whole("split_features", {trees_, nodes_}, 0, static_cast<double>(width) - 1,
+    whole("split_features", {places_, nodes_}, 0, static_cast<double>(width) - 1,
           [this, n](float* to) { std::copy_n(split_features_.data(), n, to); },
           [this, n](const float* from) {
               for (std::size_t i = 0; i < n; ++i) split_features_[i] = static_cast<std::uint8_t>(from[i]);
           });
-    whole("thresholds", {trees_, nodes_}, -largest, largest,
+    whole("thresholds", {places_, nodes_}, -largest, largest,
           [this, n](float* to) { std::copy_n(thresholds_.data(), n, to); },
           [this, n](const float* from) {
               for (std::size_t i = 0; i < n; ++i) thresholds_[i] = static_cast<std::int8_t>(from[i]);
@@ -294,6 +324,10 @@ void TreeMap::describe(Description& d) {
     count("oldest", oldest_, std::max<std::size_t>(1, trees_) - 1);
     count("stale", stale_, trees_);
     d.count("kept", kept_);
+    if (places_ > trees_) {
+        count("on_trial", on_trial_, 1);
+        d.count("fresh", fresh_);
+    }
     whole("codes", {side(), width}, -largest, largest,
           [this, rows, width](float* to) {
               for (std::size_t i = 0; i < rows; ++i, to += width) std::copy_n(codes_.data() + place(i) * width, width, to);
@@ -314,7 +348,8 @@ void TreeMap::describe(Description& d) {
                   for (std::size_t i = 0; i < learned_codes_.size(); ++i) learned_codes_[i] = static_cast<std::uint8_t>(from[i]);
               });
     d.scratch(learned_codes_, new_, metric_, factors_, split_features_, thresholds_, codes_, group_codes_, gradients_, order_, found_);
-    d.bytes += sizeof(*this) + features_order_.size() * sizeof(std::uint16_t);
+    // Without what came later, so that tables have the sizes that they had.
+    d.bytes += sizeof(*this) - (places_ > trees_ ? 0 : sizeof(places_) + sizeof(fresh_) + sizeof(scored_)) + features_order_.size() * sizeof(std::uint16_t);
 }
 
 void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
@@ -322,7 +357,8 @@ void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
     stored_ = size == sizes.end() ? 0 : size->second;
     next_ = stored_ % capacity_;
     grown_ = oldest_ = stale_ = 0;
-    kept_ = 0;
+    on_trial_ = false;
+    kept_ = fresh_ = 0;
     split_features_.clear();
     std::fill_n(thresholds_.data(), thresholds_.size(), static_cast<std::int8_t>(largest));
     std::fill_n(metric_.data(), metric_.size(), 1.0);
@@ -334,10 +370,11 @@ void TreeMap::resize(const Sizes& sizes, const std::string& prefix) {
 NOLANA_BINDING(tree_map) {
     nb::class_<TreeMap, Map>(m, "TreeMap")
         .def("__init__", [](TreeMap* self, std::size_t features, std::size_t trees, std::size_t depth, std::size_t rows, std::uint64_t seed,
-                            bool refits, const std::optional<Vector>& categories) {
+                            bool refits, const std::optional<Vector>& categories, bool trials) {
             const std::vector<std::size_t> none;
-            new (self) TreeMap(features, trees, depth, rows, seed, refits, categories ? category_columns(*categories, features) : none);
-        }, "features"_a, "trees"_a, "depth"_a, "rows"_a, "seed"_a, "refits"_a = true, "categories"_a.none() = nb::none());
+            new (self) TreeMap(features, trees, depth, rows, seed, refits, categories ? category_columns(*categories, features) : none,
+                               trials);
+        }, "features"_a, "trees"_a, "depth"_a, "rows"_a, "seed"_a, "refits"_a = true, "categories"_a.none() = nb::none(), "trials"_a = false);
 }
 
 }  // namespace nolana

@@ -2,9 +2,11 @@
 
 They are fitted to the residuals of each other like the trees of gradient boosting, but one at a time and from the most
 recent rows; between that their leaves learn every row. A leaf with a variance converges, one with a constant gain
-tracks drift. Trees see features without the relevance metric, so that a redraw of the grids leaves them as they are; a
-new anchor of the scaling up to row 512 starts them again. They see categories themselves, not their effects. Parts of a
-merge do not grow trees: their leaves are merged like those of other diagonal heads, and the stored rows by their age.
+tracks drift. A tree that was grown again is on trial until the next one is: the tree before comes back if it would have
+predicted the rows since clearly better. Trees see features without the relevance metric, so that a redraw of the grids
+leaves them as they are; a new anchor of the scaling up to row 512 starts them again. They see categories themselves,
+not their effects. Parts of a merge do not grow trees: their leaves are merged like those of other diagonal heads, and
+the stored rows by their age.
 
 Wide rows and small memories have trees of fewer levels, with 16 to 20 stored rows for each leaf. If that leaves fewer
 than four levels (five below 512 KB, where wide rows leave the bins little), or there is no room for 16 trees, as with
@@ -82,7 +84,7 @@ class Trees(Expert):
             depth -= 1
         if depth < usual:
             rows = min(rows, ENOUGH_ROWS << depth)
-        trees = min(self.most, int(OF_TREES * memory) // tree_bytes(depth, outputs, self.fast))
+        trees = min(self.most, int(OF_TREES * memory) // tree_bytes(depth, outputs, self.fast) - 1)  # one on trial
         too_few = trees < min(self.most, FEWEST_TREES) or rows < FEWEST_ROWS << depth
         if too_few or budget.features > MOST_FEATURES or budget.memory < SMALLEST_MEMORY:
             return NONE | {"depth": depth}
@@ -90,7 +92,7 @@ class Trees(Expert):
 
     def map_spec(self, sizes: Sizes, features: int, task: str, seed: int) -> Spec:
         own = {"features": features, "trees": sizes["trees"], "depth": sizes["depth"], "rows": sizes["rows"]}
-        return Spec(TreeMap, own | {"seed": seed, "refits": True})
+        return Spec(TreeMap, own | {"seed": seed, "refits": True, "trials": True})
 
     def with_categories(self, map: Spec, categories: Array) -> Spec:
         return replace(map, arguments={**map.arguments, "categories": categories})
@@ -113,18 +115,19 @@ class Trees(Expert):
         if not own.map_state:
             return
         state, slow = own.map_state, own.head_states[0]
-        gone = state["grown"] > trees
+        gone, places = state["grown"] > trees, trees + bool(trees and own.map.arguments.get("trials"))
         state |= {name: float(min(state[name], trees)) for name in ("grown", "stale")}
         state["oldest"] = float(state["oldest"] % max(1, trees))
+        end_trial(own)
         for name in ("split_features", "thresholds"):
-            state[name] = state[name][:trees].copy()
+            state[name] = state[name][:places].copy()
         state["codes"] = state["codes"][-rows:].copy()
         for name in ("targets", "row_weights", "fitted"):
             slow[name] = slow[name][-rows:].copy()
         for learned in own.head_states:
             for name in ("leaves", "variances"):
                 if name in learned:
-                    learned[name] = learned[name][: trees << own.map.arguments["depth"]].copy()
+                    learned[name] = learned[name][: places << own.map.arguments["depth"]].copy()
         if gone:
             slow["fitted"] = self._fitted(own)
 
@@ -175,6 +178,7 @@ class Trees(Expert):
         """All trees are grown again."""
         state = own.map_state
         state["grown"] = state["oldest"] = state["stale"] = 0.0
+        end_trial(own)
         state["split_features"] = np.zeros_like(state["split_features"])
         state["thresholds"] = np.full_like(state["thresholds"], LARGEST)
         slow = own.head_states[0]
@@ -200,7 +204,7 @@ class Trees(Expert):
         slow["fitted"] = (g * slow["fitted"].astype(np.float64) + (shift if grown else 0.0)).astype(np.float32)
         for learned in own.head_states:
             leaves = g * learned["leaves"].astype(np.float64)
-            leaves[: grown << own.map.arguments["depth"]] += shift / max(1, grown)
+            leaves[: kept_leaves(own)] += shift / max(1, grown)
             learned["leaves"] = leaves.astype(np.float32)
 
     def rearrange_outputs(self, own: ExpertState, outputs: Outputs) -> None:
@@ -211,7 +215,7 @@ class Trees(Expert):
             unseen = -math.log(outputs.rows + 1)
             slow["fitted"][:, outputs.new] = unseen
             for learned in own.head_states:
-                learned["leaves"][: grown << own.map.arguments["depth"], outputs.new] = unseen / grown
+                learned["leaves"][: kept_leaves(own), outputs.new] = unseen / grown
         if outputs.old == 1:
             slow["targets"] = (slow["targets"] > 0).astype(np.float32)
 
@@ -223,12 +227,14 @@ class Trees(Expert):
 
     def freeze(self, own: ExpertState) -> None:
         own.resize(refits=False)
+        end_trial(own)
         own.heads[0] = replace(own.heads[0], arguments={**own.heads[0].arguments, "floor": 0.0})
 
     def merge(self, own: ExpertState, map: Parts, heads: Sequence[Parts]) -> None:
         rows, slow = own.map.arguments["rows"], heads[0]
         kept = np.array([state["kept"] - map.base["kept"] for state in map.states])
         own.map_state["kept"] = map.sum("kept")
+        end_trial(own)
         if "learned_codes" in own.map_state:
             own.map_state["learned_codes"] = np.maximum.reduce([state["learned_codes"] for state in map.states])
         own.map_state["codes"] = by_age(replace(map, rows=kept), "codes", rows)
@@ -248,6 +254,17 @@ class Trees(Expert):
 
     def size_summary(self, map: Spec) -> dict[str, int]:
         return {"trees": int(map.arguments["trees"])}
+
+
+def end_trial(own: ExpertState) -> None:
+    """The tree that was grown last stays."""
+    if "on_trial" in own.map_state:
+        own.map_state["on_trial"] = 0.0
+
+
+def kept_leaves(own: ExpertState) -> int:
+    """Of all trees that are grown, and of the one that may come back."""
+    return int(own.map_state["grown"] + own.map_state.get("on_trial", 0.0)) << int(own.map.arguments["depth"])
 
 
 def categories_of(own: ExpertState) -> list[int]:

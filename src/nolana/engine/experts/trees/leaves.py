@@ -18,6 +18,13 @@ weight u and its score F from before it was learned. Tree q is grown again on wh
                    (more classes: t_k - p_k, and half of sum p_k (1 - p_k));  fast weights 0
     F <- F + w_q(x)
 
+A tree w that has taken the place of v was on trial: if, over the n rows stored since, with F that has w,
+
+    sum e_i > 2 sqrt(sum e_i^2),   e_i = u_i (loss(F_i) - loss(F_i - w(x_i) + v(x_i)))
+
+v comes back: its leaves were learned from many more rows, and what was grown from few rows alone is kept only as long
+as it is not clearly worse. The loss is that of the classes, or half the square of the residual, cut as in g, over nu.
+
 Rows that the trees predict well teach little. A row of gradient a (classes: 1 - p of its own one; regression:
 |y - f|/(2 sqrt(nu))) is stored with probability q = min(1, max(1/10, 2a)) and then has 1/q times its weight: the stored
 rows reach further back at the same size (Ke et al., "LightGBM", NIPS 2017: gradient-based one-side sampling).
@@ -48,6 +55,7 @@ FOLD = 8  # steps of a leaf's weight in one of a stored score
 SHRINKAGE = 0.3
 LEAST_SHARE = 0.1  # of the rows that are predicted well
 CLIP = 4.0  # standard deviations of a residual
+CLEARLY = 2.0  # standard errors by which the tree before must have been better to come back
 LEAST_CURVATURE = 1e-3
 FIRST_SIGN = 1 << 32  # draws of the signs of classes begin here, those of features end before
 
@@ -83,7 +91,7 @@ class LeafHead(Head):
         self.leaves = np.pad(self.leaves, ((0, 0), (0, 1)))
         if self.map.grown:
             share = rounded(np.array(WEIGHT_STEPS * unseen(rows) / self.map.grown))
-            self.leaves[: self.map.grown * self.map.leaves, -1] = share
+            self.leaves[: (self.map.grown + self.map.on_trial) * self.map.leaves, -1] = share
 
     def follow(self, event: Event) -> None:
         """Trees are not grown by such events."""
@@ -92,8 +100,16 @@ class LeafHead(Head):
         """All trees start again."""
         self.leaves[:] = 0
 
-    def remove(self, q: int, leaf: Integers) -> None:
-        """Tree q is about to be grown again; leaf (n,) of the stored rows in it."""
+    def add(self, q: int, leaf: Integers, sign: int) -> None:
+        """Tree q to the scores of the stored rows, or -1 times it; leaf (n,) of these rows in it."""
+
+    def was_better(self, old: int, before: Integers, new: int, now: Integers, rows: int) -> bool:
+        """Whether tree `old` predicts the last stored rows clearly better than `new`; leaves (n,) of all of them."""
+        raise NotImplementedError
+
+    def copy_tree(self, tree: int, to: int) -> None:
+        """The leaves of a tree in the place of another."""
+        self.tree(to)[:] = self.tree(tree)
 
     def gradients(self, word: int) -> tuple[Integers, Integers, float]:
         """g and h of the stored rows (n,), in steps, and l."""
@@ -181,8 +197,36 @@ class DiagonalLeaves(LeafHead):
         self.variances[:] = int(VARIANCE_STEPS)
         self.fitted[:] = 0
 
-    def remove(self, q: int, leaf: Integers) -> None:
-        self.fitted = rounded(self.fitted.astype(np.int64) - self.of_tree(q, leaf))
+    def add(self, q: int, leaf: Integers, sign: int) -> None:
+        self.fitted = rounded(self.fitted.astype(np.int64) + sign * self.of_tree(q, leaf))
+
+    def was_better(self, old: int, before: Integers, new: int, now: Integers, rows: int) -> bool:
+        if not rows:
+            return False
+        f = self.fitted[-rows:] / SCORE_STEPS
+        other = f + (self.tree(old)[before[-rows:]] / WEIGHT_STEPS - self.tree(new)[now[-rows:]] / WEIGHT_STEPS)
+        e = self.row_weights[-rows:] / SCORE_STEPS * (self.losses(f) - self.losses(other))
+        return bool(e.sum() > CLEARLY * math.sqrt((e * e).sum()))
+
+    def losses(self, f: Array) -> Array:  # (n, c) -> (n,)
+        """Of the last n stored rows with these scores."""
+        n = len(f)
+        if self.loss.linear:
+            return np.asarray(self.clipped(self.targets[-n:] - f[:, 0]) ** 2 / 2)
+        if self.outputs == 1:
+            return np.asarray(np.logaddexp(0.0, np.where(self.targets[-n:] > 0, -f[:, 0], f[:, 0])))
+        own = f[np.arange(n), self.classes()[-n:]]
+        return np.asarray(np.log(np.exp(f - f.max(axis=1, keepdims=True)).sum(axis=1)) + f.max(axis=1) - own)
+
+    def clipped(self, residual: Array) -> Array:
+        """In standard deviations, at most 4 of them."""
+        nu, above, below = self.noise
+        return np.asarray(np.clip(residual / np.sqrt(nu), -CLIP * below, CLIP * above))
+
+    def copy_tree(self, tree: int, to: int) -> None:
+        super().copy_tree(tree, to)
+        variances = self.variances.reshape(-1, self.map.leaves)
+        variances[to] = variances[tree]
 
     def of_tree(self, q: int, leaf: Integers) -> Integers:  # (n,) -> (n, c)
         """What the tree adds to the scores of the stored rows, in their steps."""
@@ -203,9 +247,8 @@ class DiagonalLeaves(LeafHead):
     def gradients(self, word: int) -> tuple[Integers, Integers, float]:
         u, ridge = self.row_weights / SCORE_STEPS, 1.0
         if self.loss.linear:
-            residual = self.targets - self.fitted[:, 0] / SCORE_STEPS
-            nu, above, below = self.noise
-            g, h, ridge = np.clip(residual / np.sqrt(nu), -CLIP * below, CLIP * above), np.ones(len(u)), nu
+            g, h = self.clipped(self.targets - self.fitted[:, 0] / SCORE_STEPS), np.ones(len(u))
+            ridge = self.noise.variance
         elif self.outputs == 1:
             p = self.probabilities()[:, 0]
             g, h = (self.targets > 0) - p, np.maximum(LEAST_CURVATURE, p * (1 - p))

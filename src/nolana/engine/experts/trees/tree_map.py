@@ -21,6 +21,9 @@ When trees are grown, by the number of rows learned: after rows 129, 257 and 513
 scaling, all start again, with 8, 8 and 16 trees; then one more every 64 rows until all are grown, then the oldest one
 again every 1,024 rows. After a drift alarm every 64 rows again, until all that were grown before it are new: trees of
 the rows before a drift are worth little.
+
+A tree that was grown again is on trial (`trials`): the rows that are stored until the next one tell whether the tree
+before, whose leaves have learned for long, would have predicted them better. If so, it comes back (`leaves`).
 """
 
 import functools
@@ -75,7 +78,8 @@ class TreeMap(Map):
 
     `categories` are the columns that hold keys of categories. `grown` trees are in use; `oldest` is the next one to be
     grown again; `stale` trees are from before the last drift alarm; `kept` rows were stored so far. Without `refits`
-    all trees stay as they are.
+    all trees stay as they are. With `trials` there is one tree more: the last one of the arrays is what the tree was
+    that is `on_trial`, and `fresh` rows were stored since.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class TreeMap(Map):
         seed: Seed,
         refits: bool = True,
         categories: Numbers | None = None,
+        trials: bool = False,
     ) -> None:
         super().__init__(features)
         if trees and features > MOST_FEATURES:
@@ -96,6 +101,7 @@ class TreeMap(Map):
         if not 1 <= rows <= MOST_ROWS:
             raise ValueError("a tree map stores 1 to 65,535 rows")
         self.trees, self.depth, self.rows, self.seed, self.refits = trees, depth, rows, seed, refits
+        self.places = trees + (1 if trials and trees else 0)
         self.categories = [] if categories is None else [int(j) for j in categories]
         if not all(0 <= j < features for j in self.categories):
             raise ValueError("a category names a column that does not exist")
@@ -107,20 +113,24 @@ class TreeMap(Map):
         self.clear()
 
     @property
+    def trials(self) -> bool:
+        return self.places > self.trees
+
+    @property
     def side(self) -> int:
-        return self.trees * self.leaves
+        return self.places * self.leaves
 
     def clear(self) -> None:
-        self.split_features: Integers = np.zeros((self.trees, self.nodes), dtype=np.int64)
-        self.thresholds: Integers = np.full((self.trees, self.nodes), int(LARGEST))
+        self.split_features: Integers = np.zeros((self.places, self.nodes), dtype=np.int64)
+        self.thresholds: Integers = np.full((self.places, self.nodes), int(LARGEST))
         self.codes: NDArray[np.float32] = np.zeros((0, self.features), dtype=np.float32)
         self.metric = np.ones(self.features)
         self.learned_codes: NDArray[np.float32] = np.zeros((len(self.categories), CATEGORY_CODES), dtype=np.float32)
-        self.grown = self.oldest = self.stale = self.kept = 0
+        self.grown = self.oldest = self.stale = self.kept = self.on_trial = self.fresh = 0
         self.keeps = True  # whether the row that was learned is stored; the slow head decides
 
     def fields(self) -> list[Field]:
-        shape, whole = (self.trees, self.nodes), functools.partial(Field, self, dtype=np.float32, whole=True)
+        shape, whole = (self.places, self.nodes), functools.partial(Field, self, dtype=np.float32, whole=True)
         codes = (Size("codes", self.rows, owner="map"), self.features)
         return [
             whole("split_features", shape, low=0.0, high=self.features - 1.0),
@@ -129,6 +139,7 @@ class TreeMap(Map):
             Field(self, "oldest", whole=True, low=0.0, high=float(max(0, self.trees - 1))),
             Field(self, "stale", whole=True, low=0.0, high=float(self.trees)),
             count(self, "kept"),
+            *([Field(self, "on_trial", whole=True, low=0.0, high=1.0), count(self, "fresh")] if self.trials else []),
             whole("codes", codes, low=-LARGEST, high=LARGEST),
             Field(self, "metric", (self.features,), low=POSITIVE),
             *([whole("learned_codes", self.learned_codes.shape, low=0.0, high=1.0)] if self.categories else []),
@@ -175,10 +186,11 @@ class TreeMap(Map):
         if self.keeps:
             self.codes = np.vstack([self.codes, self.code.astype(np.float32)])[-self.rows :]
             self.kept += 1
+            self.fresh += 1
         if not self.refits or not self.trees:
             return
         if step in STARTS:
-            self.grown = self.oldest = self.stale = 0
+            self.grown = self.oldest = self.stale = self.on_trial = 0
             for head in self.heads:
                 head.restart()
             for _ in range(min(self.trees, STARTS[step])):
@@ -192,15 +204,21 @@ class TreeMap(Map):
         return GROW_EVERY if self.grown < self.trees or self.stale else REFIT_EVERY
 
     def drifted(self) -> None:
-        self.stale = self.grown if self.refits else 0
+        self.stale, self.on_trial = (self.grown, 0) if self.refits else (0, self.on_trial)
 
     def refit(self, step: int) -> None:
         """Grow one more tree, or the oldest one again."""
+        codes = self.codes.astype(np.int64)
+        if self.on_trial:
+            self.judge(codes)
         q = self.grown if self.grown < self.trees else self.oldest
         word = draw(self.seed, step * self.trees + q)
+        self.on_trial = int(self.trials and self.grown == self.trees and not self.stale)
+        if self.on_trial:
+            self.fresh = 0
+            self.copy(q, self.trees)
         slow = self.heads[0]
-        codes = self.codes.astype(np.int64)
-        slow.remove(q, self.leaves_in(q, codes))
+        slow.add(q, self.leaves_in(q, codes), -1)
         self.split_features[q], self.thresholds[q] = 0, int(LARGEST)
         g, h, ridge = slow.gradients(word)
         self.grow(q, codes, g, h, ridge, word)
@@ -211,6 +229,21 @@ class TreeMap(Map):
             self.oldest, self.stale = (q + 1) % self.trees, max(0, self.stale - 1)
         for head in self.heads:
             head.start_tree(q, leaf)
+
+    def judge(self, codes: Integers) -> None:
+        """The tree on trial stays, or that before it comes back."""
+        q, slow = (self.oldest - 1) % self.trees, self.heads[0]
+        before, now = self.leaves_in(self.trees, codes), self.leaves_in(q, codes)
+        if slow.was_better(self.trees, before, q, now, min(self.fresh, len(codes))):
+            slow.add(q, now, -1)
+            self.copy(self.trees, q)
+            slow.add(q, before, 1)
+
+    def copy(self, tree: int, to: int) -> None:
+        """Its splits, and its leaves in all heads."""
+        self.split_features[to], self.thresholds[to] = self.split_features[tree], self.thresholds[tree]
+        for head in self.heads:
+            head.copy_tree(tree, to)
 
     def grow(self, q: int, codes: Integers, g: Integers, h: Integers, ridge: float, word: int) -> None:
         """The splits of tree q: codes (n, d), g and h (n,) in steps."""
