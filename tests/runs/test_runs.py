@@ -430,3 +430,15 @@ def test_a_directory_that_may_not_be_written_is_refused_before_the_first_row():
 def test_every_what(text):
     with pytest.raises(ValueError, match="neither a number of rows"):
         Interval.of_text(text)
+
+
+def test_map_alone_is_neither_resumed_nor_predicted(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    nolana.OnlineNystroem(n_landmarks=5).partial_fit(X).save(tmp_path / "m")
+    np.savetxt(tmp_path / "s.csv", np.c_[X, X[:, 0] > 0], delimiter=",")
+    before = (tmp_path / "m").read_bytes()
+    with pytest.raises(ConflictError, match="OnlineNystroem has no predictions"):
+        resume(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions(), Recipe(), Scoring())
+    with pytest.raises(ConflictError, match="OnlineNystroem has no predictions"):
+        Predictor(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions())
+    assert (tmp_path / "m").read_bytes() == before
