@@ -30,7 +30,7 @@ from nolana.estimators.multilabel import SeveralLabels
 from nolana.estimators.one_label import OneLabel
 from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
-from nolana.experts import Expert
+from nolana.experts import Effects, Expert
 from nolana.learner.driver import Driver
 from nolana.learner.memory import memory_bytes
 from nolana.learner.rows import Matrix, MatrixLike, MomentRows
@@ -128,7 +128,11 @@ class StreamModel(Answers):
         if self.lag is not None and self.max_iter not in (None, 1):
             what = "does not fit {lag}: rows in the order of time are learned once"
             raise OptionError("max_iter", self.max_iter, what, facts={"lag": Setting("lag", self.lag)})
-        stream_learner(self._options(0, 1), 1, 1)
+        sets = self.experts if isinstance(self.experts, list | tuple) else []
+        if sets and all(isinstance(each, Effects) for each in sets):
+            memory_bytes(self.memory)  # the rest is checked with the categories of the rows
+        else:
+            stream_learner(self._options(0, 1), 1, 1)
 
     def _learn_unlabelled(self, X: MatrixLike, **others: ArrayLike | None) -> Array:
         if self.lag is not None:
@@ -329,7 +333,7 @@ class StreamClassifier(OnlineClassifier, StreamModel):
         the rows that were learned, so that the frequency holds while the stream drifts; it is higher if the most
         probable class alone is right more often than ``level``. ``class_weight`` does not matter here.
         """
-        share = _level("level", level)
+        share = number("level", level, 0.0, 1.0, open_low=True, open_high=True)
 
         def read(f: Array) -> tuple[NDArray[np.generic], Array]:
             learner, targets = self._learner, self._targets
@@ -454,18 +458,10 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         """
         if interval is None:
             return super().predict(X)
-        level = _level("interval", interval)
+        level = number("interval", interval, 0.0, 1.0, open_low=True, open_high=True)
         if is_empty(X):
             y = half = super().predict(X)
         else:
             parts = self._read_blocks(X, lambda f: f, lambda x: self._learner.intervals(x, level))
             y, half = (self._targets.read(each, 0.0) for each in np.hsplit(np.concatenate(parts), 2))
         return y, y - half, y + half
-
-
-def _level(name: str, value: float) -> float:
-    """A frequency above 0 and below 1."""
-    level = number(name, value, 0.0, 1.0, open_low=True)
-    if level >= 1:
-        raise ValueError(f"{name}={value!r} is out of range: less than 1")
-    return level
