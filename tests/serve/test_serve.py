@@ -504,3 +504,13 @@ def test_model_without_labels_is_refused_at_the_start(estimator, tmp_path):
     unlabelled.save(tmp_path / "m")
     with pytest.raises(ConflictError, match="rows without labels alone"):
         load(tmp_path / "m", NO_OPTIONS)
+
+
+def test_labels_that_are_arrays_are_refused_and_make_no_class(tmp_path):
+    with Served(tmp_path, *SMALL) as served:
+        assert served.post("/learn", {"rows": [{"a": 1}, {"a": 2}], "labels": ["no", "yes"]})[0] == 200
+        status, answer = served.post("/learn", {"rows": [{"a": 1}], "labels": [["no", "yes"]]})
+        assert status == 400
+        assert "is an array or object" in answer["error"]
+        assert served.get("/classes")[0] == 200
+        assert json.loads(served.get("/classes")[1])["classes"] == ["no", "yes"]

@@ -114,6 +114,8 @@ def resume(
         if saved is None:
             stream = _labelled(source, options, task_of(estimator), _known_columns(options, estimator))
             check_width(stream, estimator)
+            if hasattr(estimator, "classes_"):
+                stream.read_labels_as(estimator.classes_)
             record = SavedRun(stream.name, False, options_to_save(options, stream))
             return Run(estimator, scoring.new_evaluation(), record, stream=stream), None
         check_options(options, saved)
