@@ -33,7 +33,7 @@ from nolana.errors import Remedy, Setting
 from nolana.sources.cells import ABSENT, NESTED, TEXT, TRUTH, Cells, Flaw
 from nolana.sources.options import LabelKind
 
-__all__ = ["LATIN", "InferredTask", "Labels", "infer_label_kind", "infer_task"]
+__all__ = ["LATIN", "SKIP", "InferredTask", "Labels", "infer_label_kind", "infer_task"]
 
 DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 MOST_DIGITS = 1000  # a model file holds integers of at most 4,096 bits
