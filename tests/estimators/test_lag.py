@@ -237,6 +237,14 @@ def test_group_of_a_frame_by_name():
     assert model.predict(frame[:3]).shape == (3,)
 
 
+def test_file_of_a_loaded_model_has_the_same_bytes(tmp_path):
+    X, y = walk(700)
+    model = StreamRegressor(lag=2, random_state=0).partial_fit(X, y)
+    model.save(tmp_path / "a")
+    nolana.load(tmp_path / "a").save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
 def test_fit_takes_rows_in_order_once():
     X, y = walk()
     a = StreamRegressor(lag=1, random_state=0).fit(X, y)
