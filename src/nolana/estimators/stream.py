@@ -217,8 +217,9 @@ class StreamClassifier(OnlineClassifier, StreamModel):
     categorical_features : "from_dtype", list of str, int or bool, or None, default="from_dtype"
         The categories among the columns of X. "from_dtype": columns of strings and categories of a frame (pandas,
         Polars, Arrow), of a list of dicts or of an array of objects, as in ``HistGradientBoostingClassifier``; integers
-        are numbers. Or their names, their indices, or a mask; None: there are none. Categories are told apart by the
-        bytes of their strings: white space, case and Unicode form count. 5, 5.0 and "5" are one category.
+        are numbers unless the name of their column says id (``user_id``, ``itemId``). Or their names, their indices, or
+        a mask; None: there are none. Categories are told apart by the bytes of their strings: white space, case and
+        Unicode form count. 5, 5.0 and "5" are one category.
     text_features : list of str, int or bool, default=None
         Columns of text whose words are learned: names, indices or a mask. Rows are then sparse, all columns hashed.
     lag : int, default=None
@@ -366,8 +367,9 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     categorical_features : "from_dtype", list of str, int or bool, or None, default="from_dtype"
         The categories among the columns of X. "from_dtype": columns of strings and categories of a frame (pandas,
         Polars, Arrow), of a list of dicts or of an array of objects, as in ``HistGradientBoostingClassifier``; integers
-        are numbers. Or their names, their indices, or a mask; None: there are none. Categories are told apart by the
-        bytes of their strings: white space, case and Unicode form count. 5, 5.0 and "5" are one category.
+        are numbers unless the name of their column says id (``user_id``, ``itemId``). Or their names, their indices, or
+        a mask; None: there are none. Categories are told apart by the bytes of their strings: white space, case and
+        Unicode form count. 5, 5.0 and "5" are one category.
     text_features : list of str, int or bool, default=None
         Columns of text whose words are learned: names, indices or a mask. Rows are then sparse, all columns hashed.
     lag : int, default=None
