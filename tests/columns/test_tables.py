@@ -173,6 +173,30 @@ def test_unused_categories_do_no_harm():
     assert rows.tolist() == [[1.0], [2.0]]
 
 
+def test_intervals_of_pandas_are_categories_and_periods_dates():
+    numbers = pd.Series([0.5, 1.5, np.nan, 0.7])
+    cut = pd.cut(numbers, [0.0, 1.0, 2.0])
+    days = pd.period_range("2024-01-01", periods=4, freq="D").to_series(index=range(4)).where([True, True, False, True])
+    frame = pd.DataFrame({"cut": cut, "interval": cut.astype("interval"), "day": days})
+    schema = infer_schema(table_of(frame))
+    assert [column.kind for column in schema.columns] == ["category", "category", "date"]
+    strings = ["(0.0, 1.0]", "(1.0, 2.0]", None, "(0.0, 1.0]"]
+    plain = pd.DataFrame({"cut": strings, "interval": strings, "day": days.dt.to_timestamp()})
+    assert infer_schema(table_of(plain)) == schema
+    assert same(encode(schema, frame), encode(schema, plain))
+
+
+@pytest.mark.parametrize("values", [[[1.0, 2.0], [3.0, 4.0]], [[1, 2], [3, 4]], [["a", "b"], ["c", "d"]]])
+def test_masked_values_are_missing(values):
+    masked = np.ma.masked_array(values, mask=[[False, True], [False, False]])
+    table = table_of(masked)
+    schema = infer_schema(table)
+    plain = np.array(values, dtype=object)
+    plain[0, 1] = None
+    assert schema == infer_schema(table_of(plain))
+    assert same(encode(schema, masked), encode(schema, plain))
+
+
 @pytest.mark.parametrize(("unit", "factor"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
 def test_unix_times_are_dates_if_name_and_values_say_so(unit, factor):
     seconds = [1_700_000_000, 1_700_086_400]
@@ -295,6 +319,10 @@ def test_hostile_columns_are_refused():
         infer_schema(table_of(pd.DataFrame({"c": np.array([1j])})))
     with pytest.raises(ColumnsError, match="beyond"):
         infer_schema(table_of([{"x": 10**400}]))
+    with pytest.raises(ColumnsError, match="make strings or numbers of such values"):
+        infer_schema(table_of([{"x": object()}]))
+    with pytest.raises(TypeError, match=r"pass X\.collect\(\)"):
+        table_of(pl.LazyFrame({"x": [1]}))
     with pytest.raises(ValueError, match="twice"):
         table_of(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(TypeError, match="string names"):

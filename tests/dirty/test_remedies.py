@@ -152,6 +152,24 @@ def test_a_missing_value_can_be_predicted_by_a_model_that_never_saw_one(mail, tm
     assert (done.code, "leave it out" in done.err) == (2, True)
 
 
+@pytest.mark.parametrize("row", ['{"a": "high", "b": 1}', '{"a": [1], "b": 1}', '{"a": 1, "b": 1, "c": {"d": [2]}}'])
+def test_remedies_of_predictions_are_options_of_predict(mail, tmp_path, row):
+    """A plan is decided: neither columns nor kinds can be changed by the command that predicts."""
+    new = tmp_path / "new.jsonl"
+    new.write_text(f'{row}\n{{"a": 0.5, "b": 1}}\n')
+    assert call("learn", mail, "--target", "y", "--model", tmp_path / "m", folder=tmp_path).code == 0
+    words = ("predict", new, "--model", tmp_path / "m")
+    done = call(*words, folder=tmp_path)
+    if "c" in row:
+        assert done.code == 0, done.err
+        return
+    assert done.code == 1
+    assert "--on-bad-row skip leaves it out" in done.err
+    assert not re.search("--(ignore|categorical-features)", done.err)
+    done = call(*words, "--on-bad-row", "skip", folder=tmp_path)
+    assert (done.code, len(done.out.splitlines())) == (0, 2)
+
+
 def test_columns_are_numbered_from_1_in_options_and_messages(tmp_path):
     path, model = tmp_path / "s.csv", tmp_path / "m"
     path.write_text("".join(f"{a},red,{b},{y}\n" for a, b, y in xor(300)))
@@ -166,7 +184,10 @@ def test_columns_are_numbered_from_1_in_options_and_messages(tmp_path):
     listed = call("inspect", model, folder=tmp_path).out
     assert "column 1  number" in listed
     assert "column 3  number" in listed
-    for number, message in (("0", "columns are numbered from 1"), ("5", "there is no column 5; line 1 has 4")):
+    for number, message in (
+        ("0", "--target 0 is no column; columns are numbered from 1"),
+        ("5", "there is no column 5; line 1 has 4"),
+    ):
         done = call("learn", path, "--target", number, "--model", tmp_path / "n", folder=tmp_path)
         assert done.code in (1, 2)
         assert message in done.err

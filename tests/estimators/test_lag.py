@@ -237,6 +237,14 @@ def test_group_of_a_frame_by_name():
     assert model.predict(frame[:3]).shape == (3,)
 
 
+def test_file_of_a_loaded_model_has_the_same_bytes(tmp_path):
+    X, y = walk(700)
+    model = StreamRegressor(lag=2, random_state=0).partial_fit(X, y)
+    model.save(tmp_path / "a")
+    nolana.load(tmp_path / "a").save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
 def test_fit_takes_rows_in_order_once():
     X, y = walk()
     a = StreamRegressor(lag=1, random_state=0).fit(X, y)
@@ -269,6 +277,48 @@ def test_invalid_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("estimator", [StreamClassifier, StreamRegressor])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"group": "store"}, "group='store' needs a lag"),
+        ({"lag": 1, "group": True}, "group=True is"),
+        ({"lag": 1, "group": "shop"}, "group='shop' is no column of X, which has columns 'x', 'store'"),
+        ({"lag": 1, "group": 2}, "group=2 is no column"),
+    ],
+)
+def test_learn_refuses_invalid_groups_as_fit_does(estimator, parameters, message):
+    X = pd.DataFrame({"x": np.arange(20.0), "store": ["a", "b"] * 10})
+    for verb in ("learn", "partial_fit", "fit"):
+        model = estimator(**parameters)
+        with pytest.raises(OptionError, match=message):
+            getattr(model, verb)(X, np.arange(20) % 2)
+        assert not hasattr(model, "n_features_in_")
+
+
+def test_rows_without_labels_are_refused_with_a_lag():
+    X, y = walk(100)
+    model = StreamRegressor(lag=1, random_state=0).partial_fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(OptionError, match="lag=1 needs the label of each row"):
+        model.learn(X[:3])
+    with pytest.raises(OptionError, match="lag=1 needs the label of each row"):
+        StreamRegressor(lag=1).partial_fit(X, None)
+    assert np.array_equal(model.predict(X), before)
+    assert model.n_rows_ == 100
+
+
+def test_moments_are_refused_by_verbs_that_have_no_use_for_them():
+    X, y = walk(100)
+    model = StreamRegressor(lag=1, random_state=0).partial_fit(X, y)
+    rows = model.at_moment(X[:3])
+    with pytest.raises(ValueError, match=r"pass rows\.X"):
+        model.explain(rows)
+    with pytest.raises(ValueError, match=r"pass rows\.X"):
+        model.at_moment(rows)
+    assert model.explain(rows.X).shape == (3, X.shape[1])
 
 
 def test_model_with_a_lag_is_not_split():

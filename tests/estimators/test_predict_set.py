@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import nolana
 from nolana import StreamClassifier, StreamRegressor
+from nolana.errors import OptionError
 
 
 def stream(n, classes=4, seed=0, drift=True):
@@ -176,3 +177,12 @@ def test_models_before_0_3_have_one_width():
     y, low, high = model.predict(x, interval=0.9)
     assert np.ptp(high - y) < 1e-12
     assert np.ptp(y - low) < 1e-12
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, float("nan")])
+def test_refused_levels_are_told_the_whole_range(level):
+    x, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    classifier, regressor = (model(memory="64KB").partial_fit(x, y) for model in (StreamClassifier, StreamRegressor))
+    for verb, option in ((classifier.predict_set, "level"), (regressor.predict, "interval")):
+        with pytest.raises(OptionError, match=f"{option}=.* is out of range: more than 0 and less than 1"):
+            verb(x, **{option: level})

@@ -154,6 +154,17 @@ def test_files_of_other_experts(sets, tmp_path):
     same(model, loaded)
 
 
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+def test_effects_alone_learn_categories_and_refuse_numbers(verb, tmp_path):
+    rows, y = [{"colour": "red" if i % 2 else "blue"} for i in range(100)], np.arange(100) % 2
+    model = getattr(StreamClassifier(experts=[experts.Effects()], random_state=0), verb)(rows, y)
+    assert model.score(rows, y) == 1
+    model.save(tmp_path / "model.nolana")
+    assert np.array_equal(nolana.load(tmp_path / "model.nolana").predict_proba(rows), model.predict_proba(rows))
+    with pytest.raises(ValueError, match=r"experts=\[Effects.* these rows have none: add another set"):
+        getattr(StreamClassifier(experts=[experts.Effects()]), verb)(y[:, None], y)
+
+
 def test_a_clone_has_learned_nothing():
     x, y, _, model = stream("redraw")
     model.set_params(experts=[experts.Bins(grids=32)]).partial_fit(x[:100], y[:100])

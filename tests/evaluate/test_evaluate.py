@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn import metrics as oracle
 
-from nolana import NolanaClassifier, NolanaRegressor
+from nolana import NolanaClassifier, NolanaRegressor, StreamClassifier
 from nolana.evaluate import Evaluation, progressive
 from nolana.evaluate.history import MOST_POINTS
 from nolana.metrics import Predictions, resolve
@@ -582,3 +582,18 @@ def test_the_recent_score_is_of_the_last_window_however_long_the_history():
     resumed = Evaluation(metrics=["accuracy"], window=2)
     resumed.restore(evaluation.state())
     assert resumed.recent == evaluation.recent
+
+
+@pytest.mark.parametrize("parameters", [{}, {"lag": 6}])
+def test_late_rows_may_be_dicts(parameters, stream):
+    x, y = stream
+    records = [{"a": float(row[0]), "c": "x" if row[1] > 0 else "z"} for row in x[:300]]
+    frame, labels = pandas.DataFrame(records), y[:300]
+    expected, found = (
+        progressive(StreamClassifier(random_state=0, memory="64KB", **parameters), rows, delay=5).metrics
+        for rows in (
+            [(frame[i : i + 40], labels[i : i + 40]) for i in range(0, 300, 40)],
+            [(records[i : i + 40], labels[i : i + 40]) for i in range(0, 300, 40)],
+        )
+    )
+    assert found == expected

@@ -37,7 +37,9 @@ def test_group_is_found_by_name_and_resumed(sales, tmp_path):
 
 
 def test_unknown_group_is_refused(sales):
-    with pytest.raises(ValueError, match="group='city' is not a column of categories"):
+    with pytest.raises(
+        ValueError, match="group='city' is no column of the rows; they have columns 'x', 'store', 'region'"
+    ):
         start(sales, SourceOptions(target="sales"), recipe(lag=1, group="city"), Scoring()).process()
 
 

@@ -430,3 +430,53 @@ def test_a_directory_that_may_not_be_written_is_refused_before_the_first_row():
 def test_every_what(text):
     with pytest.raises(ValueError, match="neither a number of rows"):
         Interval.of_text(text)
+
+
+def test_map_alone_is_neither_resumed_nor_predicted(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    nolana.OnlineNystroem(n_landmarks=5).partial_fit(X).save(tmp_path / "m")
+    np.savetxt(tmp_path / "s.csv", np.c_[X, X[:, 0] > 0], delimiter=",")
+    before = (tmp_path / "m").read_bytes()
+    with pytest.raises(ConflictError, match="OnlineNystroem has no predictions"):
+        resume(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions(), Recipe(), Scoring())
+    with pytest.raises(ConflictError, match="OnlineNystroem has no predictions"):
+        Predictor(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions())
+    assert (tmp_path / "m").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("labels", "written"),
+    [
+        ([False, True], ["False", "True"]),
+        ([False, True], ["0", "1"]),
+        ([0, 1], ["false", "true"]),
+        ([3, 7], ["3", "7"]),
+        (["3", "7"], ["3", "7"]),
+        (["no", "yes"], ["no", "yes"]),
+    ],
+)
+def test_run_of_a_model_of_python_reads_labels_as_its_classes(labels, written, tmp_path):
+    X, which = np.random.default_rng(0).normal(size=(60, 2)).round(3), np.arange(60) % 2
+    model = nolana.StreamClassifier(random_state=0, memory="64KB").partial_fit(X, np.array(labels)[which])
+    model.save(tmp_path / "m")
+    (tmp_path / "s.csv").write_text("".join(f"{a},{b},{written[k]}\n" for (a, b), k in zip(X, which, strict=True)))
+    run, _ = resume(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions(), Recipe(), Scoring())
+    run.process()
+    assert run.estimator.classes_.tolist() == labels
+    assert np.array_equal(
+        run.estimator.predict_proba(X), model.partial_fit(X, np.array(labels)[which]).predict_proba(X)
+    )
+    Checkpoints(tmp_path / "m").write(run)
+    again, saved = resume(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions(), Recipe(), Scoring(), again=True)
+    again.process()
+    assert saved is not None
+    assert again.estimator.classes_.tolist() == labels
+
+
+def test_run_of_a_model_of_python_names_labels_of_another_type(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2)).round(3)
+    nolana.StreamClassifier(memory="64KB").partial_fit(X, np.arange(20) % 2 == 0).save(tmp_path / "m")
+    (tmp_path / "s.csv").write_text("".join(f"{a},{b},maybe\n" for a, b in X))
+    run, _ = resume(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions(), Recipe(), Scoring())
+    with pytest.raises(StreamError, match="label 'maybe' is not true or false"):
+        run.process()

@@ -14,6 +14,7 @@ import pytest
 import commands
 import nolana
 from nolana import modelfile
+from nolana.errors import ConflictError
 from nolana.estimators.records import record_of
 from nolana.runs import Inspection, Recipe, Scoring, SourceOptions
 from nolana.runs.checkpoints import read
@@ -477,3 +478,39 @@ def test_a_model_that_was_served_by_0_2_is_read_without_its_position(tmp_path):
         done = commands.call("learn", source, "--model", model, "--json", folder=tmp_path)
         assert done.code == 0, done.err
         assert (json.loads(done.out)["rows"] - 42, json.loads(done.out)["new_rows"]) == (40, expected)
+
+
+NO_OPTIONS = NewModel(SourceOptions(), Recipe(), Scoring())
+
+
+def test_several_labels_are_predicted_each(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    model = nolana.StreamClassifier(random_state=0, memory="128KB").partial_fit(X, np.c_[X[:, 0] > 0, X[:, 1] > 0.5])
+    model.save(tmp_path / "m")
+    served = load(tmp_path / "m", NO_OPTIONS)
+    rows = served.reader.read(b'{"1": 1.0, "2": 2.0, "3": 0.0}\n{"1": -1.0, "2": -2.0, "3": 0.0}', labelled=False)
+    answer = served.predict(served.encoded(rows))
+    assert answer["predictions"] == [[1, 1], [0, 0]]
+    probabilities = model.predict_proba(np.array([[1.0, 2.0, 0.0], [-1.0, -2.0, 0.0]]))
+    assert np.array_equal(answer["probabilities"], probabilities)
+    assert np.allclose(answer["uncertainty"], np.where(answer["predictions"], 1 - probabilities, probabilities))
+
+
+@pytest.mark.parametrize("estimator", [nolana.StreamClassifier, nolana.StreamRegressor])
+def test_model_without_labels_is_refused_at_the_start(estimator, tmp_path):
+    unlabelled = estimator(memory="64KB", random_state=0)
+    unlabelled.learn(np.random.default_rng(0).normal(size=(20, 2)))
+    unlabelled.save(tmp_path / "m")
+    with pytest.raises(ConflictError, match="rows without labels alone"):
+        load(tmp_path / "m", NO_OPTIONS)
+
+
+def test_labels_that_are_arrays_are_refused_and_make_no_class(tmp_path):
+    with Served(tmp_path, *SMALL) as served:
+        assert served.post("/learn", {"rows": [{"a": 1}, {"a": 2}], "labels": ["no", "yes"]})[0] == 200
+        status, answer = served.post("/learn", {"rows": [{"a": 1}], "labels": [["no", "yes"]]})
+        assert status == 400
+        assert "is an array or object" in answer["error"]
+        assert served.get("/classes")[0] == 200
+        assert json.loads(served.get("/classes")[1])["classes"] == ["no", "yes"]

@@ -42,6 +42,14 @@ def test_nested_objects_and_numbers_in_strings():
     assert read('{"a": 1, "y": "1.5"}\n', labels="float")[1].tolist() == [1.5]
 
 
+@pytest.mark.parametrize("labels", ["text", "int", "float", "bool", None])
+def test_labels_that_are_arrays_are_refused(labels):
+    rows = '{"a": 1, "y": "no"}\n{"a": 2, "y": [1, 0]}\n'
+    if labels not in (None, "text"):
+        rows = rows.splitlines()[1]
+    assert "label '[1, 0]' is an array or object, not a flat value" in refusal(rows, labels=labels)
+
+
 STRICT = {"categories": "error", "missing": "error"}
 
 

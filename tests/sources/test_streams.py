@@ -355,6 +355,31 @@ def test_formats_are_detected_from_the_name_then_the_first_line(tmp_path, name, 
         assert b"".join(chunks) == text.encode()
 
 
+CSV_ROWS, JSON_ROWS = 'a,"b",y\n1,x,no\n2,z,yes\n', '{"b": "x", "a": 1, "y": "no"}\n{"a": 2, "b": "z", "y": "yes"}\n'
+
+
+@pytest.mark.parametrize("learned", [CSV_ROWS, JSON_ROWS])
+@pytest.mark.parametrize("text", [CSV_ROWS, JSON_ROWS, CSV_ROWS.replace("\n", "\r\n"), CSV_ROWS.replace(",", ";")])
+def test_rows_of_a_plan_without_a_file_name_are_found_to_be_csv_or_json(learned, text):
+    """A pipe has no name: the plan says which columns, and the first line in which format they come."""
+    with streams.open(io.BytesIO(learned.encode())) as stream:
+        plan, (X, y) = stream.plan, stream.gather()
+    if ";" in text and learned == CSV_ROWS:  # the delimiter of a plan stays
+        with pytest.raises(StreamError, match="has: 'a;\"b\";y'; is the delimiter ','"):
+            streams.read(io.BytesIO(text.encode()), plan=plan)
+        return
+    found = streams.read(io.BytesIO(text.encode()), plan=plan, target="y")
+    assert np.array_equal(found[0], X)
+    assert found[1].tolist() == y.tolist()
+
+
+def test_first_line_of_a_json_plan_that_is_damaged_is_a_bad_row():
+    with streams.open(io.BytesIO(JSON_ROWS.encode())) as stream:
+        plan = stream.plan
+    X, y = streams.read(io.BytesIO(f"oops a, b\n{JSON_ROWS}".encode()), plan=plan, on_bad_row="skip")
+    assert (len(X), y.tolist()) == (2, ["no", "yes"])
+
+
 def test_formats_unknown_and_options_of_another():
     assert "format=... sets it to one of: jsonl, libsvm, csv, parquet, arrow" in str(refusal("hello\n"))
     with pytest.raises(ValueError, match="format='xml' is not one of: jsonl, libsvm, csv, parquet, arrow"):

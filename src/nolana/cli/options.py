@@ -22,7 +22,7 @@ from nolana.serve.options import ServeOptions
 from nolana.sources import SourceOptions
 from nolana.sources.declaration import Option, Options, declared
 from nolana.sources.messages import address, is_address
-from nolana.sources.options import column_of_text, columns_of_text
+from nolana.sources.options import ColumnNumber, column_of_text, columns_of_text
 
 __all__ = [
     "Group", "blame_option", "blame_source", "check_model", "check_source", "convert_plain_values", "exit_when_unread",
@@ -196,6 +196,8 @@ def words(setting: Setting) -> str | None:
 
 def _column(column: object) -> str:
     """A column: Python counts from 0, the command line from 1."""
+    if isinstance(column, ColumnNumber):
+        return str(column.number)
     return str(column + 1) if isinstance(column, int) and column >= 0 else str(column)
 
 

@@ -17,7 +17,7 @@ seconds of a race or an hour of the day, none is near 10^9.
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import get_args
 
 import numpy as np
@@ -31,7 +31,7 @@ from nolana.errors import ColumnsWarning, OptionError, Remedy, Setting
 
 __all__ = [
     "FROM_DTYPE", "ChosenCategories", "ChosenColumns", "are_prose", "both_declared", "check_chosen", "chosen_columns",
-    "infer_schema", "is_id", "unix_unit",
+    "column_list", "infer_schema", "is_id", "unix_unit",
 ]  # fmt: skip
 
 ChosenColumns = Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[np.generic] | None  # names, indices or a mask
@@ -64,7 +64,7 @@ def infer_schema(
     text_features : columns whose words are hashed: names, indices or a mask.
     group : a column that is a category in any case: its name or index.
     """
-    series = set() if group is None else chosen_columns("group", [group], table) or set()
+    series = set() if group is None else {_series(group, table)}
     texts = chosen_columns("text_features", text_features, table) or set()
     declared = None
     if not (isinstance(categorical_features, str) and categorical_features == FROM_DTYPE):
@@ -161,9 +161,24 @@ def chosen_columns(option: str, chosen: ArrayLike | None, table: Table) -> set[i
         else:
             unknown.append(each)
     if unknown:
-        columns = f"columns {', '.join(map(repr, places))}"[:200] if places else f"{table.width} columns"
+        columns = column_list(places) if places else f"{table.width} columns"
         raise OptionError(option, chosen, f"has {', '.join(map(repr, unknown[:10]))}, but X has {columns}")
     return found
+
+
+def column_list(names: Iterable[object]) -> str:
+    """The names of columns in a message, shortened."""
+    return f"columns {', '.join(map(repr, names))}"[:200]
+
+
+def _series(group: str | int, table: Table) -> int:
+    """The index of the column that names series."""
+    if isinstance(group, str) and group in (table.names or ()):
+        return table.names.index(group)  # type: ignore[union-attr]
+    if isinstance(group, bool) or not isinstance(group, int | np.integer) or not 0 <= group < table.width:
+        columns = column_list(table.names) if table.names else f"{table.width} columns"
+        raise OptionError("group", group, f"is no column of X, which has {columns}")
+    return int(group)
 
 
 def _name(table: Table, i: int) -> str | int:

@@ -46,11 +46,17 @@ class Table(ABC):
 
 def table_of(x: Any) -> Table | None:
     """Anything that is a table; None: an array of numbers, a sparse matrix, or no matrix at all."""
+    if isinstance(x, np.ma.MaskedArray):  # what is masked is missing
+        there = np.array(x.data, dtype=np.float64 if x.dtype.kind in "iufb" else object)
+        there[np.ma.getmaskarray(x)] = np.nan if there.dtype == np.float64 else None
+        return ArrayTable(there) if x.ndim == 2 else None
     if isinstance(x, np.ndarray):
         return _array_table(x)
     if isinstance(x, list | tuple):
         return _list_table(x)
     library = type(x).__module__.partition(".")[0]
+    if library == "polars" and hasattr(x, "collect"):
+        raise TypeError("X is a LazyFrame, which has no rows yet; pass X.collect()")
     if hasattr(x, "iloc") and hasattr(x, "columns"):
         return PandasTable(x)
     if library == "polars" and hasattr(x, "get_columns"):
@@ -129,6 +135,11 @@ def _pandas_values(series: "pandas.Series") -> Values:
         return Numbers(numbers, series.to_numpy(dtype=object, na_value=None).tolist() if dtype.kind in "iu" else None)
     if str(dtype).startswith(("string", "str")):
         return Strings(series.to_numpy(dtype=object, na_value=None).tolist())
+    if hasattr(dtype, "freq"):  # periods are dates: their first moment
+        return _array_values(series.dt.to_timestamp().to_numpy())
+    if hasattr(dtype, "closed"):  # intervals, as `pandas.cut` makes them, are categories
+        missing = series.isna().tolist()
+        return Strings([None if gone else str(each) for each, gone in zip(series, missing, strict=True)])
     return values_of(series.tolist())
 
 

@@ -63,6 +63,7 @@ def refuse(problems: Sequence[ColumnProblem], remedies: Iterable[Remedy] = ()) -
         "X has values that cannot be learned; nothing of this call was learned:\n- {list}",
         facts={"list": "\n- ".join(lines)},
         remedies=remedies,
+        hint="make strings or numbers of such values" if any(each.expected == A_VALUE for each in problems) else "",
         problems=tuple(problems),
     )
 

@@ -11,7 +11,7 @@ from nolana.columns import Schema
 from nolana.estimators.base import OnlinePredictor
 from nolana.estimators.edge import blocks_for, check_features, dense
 from nolana.estimators.explain import contributions
-from nolana.learner.rows import MatrixLike
+from nolana.learner.rows import MatrixLike, MomentRows
 from nolana.learner.stream import StreamLearner
 from nolana.learner.targets import TargetsLearner
 
@@ -116,6 +116,8 @@ class Answers(OnlinePredictor):
         columns that differ.
         """
         self._check_taught()
+        if isinstance(X, MomentRows):
+            raise ValueError("explain takes rows with what is known now, not those of another moment; pass rows.X")
         x = check_features(self, X, reset=False, empty=True)
         learner, schema = self._learner, self.__dict__.get("_schema")
         if learner.sparse:

@@ -62,16 +62,23 @@ def choice(name: str, value: object, legal: Iterable[str]) -> str:
 
 
 def number(
-    name: str, value: object, low: float, high: float = math.inf, *, open_low: bool = False, unbounded: bool = False
+    name: str,
+    value: object,
+    low: float,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+    unbounded: bool = False,
 ) -> float:
     """A real number in a range."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise OptionError(name, value, "is not a number")
     x = float(value)
-    if not low <= x <= high or (open_low and x == low) or (math.isinf(x) and not unbounded):
-        legal = f"{'more than' if open_low else 'at least'} {low:g}" + (
-            f" and at most {high:g}" if high < math.inf else ""
-        )
+    outside = not low <= x <= high or (open_low and x == low) or (open_high and x == high)
+    if outside or (math.isinf(x) and not unbounded):
+        above, below = "more than" if open_low else "at least", "less than" if open_high else "at most"
+        legal = f"{above} {low:g}" + (f" and {below} {high:g}" if high < math.inf else "")
         raise OptionError(name, value, "is out of range: {expected}", expected=legal)
     return x
 
@@ -394,6 +401,11 @@ def fits_trees(trees: Spec, memory: int, features: int) -> bool:
 def sets_for(experts: object, memory: int, features: int, sparse: bool, mixed: bool = False) -> list[Spec]:
     """The expert sets of a learner; `sparse`: of one that takes the non-zeros of rows, if there is a set for these."""
     sets = sets_of(experts, mixed)
+    if not sets:
+        raise ValueError(
+            f"experts={experts!r} learns on rows with categories, and these rows have none: add another set such as "
+            "nolana.experts.Bins(), or name the categories in categorical_features"
+        )
     linear = sum(each.kind is Linear for each in sets)
     if linear > 1:
         raise ValueError(f"experts={experts!r} has {linear} linear sets; leave one")

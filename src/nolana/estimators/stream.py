@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolana.columns import Schema
-from nolana.columns.infer import FROM_DTYPE, ChosenCategories, ChosenColumns, check_chosen
+from nolana.columns.infer import FROM_DTYPE, ChosenCategories, ChosenColumns, check_chosen, column_list
 from nolana.engine.learner.lags import MOST as MOST_LAG
 from nolana.engine.learner.losses import CLASSIFICATION, REGRESSION
 from nolana.errors import OptionError, Remedy, Setting
@@ -30,7 +30,7 @@ from nolana.estimators.multilabel import SeveralLabels
 from nolana.estimators.one_label import OneLabel
 from nolana.estimators.parameters import integer, number, sets_for
 from nolana.estimators.regression import Centre, OnlineRegressor, Uncentred
-from nolana.experts import Expert
+from nolana.experts import Effects, Expert
 from nolana.learner.driver import Driver
 from nolana.learner.memory import memory_bytes
 from nolana.learner.rows import Matrix, MatrixLike, MomentRows
@@ -66,6 +66,7 @@ class StreamModel(Answers):
     def _options(
         self, seed: int, n_features: int, sparse: bool = False, targets: int = 1, schema: Schema | None = None
     ) -> StreamOptions:
+        self._check_group()
         memory = memory_bytes(self.memory)
         categories = [] if schema is None or schema.sparse else schema.categories
         lag = 0 if self.lag is None else integer("lag", self.lag, 1, MOST_LAG)
@@ -82,8 +83,16 @@ class StreamModel(Answers):
         if self.group is None or schema is None:
             return -1
         names = schema.names
-        at = names.index(self.group) if self.group in names else self.group if isinstance(self.group, int) else -1
-        if not 0 <= at < len(names) or schema.columns[at].kind != "category":
+        at = (
+            names.index(self.group)
+            if self.group in names
+            else self.group
+            if isinstance(self.group, int | np.integer)
+            else -1
+        )
+        if not 0 <= at < len(names):
+            raise OptionError("group", self.group, f"is no column of the rows; they have {column_list(names)}")
+        if schema.columns[at].kind != "category":
             remedy = Remedy("categorical_features", [self.group], "takes its values as categories")
             raise OptionError("group", self.group, "is not a column of categories of the rows", remedies=[remedy])
         return int(schema.places[at].start)
@@ -104,18 +113,32 @@ class StreamModel(Answers):
     def _make_learner_for(self, x: Matrix, outputs: int) -> Driver:
         return self._make_learner(x.shape[1], outputs, is_wide_and_sparse(x))
 
-    def _check_parameters(self) -> None:
-        check_chosen("categorical_features", self.categorical_features)
-        check_chosen("text_features", self.text_features)
-        if self.group is not None and (isinstance(self.group, bool) or not isinstance(self.group, str | int)):
+    def _check_group(self) -> None:
+        if self.group is not None and (
+            isinstance(self.group, bool) or not isinstance(self.group, str | int | np.integer)
+        ):
             raise OptionError("group", self.group, "is invalid; expected the name or the index of a column")
         if self.group is not None and self.lag is None:
             remedy = Remedy("lag", 1, "uses the last target of the same series")
             raise OptionError("group", self.group, "needs a lag", remedies=[remedy])
+
+    def _check_parameters(self) -> None:
+        check_chosen("categorical_features", self.categorical_features)
+        check_chosen("text_features", self.text_features)
         if self.lag is not None and self.max_iter not in (None, 1):
             what = "does not fit {lag}: rows in the order of time are learned once"
             raise OptionError("max_iter", self.max_iter, what, facts={"lag": Setting("lag", self.lag)})
-        stream_learner(self._options(0, 1), 1, 1)
+        sets = self.experts if isinstance(self.experts, list | tuple) else []
+        if sets and all(isinstance(each, Effects) for each in sets):
+            memory_bytes(self.memory)  # the rest is checked with the categories of the rows
+        else:
+            stream_learner(self._options(0, 1), 1, 1)
+
+    def _learn_unlabelled(self, X: MatrixLike, **others: ArrayLike | None) -> Array:
+        if self.lag is not None:
+            what = "needs the label of each row: rows without labels would have to be skipped when it is counted"
+            raise OptionError("lag", self.lag, what, hint="learn such rows into a model without a lag")
+        return super()._learn_unlabelled(X, **others)
 
     def _rows_of_both(self, X: Any, late_X: Any) -> tuple[Any, Any]:
         return encoded_pair(self, X, late_X)
@@ -142,6 +165,8 @@ class StreamModel(Answers):
         With a lag a prediction depends on the last known targets. Rows that are learned later are then learned with
         those that their prediction saw. X itself without a lag, and before the first row.
         """
+        if isinstance(X, MomentRows):
+            raise ValueError("these rows have a moment already; pass rows.X")
         if self.lag is None or not self.__sklearn_is_fitted__() or not isinstance(self._learner, StreamLearner):
             return X
         x = check_features(self, X, reset=False)
@@ -192,8 +217,9 @@ class StreamClassifier(OnlineClassifier, StreamModel):
     categorical_features : "from_dtype", list of str, int or bool, or None, default="from_dtype"
         The categories among the columns of X. "from_dtype": columns of strings and categories of a frame (pandas,
         Polars, Arrow), of a list of dicts or of an array of objects, as in ``HistGradientBoostingClassifier``; integers
-        are numbers. Or their names, their indices, or a mask; None: there are none. Categories are told apart by the
-        bytes of their strings: white space, case and Unicode form count. 5, 5.0 and "5" are one category.
+        are numbers unless the name of their column says id (``user_id``, ``itemId``). Or their names, their indices, or
+        a mask; None: there are none. Categories are told apart by the bytes of their strings: white space, case and
+        Unicode form count. 5, 5.0 and "5" are one category.
     text_features : list of str, int or bool, default=None
         Columns of text whose words are learned: names, indices or a mask. Rows are then sparse, all columns hashed.
     lag : int, default=None
@@ -308,7 +334,7 @@ class StreamClassifier(OnlineClassifier, StreamModel):
         the rows that were learned, so that the frequency holds while the stream drifts; it is higher if the most
         probable class alone is right more often than ``level``. ``class_weight`` does not matter here.
         """
-        share = _level("level", level)
+        share = number("level", level, 0.0, 1.0, open_low=True, open_high=True)
 
         def read(f: Array) -> tuple[NDArray[np.generic], Array]:
             learner, targets = self._learner, self._targets
@@ -341,8 +367,9 @@ class StreamRegressor(OnlineRegressor, StreamModel):
     categorical_features : "from_dtype", list of str, int or bool, or None, default="from_dtype"
         The categories among the columns of X. "from_dtype": columns of strings and categories of a frame (pandas,
         Polars, Arrow), of a list of dicts or of an array of objects, as in ``HistGradientBoostingClassifier``; integers
-        are numbers. Or their names, their indices, or a mask; None: there are none. Categories are told apart by the
-        bytes of their strings: white space, case and Unicode form count. 5, 5.0 and "5" are one category.
+        are numbers unless the name of their column says id (``user_id``, ``itemId``). Or their names, their indices, or
+        a mask; None: there are none. Categories are told apart by the bytes of their strings: white space, case and
+        Unicode form count. 5, 5.0 and "5" are one category.
     text_features : list of str, int or bool, default=None
         Columns of text whose words are learned: names, indices or a mask. Rows are then sparse, all columns hashed.
     lag : int, default=None
@@ -433,18 +460,10 @@ class StreamRegressor(OnlineRegressor, StreamModel):
         """
         if interval is None:
             return super().predict(X)
-        level = _level("interval", interval)
+        level = number("interval", interval, 0.0, 1.0, open_low=True, open_high=True)
         if is_empty(X):
             y = half = super().predict(X)
         else:
             parts = self._read_blocks(X, lambda f: f, lambda x: self._learner.intervals(x, level))
             y, half = (self._targets.read(each, 0.0) for each in np.hsplit(np.concatenate(parts), 2))
         return y, y - half, y + half
-
-
-def _level(name: str, value: float) -> float:
-    """A frequency above 0 and below 1."""
-    level = number(name, value, 0.0, 1.0, open_low=True)
-    if level >= 1:
-        raise ValueError(f"{name}={value!r} is out of range: less than 1")
-    return level

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -151,7 +151,8 @@ class Evaluation:
         if self.delay == 0:
             counted = Rows(truth, weight, learn_scores(learner, x, y, weight))
         else:
-            x = x if hasattr(x, "shape") else np.asarray(x)
+            records = isinstance(x, list) and bool(x) and isinstance(x[0], Mapping)
+            x = x if hasattr(x, "shape") or records else np.asarray(x)
             counted = self._delayed.arrive(_scoring(learner, self.delay), x, truth, weight)
         self.seconds += time.perf_counter() - begin
         return counted

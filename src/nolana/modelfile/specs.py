@@ -102,11 +102,13 @@ def defaults_of(kind: type) -> dict[str, object]:
 
 
 def record_of(spec: Spec) -> Tree:
-    """Plain data; an object of the user's own becomes a placeholder."""
+    """Plain data, arguments in the order of the constructor; an object of the user's own becomes a placeholder."""
     own = user_parameter(spec.kind)
     hints = hints_of(spec.kind)
     tree: dict[str, Tree] = {CLASS: spec.kind.__name__}
-    for name, value in spec.arguments.items():
+    ordered = [name for name in hints if name in spec.arguments]  # as a spec from a file has them
+    for name in [*ordered, *sorted(spec.arguments.keys() - set(ordered))]:
+        value = spec.arguments[name]
         tree[name] = placeholder(own, value) if own and hints[name] is Any else tree_of(value)
     return tree
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nolana.errors import ConflictError, ModelFileError, NolanaError, Remedy
 from nolana.learner.rows import Matrix
 from nolana.runs.checkpoints import SavedRun, read
-from nolana.runs.source import changes, check_width, open_to_predict
+from nolana.runs.source import changes, check_predicts, check_width, open_to_predict
 from nolana.sources import SourceOptions
 from nolana.sources.blocks import Places
 from nolana.sources.plan import Plan
@@ -55,8 +55,7 @@ class Predictor:
         explain: bool = False,
     ) -> None:
         self.estimator, saved = read(path)
-        if not hasattr(self.estimator, "predict"):
-            raise ConflictError(f"a {type(self.estimator).__name__} has no predictions", place=os.fspath(path))
+        check_predicts(self.estimator, path)
         if probabilities and not hasattr(self.estimator, "predict_proba"):
             what = f"a {type(self.estimator).__name__} predicts numbers, which have no probabilities"
             raise ConflictError(what, place=os.fspath(path), remedies=[Remedy("probabilities", False)])

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from nolana.runs.run import Run
 
 __all__ = [
-    "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_width", "is_resumable",
-    "open_labelled", "open_to_predict", "options_to_save", "resume", "start",
+    "BLOCK_ROWS", "CHANGEABLE", "changed_state", "changes", "check_options", "check_predicts", "check_width",
+    "is_resumable", "open_labelled", "open_to_predict", "options_to_save", "resume", "start",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -108,11 +108,14 @@ def resume(
     from nolana.runs.run import Run  # a prediction loads this module, and needs no run
 
     estimator, saved = read(path)
+    check_predicts(estimator, path)
     try:
         recipe.check(estimator)
         if saved is None:
             stream = _labelled(source, options, task_of(estimator), _known_columns(options, estimator))
             check_width(stream, estimator)
+            if hasattr(estimator, "classes_"):
+                stream.read_labels_as(estimator.classes_)
             record = SavedRun(stream.name, False, options_to_save(options, stream))
             return Run(estimator, scoring.new_evaluation(), record, stream=stream), None
         check_options(options, saved)
@@ -318,3 +321,9 @@ def check_width(stream: Stream, estimator: "OnlineEstimator") -> None:
             f"{stream.name} has {stream.n_features} features, the model {width}",
             remedies=[Remedy("features"), Remedy("ignore", ..., "selects columns")],
         )
+
+
+def check_predicts(estimator: object, path: Path) -> None:
+    """ConflictError if a file has an estimator that predicts nothing, as the map `OnlineNystroem` alone."""
+    if not hasattr(estimator, "predict"):
+        raise ConflictError(f"{type(estimator).__name__} has no predictions", place=os.fspath(path))

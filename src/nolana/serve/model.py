@@ -24,7 +24,14 @@ from nolana.metrics import Predictions
 from nolana.runs import Recipe, Run, Scoring, SourceOptions
 from nolana.runs.checkpoints import LogPosition, SavedRun, read
 from nolana.runs.recipe import task_of
-from nolana.runs.source import changed_state, changes, check_options, open_labelled, options_to_save
+from nolana.runs.source import (
+    changed_state,
+    changes,
+    check_options,
+    check_predicts,
+    open_labelled,
+    options_to_save,
+)
 from nolana.serve.refusal import Refusal
 from nolana.serve.rows import TARGET, Label, RowReader, Rows
 from nolana.sources.bad_rows import NewColumnCounts
@@ -157,8 +164,12 @@ class ServedModel:
             classes = model.classes_
             probabilities = model.predict_proba(x)
             possible = None if level is None else self._possible(x, level)
-            if model.classes_ is classes:  # else a new class has come in the meantime
+            if np.array_equal(model.classes_, classes):  # else a new class has come in the meantime
                 break
+        if getattr(model, "multilabel_", False):
+            wrong = np.minimum(probabilities, 1 - probabilities)
+            found = {"predictions": model.predict(x).tolist(), "probabilities": probabilities.tolist()}
+            return {"classes": classes.tolist(), **found, "uncertainty": wrong.tolist(), "rows": model.n_rows_}
         best = probabilities.argmax(axis=1)
         rounded = (probabilities == probabilities.max(axis=1)[:, None]).sum(axis=1).max() > 1
         if rounded or getattr(model, "class_weight", None) is not None:  # the scores decide
@@ -256,8 +267,10 @@ def load(path: str | os.PathLike[str], new: NewModel) -> ServedModel:
     """The model of a file; ConflictError if an option contradicts it."""
     estimator, saved = read(path)
     name, options = os.fspath(path), new.options
-    if not hasattr(estimator, "predict"):
-        raise ConflictError(f"a {type(estimator).__name__} has no predictions", place=name)
+    check_predicts(estimator, path)
+    if estimator.__sklearn_is_fitted__() and not estimator._is_taught:
+        what = "the model has learned rows without labels alone, and cannot predict yet"
+        raise ConflictError(what, place=name, hint="learn rows with labels into it first")
     try:
         new.recipe.check(estimator)
         if saved is None:

@@ -33,7 +33,7 @@ from nolana.sources.cells import (
     RowFlaws,
     is_missing,
 )
-from nolana.sources.labels import LATIN
+from nolana.sources.labels import LATIN, SKIP
 from nolana.sources.plan import PlannedColumn
 
 __all__ = ["TIMES", "Encoder", "EncoderState", "MeansState", "SchemaEncoder"]
@@ -137,7 +137,7 @@ class Encoder(ABC):
         if code == ABSENT:
             return Flaw(f, "missing", remedies=(self.if_missing,), absent=True)
         if code == NESTED:
-            remedy = Remedy("ignore", [column.column], "leaves it out")
+            remedy = SKIP if self._frozen else Remedy("ignore", [column.column], "leaves it out")
             return Flaw(f, "nested", "{value} is an array or object, not a flat value", (remedy,))
         noun = NOUNS[column.kind]
         if code == UNKNOWN:
@@ -199,9 +199,8 @@ class SchemaEncoder(Encoder):
         flaw = super()._flaw(f, code, readable or column.kind in TIMES)
         if flaw.remedies or code in (NESTED, UNBOUNDED):
             return flaw
-        return replace(
-            flaw, remedies=(Remedy("categorical_features", [column.column], "learns the column as categories"),)
-        )
+        as_category = Remedy("categorical_features", [column.column], "learns the column as categories")
+        return replace(flaw, remedies=(SKIP if self._frozen else as_category,))
 
     def encode(self, cells: Cells) -> Array:
         values, absent = cells.values, is_missing(cells.codes)

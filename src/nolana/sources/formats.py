@@ -29,6 +29,7 @@ FORMATS: dict[str, type[Reader]] = {
     format.format: format for format in (JsonReader, LibsvmReader, CsvReader, ParquetReader, ArrowReader)
 }
 MAGIC = tuple(magic for format in FORMATS.values() for magic in format.magic)
+DELIMITER = re.compile(b"[,;\t]")
 COMPRESSED = re.compile(rf"\.({'|'.join(c.ending for c in COMPRESSIONS)})$", re.IGNORECASE)
 
 
@@ -44,7 +45,7 @@ def detect(source: Bytes, plan: Plan | None = None) -> type[Reader]:
             return format
     planned = None if plan is None else FORMATS.get(plan.format)
     if planned is not None and not planned.magic:
-        return planned
+        return planned if source.messages is not None else _of_same_columns(planned, plan, source)
     line = source.first_line()
     if source.messages is not None and not line:
         remedies = [Remedy("follow", True, "waits for some")]
@@ -55,6 +56,18 @@ def detect(source: Bytes, plan: Plan | None = None) -> type[Reader]:
     remedies = [Remedy("format", ..., f"sets it to one of: {', '.join(FORMATS)}")]
     what = "the format cannot be detected from the name or the first line"
     raise StreamError(what, path=source.path, remedies=remedies)
+
+
+def _of_same_columns(planned: type[Reader], plan: Plan | None, source: Bytes) -> type[Reader]:
+    """JSON if rows of a CSV plan come as objects, CSV if rows of a JSON plan come below a line with all names."""
+    if plan is None or not plan.named or planned not in (JsonReader, CsvReader):
+        return planned
+    line = source.first_line()
+    if JsonReader.recognises(line):
+        return JsonReader
+    fields = {field.strip(b" \"'\r") for field in DELIMITER.split(line)}
+    names = {column.column.encode() for column in plan.columns or () if isinstance(column.column, str)}
+    return CsvReader if names <= fields else planned
 
 
 def open_stream(source: Source, options: Arguments) -> Stream:

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolana.errors import Remedy, Setting
-from nolana.sources.cells import ABSENT, TEXT, TRUTH, Cells, Flaw
+from nolana.sources.cells import ABSENT, NESTED, TEXT, TRUTH, Cells, Flaw
 from nolana.sources.options import LabelKind
 
-__all__ = ["LATIN", "InferredTask", "Labels", "infer_label_kind", "infer_task"]
+__all__ = ["LATIN", "SKIP", "InferredTask", "Labels", "infer_label_kind", "infer_task"]
 
 DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 MOST_DIGITS = 1000  # a model file holds integers of at most 4,096 bits
@@ -58,6 +58,9 @@ FRACTION = Flaw(
     "label {value} is not an integer, and the labels before it were taken for classes",
     (Remedy("task", "regression", "if they are numbers"), Remedy("labels", "text", "if they are names")),
 )
+
+
+IS_NESTED = Flaw(None, "label", "label {value} is an array or object, not a flat value")
 
 
 def infer_label_kind(cells: Cells, place: int) -> LabelKind | None:
@@ -125,6 +128,15 @@ class Labels:
         """The labels of a task: floats for regression, classes for classification."""
         return Labels("float", explicit=True) if task == "regression" else replace(self, classes=True)
 
+    def of_classes(self, classes: NDArray[np.generic]) -> "Labels":
+        """Labels that may be these classes: strings for strings; strings are numbers, or true and false, for others."""
+        if classes.dtype.kind == "U":
+            return replace(self, kind="text", explicit=True)
+        if self.kind != "text":
+            return self
+        two = set(classes.tolist()) <= {0, 1}
+        return replace(self, kind="bool" if two else "int", explicit=True)
+
     @property
     def _quoted(self) -> bool:
         return self.explicit if self.quoted is None else self.quoted
@@ -161,8 +173,11 @@ class Labels:
     def _strings(self, cells: Cells, place: int) -> tuple[NDArray[np.generic], dict[int, Flaw]]:
         texts = cells.texts(place)
         invalid = {}
+        nested = cells.text_codes[:, place] == NESTED
         for row, text in enumerate(texts):
-            if text is None:
+            if nested[row]:
+                invalid[row] = IS_NESTED
+            elif text is None:
                 invalid[row] = Flaw(None, "label", "label {value} is not UTF-8", (LATIN,))
             elif text.endswith("\0"):
                 what = "label {value} ends with a NUL character, which arrays of strings cannot hold"
@@ -171,6 +186,8 @@ class Labels:
 
     def _flaw(self, cells: Cells, place: int, row: int) -> Flaw:
         """Why a label is not of the type of the others."""
+        if cells.text_codes[row, place] == NESTED:
+            return IS_NESTED
         if self.classes and self.kind == "int" and cells.floats(place, quoted=self._quoted)[1][row]:
             return FRACTION
         noun, numeric = NOUNS[str(self.kind)], self.kind == "float"

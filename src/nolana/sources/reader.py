@@ -78,7 +78,8 @@ class Reader(ABC):
                 has = "has no column names" if names is None else f"has: {', '.join(map(repr, names))}"
                 remedies = [Remedy("target", False, "reads without labels")] if absent == [label] else []
                 what = f"no column is named {', '.join(map(repr, absent))}; the source {has}"
-                raise StreamError(what, path=self.path, remedies=remedies)
+                hint = self.columns.hint if width == 1 else ""
+                raise StreamError(what, path=self.path, remedies=remedies, hint=hint)
         elif width != plan.width:
             removed = plan.target if target is False and isinstance(plan.target, int) else None
             if removed is None or width != (plan.width or 0) - 1:

@@ -165,6 +165,11 @@ class Stream:
         if self.rows.labels is not None:
             self.rows.labels = self.rows.labels.of_task(task)
 
+    def read_labels_as(self, classes: NDArray[np.generic]) -> None:
+        """From the next block on labels are of the type of these classes, whatever they look like in the source."""
+        if self.rows.labels is not None and not self.rows.labels.explicit:
+            self.rows.labels = self.rows.labels.of_classes(classes)
+
     # Plan and state
 
     @property
