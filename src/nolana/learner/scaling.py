@@ -93,11 +93,7 @@ class AnchoredScaling(EngineScaling):
             self._watch.observe(x, weight, self._unscaled if self._anchors is None else self._anchors["factor"])
         return x if self._anchors is None else z
 
-    def rows_to_update(self, rows: int) -> int:
-        """Rows until the anchors may change."""
-        return int(self._engine.rows_to_anchor())
-
-    def update(self, reestimate: bool) -> Change | None:
+    def update(self) -> Change | None:
         """Set the anchors that are due after this row; what that does to places. None: nothing is due."""
         anchored = self._engine.anchor().any()
         grows = self._watch is not None and self._watch.check()
@@ -161,10 +157,6 @@ class TargetScaling(EngineScaling):
     def _read(self) -> None:
         state = self._engine.state()
         self.center, self.factor = state["center" if self._engine.rows >= 2 else "mean"], state["factor"]
-
-    def rows_to_update(self) -> int:
-        """Rows until the anchors may change."""
-        return int(self._engine.rows_to_anchor())
 
     def update(self) -> Rescaling | None:
         """Set the anchors that are due after this row; None: nothing is due."""

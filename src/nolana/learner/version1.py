@@ -1,10 +1,9 @@
 """Records of learners in format version 1, as records of today.
 
 Version 1 had three kinds: "nolana" and "nogd" with settings, "rival" with parts. What was learned has not changed.
-`Scaling` is the scaling of v0.1.
+`Scaling` is the scaling of v0.1, which `LearnerByMoments` has in front of the engine.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,11 @@ from nolana.engine.experts.landmarks.kernels import Kernel
 from nolana.engine.experts.landmarks.policies import Policy
 from nolana.engine.learner.losses import Loss
 from nolana.errors import ModelFileError
-from nolana.learner.driver import Array
+from nolana.learner.driver import Array, Event
+from nolana.learner.landmark import LandmarkLearner
+from nolana.learner.landmark_events import remap_all
+from nolana.learner.scaling import Change
+from nolana.learner.schedule import LANDMARK_EVENTS, doubling_row, each_row
 from nolana.modelfile.node import Node
 from nolana.modelfile.specs import labels
 from nolana.modelfile.tree import Tree
@@ -128,6 +131,10 @@ class Scaling:
     def undo(self, x: Array) -> Array:
         return np.ascontiguousarray(x / self.factor + self.offset)
 
+    def centre(self) -> Array:
+        """What the features of rows are scaled around is not told."""
+        return np.zeros_like(self.offset)
+
     def advance(self, x: Array, weight: Array | None) -> Array:
         """`apply`; rows of positive weight are observed."""
         z = self.apply(x)
@@ -135,17 +142,11 @@ class Scaling:
         self.count = self._module.add_moments(self.count, self.mean, self.squares, learned)
         return z
 
-    def rows_to_update(self, rows: int) -> int:
-        """Rows until 2, 4, 8, ... rows."""
-        return int((1 << max(1, rows.bit_length())) - rows)
-
-    def update(self, reestimate: bool) -> Callable[[Array], Array] | None:
+    def update(self) -> Change:
         """Take the moments into use where other things are re-estimated too; what that does to places.
 
         A feature that never varied keeps its unit.
         """
-        if not reestimate:
-            return None
         offset, factor = self.offset, self.factor
         deviation = np.sqrt(self.squares / max(1.0, self.count))
         varies = deviation > 1e-12 * np.maximum(1e-300, np.abs(self.mean))
@@ -173,3 +174,26 @@ class Scaling:
             check(field, state, {})
         for field in self._fields():
             field.set(state[field.key])
+
+
+def follow_moments(learner: LandmarkLearner) -> None:
+    """The features have another scale."""
+    remap_all(learner, learner.scaling.update())
+
+
+class LearnerByMoments(LandmarkLearner):
+    """A landmark learner of v0.1 that scales."""
+
+    events = (
+        Event(doubling_row, lambda learner: True, follow_moments, catches_up=True),
+        Event(
+            each_row,
+            lambda learner: learner.filling,
+            follow_moments,
+            wait=lambda learner: learner.capacity - learner.size,
+        ),
+        *LANDMARK_EVENTS[1:],
+    )
+
+    def _new_scaling(self) -> Scaling:
+        return Scaling(self.n_features, self._module)
