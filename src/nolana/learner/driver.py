@@ -1,8 +1,8 @@
 """What surrounds an engine's learner: the engine that runs it, the lock, copies, divergence, changes of its outputs.
 
-Blocks are cut at events. Every event is due after a row whose number is fixed, so that a block may be split anywhere.
-The events of a driver are one table, in the order in which they happen; `learn` cuts blocks at `next_event` and runs
-what is due, and a merge of parts that learns again catches up on what fell into frozen rows.
+Blocks are cut at events. After which row an event is due does not depend on the blocks, so that they may be split
+anywhere. The events of a driver are one table, in the order in which they happen; `learn` cuts blocks at `next_event`
+and runs what is due, and a merge of parts that learns again catches up on what fell into frozen rows.
 """
 
 import sys
@@ -32,7 +32,8 @@ Array = NDArray[np.float64]
 D = TypeVar("D", bound="Driver")
 
 NEVER = 1 << 62
-UNITS = ("scaling", "target_scaling", "interval", "feature_table", "lags", "label_sets")  # of a learner of the engine
+# Of a learner of the engine.
+UNITS = ("scaling", "target_scaling", "interval", "feature_table", "lags", "label_sets", "growth")
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
@@ -102,30 +103,30 @@ class Event(NamedTuple, Generic[D]):
     action: Callable[[D], None]
     catches_up: bool = False  # whether a merge of parts makes up for it
     of_labels: bool = False  # whether rows without labels do not count
-    wait: Callable[[D], int] = lambda driver: 0  # so many rows have to be learned before it can be due
-
-    def is_due(self, driver: D, rows: int) -> bool:
-        """Whether it is due after the last of so many rows."""
-        return rows > 0 and self.condition(driver) and self.next_row(rows - 1) == rows and self.wait(driver) <= 0
-
-    def rows_to_go(self, driver: D) -> int:
-        """Rows until it may be due."""
-        rows = driver.labelled if self.of_labels else driver.rows
-        return max(self.next_row(rows) - rows, self.wait(driver))
+    wait: Callable[[D], int] | None = None  # so many rows come before it in any case
 
 
 def next_event(driver: "Driver") -> int:
     """The row after which something may be re-estimated."""
     if driver.frozen:
         return NEVER
-    return driver.rows + min((e.rows_to_go(driver) for e in driver.events if e.condition(driver)), default=NEVER)
+    rows, labelled = driver.rows, driver.labelled
+    left = NEVER
+    for event in driver.events:
+        if event.condition(driver):
+            seen = labelled if event.of_labels else rows
+            to_go = event.next_row(seen) - seen
+            left = min(left, to_go if event.wait is None else max(to_go, event.wait(driver)))
+    return rows + left
 
 
 def run_events(driver: "Driver", has_labels: bool) -> None:
     """What is due now that rows have been learned, with labels or without."""
-    rows, of_labels = driver.rows, driver.labelled if has_labels else 0
+    rows, labelled = driver.rows, driver.labelled if has_labels else 0
     for event in driver.events:
-        if event.is_due(driver, of_labels if event.of_labels else rows):
+        seen = labelled if event.of_labels else rows
+        is_event_row = seen > 0 and event.next_row(seen - 1) == seen
+        if is_event_row and event.condition(driver) and (event.wait is None or event.wait(driver) <= 0):
             event.action(driver)
 
 
@@ -152,6 +153,7 @@ class Driver:
 
     _named: tuple[EngineLearner, Mapping[str, Axes]] | None = None  # axes of an engine
     _next_event = _next_stop = 0  # the rows after which something may be re-estimated, and a block is cut
+    _looks_ahead = False  # whether something depends on the next rows before they are learned
 
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
         self.check(spec, options)
@@ -224,25 +226,24 @@ class Driver:
         return self._warn_if_diverged(np.asarray(self.engine.scores(x)))
 
     def _learn(self, x: Any, y: Any, weight: Array | None) -> Array:
-        if not self._looks_ahead and len(x) <= self._next_stop - self.rows:  # no event between the rows
-            return self._learn_part(x, y, weight)
+        if not self._looks_ahead and len(x) < self._next_stop - self.rows:  # no event among the rows or after them
+            return self._learn_rows(x, y, weight)
         scores, start = np.empty((len(x), self.outputs)), 0
         while start < len(x):
             # At least one row: a user may have interrupted an event.
-            count = max(1, self._next_stop - self.rows)
+            stop = min(len(x), start + max(1, self._next_stop - self.rows))
             if self._looks_ahead:
-                count = self._look_ahead(*(_rows(each, start, count) for each in (x, y, weight)))
-            part = (_rows(each, start, count) for each in (x, y, weight))
-            scores[start : start + count] = self._learn_part(*part)
-            start += count
+                own = None if weight is None else weight[start:stop]
+                stop = start + self._look_ahead(x[start:stop], own, y is not None)
+            scores[start:stop] = self._learn_part(
+                x[start:stop],
+                None if y is None else y[start:stop],
+                None if weight is None else weight[start:stop],
+            )
+            start = stop
         return scores
 
-    @property
-    def _looks_ahead(self) -> bool:
-        """Whether something depends on the next rows before they are learned."""
-        return False
-
-    def _look_ahead(self, x: Any, y: Any, weight: Array | None) -> int:
+    def _look_ahead(self, x: Any, weight: Array | None, has_labels: bool) -> int:
         """Do what the first of these rows needs; how many of them may then be learned at once."""
         return len(x)
 
@@ -351,11 +352,6 @@ class Driver:
         self.origin = saved.get("origin")
         self.restore(saved["state"])
         self.diverged = saved["diverged"]
-
-
-def _rows(values: Any, start: int, count: int) -> Any:
-    """At most so many rows of a block, or None."""
-    return None if values is None else values[start : start + count]
 
 
 def user_stacklevel() -> int:

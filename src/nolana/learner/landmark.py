@@ -18,7 +18,7 @@ import numpy as np
 
 from nolana import engine as numpy_engine
 from nolana.engine.base.bounds import Count, Share, Threshold, Width
-from nolana.engine.base.state import Field, Size, pack
+from nolana.engine.base.state import Field, Size, export, pack
 from nolana.engine.base.state import check as check_field
 from nolana.engine.base.threads import one_blas_thread
 from nolana.engine.experts.landmarks.inverse import inverted
@@ -28,13 +28,14 @@ from nolana.engine.experts.landmarks.lms import LMS
 from nolana.engine.experts.landmarks.newton import Newton
 from nolana.engine.experts.sgd import SGD
 from nolana.engine.learner.learner import Learner
+from nolana.engine.learner.robust_scaling import unscaled
+from nolana.engine.protocol import EngineLearner, GrowthWatchPart, RobustScalingPart
 from nolana.errors import GrowthWarning, Remedy
 from nolana.experts.landmarks import Landmarks
 from nolana.experts.spectral.spectral_map import SpectralMap
 from nolana.experts.spectral.spectrum import Spectrum
 from nolana.learner.driver import Array, Driver, State, relative, user_stacklevel
-from nolana.learner.landmark_events import spacing
-from nolana.learner.scaling import AnchoredScaling, TargetScaling
+from nolana.learner.landmark_events import ANCHORS, spacing
 from nolana.learner.schedule import LANDMARK_EVENTS
 from nolana.modelfile.specs import Spec
 
@@ -67,9 +68,14 @@ class LandmarkLearner(Driver):
     options_class = LandmarkOptions
     events = LANDMARK_EVENTS
     options: LandmarkOptions
-    scaling: Any  # AnchoredScaling or that of v0.1; None: rows are as they came
-    targets: TargetScaling | None
+    map: MovingLandmarks
+    scaling: RobustScalingPart | None
+    target_scaling: RobustScalingPart | None
+    growth: GrowthWatchPart | None
+    anchors: State | None  # of the scaling; None before the first
+    target_anchors: State | None
     filling: bool  # until the landmarks are full, and what depends on that is done
+    remapped: int  # the row after which all was re-mapped
 
     def __init__(
         self,
@@ -79,17 +85,17 @@ class LandmarkLearner(Driver):
         outputs: int,
         initial_landmarks: Array | None = None,
     ) -> None:
+        self._targets = outputs if options.number else 0  # that are standardised
         super().__init__(spec, options, features, outputs)
-        self.map = cast(MovingLandmarks, self.engine.maps[0])
         map_spec, head_spec = spec.arguments["maps"][0], spec.arguments["experts"][0].arguments["head"]
         self.capacity: int = map_spec.arguments["capacity"]
         self.kernel: Kernel = map_spec.arguments["kernel"].build(numpy_engine)
         self.decomposed = map_spec.kind is SpectralMap
         self.prior: float = head_spec.arguments.get("prior", 1.0)
-        self.scaling = self._new_scaling()
-        self.targets = TargetScaling(outputs, self._module) if options.number else None
+        self._can_be_outgrown = options.gamma is None and self.kernel.uses_gamma and not self.kernel.stationary
         self.mean_weight = 0.0  # running mean of the sample weights
         self.largest = self.kernel.largest_value
+        self._use(self.engine)
         self.map.ridge = options.ridge
         if options.gamma is not None:
             self.map.gamma = options.gamma
@@ -97,14 +103,29 @@ class LandmarkLearner(Driver):
             self.map.threshold = options.threshold
         self.growing: list[int] = []  # features that have begun to grow since the last call
         self._warned: set[int] = set()
-        self.filling = True
-        self.remapped = 0  # the row after which all was re-mapped
+        self.filling, self.remapped = True, 0
+        self.anchors = self.target_anchors = None
         if initial_landmarks is not None:
             self._start_from(initial_landmarks, outputs)
         self.plan()
 
-    def _new_scaling(self) -> Any:
-        return AnchoredScaling(self.n_features, self._module, self.options.watch_growth) if self.options.scale else None
+    def units(self) -> dict[str, Any]:
+        """In which the engine learns: rows before the first anchor, and so the first landmarks, are as they came."""
+        units: dict[str, Any] = {}
+        if self.options.scale:
+            units["scaling"] = self._module.RobustScaling(self.n_features, keeps_first=True)
+            if self.options.watch_growth:
+                units["growth"] = self._module.GrowthWatch(self.n_features)
+        if self._targets:
+            units["target_scaling"] = self._module.RobustScaling(self._targets)
+        return units
+
+    def build(self, spec: Spec) -> Any:
+        return replace(spec, arguments={**spec.arguments, **self.units()}).build(self._module)
+
+    def _use(self, engine: EngineLearner) -> None:
+        self.engine, self.map = engine, cast(MovingLandmarks, engine.maps[0])
+        self.scaling, self.target_scaling, self.growth = engine.scaling, engine.target_scaling, engine.growth
 
     @classmethod
     def check(cls, spec: Spec, options: LandmarkOptions) -> None:
@@ -144,18 +165,13 @@ class LandmarkLearner(Driver):
     def threshold(self) -> float:
         return float(self.map.threshold)
 
-    @property
-    def memory_bytes(self) -> int:
-        """State and scratch; constant once the landmarks are full and the classes known."""
-        return super().memory_bytes + sum(part.memory_bytes for part in (self.scaling, self.targets) if part)
-
     def centre(self) -> Array:
-        return self.scaling.centre() if self.scaling else super().centre()
+        return super().centre() if self.anchors is None else np.array(self.anchors["center"])
 
     def landmarks(self) -> Array:
         """The landmarks (m, d) in the units of the input."""
-        places: Array = self.engine.state()["landmarks"]
-        return np.ascontiguousarray(self.scaling.undo(places)) if self.scaling else places
+        places: Array = self.engine.state(["landmarks"])["landmarks"]
+        return places if self.anchors is None else np.ascontiguousarray(unscaled(places, self.anchors))
 
     def counts(self) -> Array:
         """Points counted into each landmark (m,); decayed counts are stored in a unit of their own."""
@@ -172,23 +188,19 @@ class LandmarkLearner(Driver):
 
     def mean_diagonal(self) -> float:
         """The mean of k(u, u)."""
-        diagonal = self.kernel.diagonal(self.engine.state()["landmarks"], self.gamma)
+        diagonal = self.kernel.diagonal(self.engine.state(["landmarks"])["landmarks"], self.gamma)
         return float(diagonal.mean()) if len(diagonal) else 0.0
-
-    def scores(self, x: Array) -> Array:
-        scores = super().scores(self.features(x))
-        return self.targets.undo(scores) if self.targets else scores
 
     def kernel_rows(self, x: Array) -> Array:  # (n, d) -> (n, m)
         """k(x_i, u_j)."""
-        seen, places = self.features(x), self.engine.state()["landmarks"]
+        seen, places = self.features(x), self.engine.state(["landmarks"])["landmarks"]
         if self.decomposed:
             return self.kernel.gram(seen, places, self.gamma)
         return np.asarray(self.map.transform(seen))
 
     def features(self, x: Array) -> Array:
         """Rows (n, d) as the kernel sees them."""
-        return self.scaling.apply(x) if self.scaling else x
+        return np.asarray(self.scaling.apply(x)) if self.scaling else x
 
     # Learning
 
@@ -205,8 +217,11 @@ class LandmarkLearner(Driver):
 
     def take_any_order(self) -> None:
         """Rows may be sorted, so that a feature that grows says nothing. Called before the first row."""
-        self.options = replace(self.options, watch_growth=False)
-        self.scaling = self._new_scaling()
+        if self.growth is None:
+            return
+        state, self.options = self.state(), replace(self.options, watch_growth=False)
+        self._use(self.build(self.spec))
+        self.restore(state)
 
     def _warn_of_growth(self) -> None:
         """Each feature once."""
@@ -227,13 +242,9 @@ class LandmarkLearner(Driver):
         with one_blas_thread():
             return super()._learn(x, y, weight)
 
-    @property
-    def _looks_ahead(self) -> bool:
-        return not self.frozen and (self._can_be_outgrown or not self.size)
-
-    def _look_ahead(self, x: Array, y: Array, weight: Array | None) -> int:
+    def _look_ahead(self, x: Array, weight: Array | None, has_labels: bool) -> int:
         count = len(x)
-        if self.size and self._can_be_outgrown:
+        if self._can_be_outgrown and self.size:  # rows so much larger that the width does not fit them at all
             large = ~self.kernel.fits(self.features(x), self.gamma)
             if weight is not None:
                 large &= weight > 0
@@ -247,23 +258,13 @@ class LandmarkLearner(Driver):
         return count
 
     def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
-        seen = self.scaling.advance(x, weight) if self.scaling else x
-        if self.targets is None:
-            return super()._learn_rows(seen, y, weight)
-        scores = self.targets.undo(super()._learn_rows(seen, self.targets.apply(y), weight))
-        self.targets.observe(y, weight)
-        return scores
-
-    @property
-    def _can_be_outgrown(self) -> bool:
-        """Whether rows may be so much larger than the landmarks that the width does not fit them at all."""
-        return self.options.gamma is None and self.kernel.uses_gamma and not self.kernel.stationary
+        return np.asarray(self.engine.learn(x, y, weight, late_anchors=False))
 
     def _restart(self) -> None:
         """Forget the landmarks: a kernel matrix that has both them and this row has no inverse in double precision."""
-        state = self.engine.state()
+        counts = self.engine.state(["rows", "moves"])
         self.engine.clear(self.outputs)
-        self.engine.restore(self.engine.state() | {name: state[name] for name in ("rows", "moves")})
+        self.engine.restore_part(counts)
         self.filling = True
         if self.options.threshold is None:
             self.map.threshold = np.inf
@@ -282,31 +283,31 @@ class LandmarkLearner(Driver):
         return found
 
     def state(self) -> State:
-        state = super().state()
-        for part in (self.scaling, self.targets):
-            state |= part.state() if part else {}
-        return state | ({"mean_weight": self.mean_weight} if self.options.relative_weights else {})
+        return super().state() | export(self._fields())
+
+    def _fields(self) -> list[Field]:
+        return [Field(self, "mean_weight", low=0.0)] if self.options.relative_weights else []
 
     def restore(self, state: State) -> None:
-        scaling = self._new_scaling()
-        if scaling:
-            scaling.restore(state)
-        targets = TargetScaling(len(state["weights"]), self._module) if self.options.number else None
-        if targets:
-            targets.restore(state)
-        mean_weight = Field(self, "mean_weight", low=0.0)
-        if self.options.relative_weights:
-            check_field(mean_weight, state, {})
-        own = {name: value for name, value in state.items() if not name.startswith(("scaling", "target_scaling/"))}
-        super().restore({name: value for name, value in own.items() if name != "mean_weight"})
-        self.scaling, self.targets = scaling, targets
-        if self.options.relative_weights:
-            mean_weight.set(state["mean_weight"])
+        for name in state:
+            if name.endswith("/rows") and state[name] != state["rows"]:
+                raise ValueError(f"state: {name} differs from rows")
+        for field in self._fields():
+            check_field(field, state, {})
+        super().restore(state)
+        for field in self._fields():
+            field.set(state[field.key])
         self.prepare()
 
     def prepare(self) -> None:
         self.filling, self.remapped = not self.full, 0
+        units = (self.scaling, self.target_scaling)
+        self.anchors, self.target_anchors = (unit.state(ANCHORS) if unit and self.rows > 1 else None for unit in units)
         super().prepare()
+
+    def plan(self) -> None:
+        super().plan()
+        self._looks_ahead = not self.frozen and (self._can_be_outgrown or not self.size)
 
     # Events
 
@@ -352,7 +353,7 @@ class LandmarkLearner(Driver):
         ridge = self.set_ridge(np.diag(gram))
         n = len(landmarks)
         policy = self.spec.arguments["maps"][0].arguments["policy"].build(numpy_engine)
-        state = self.engine.state() | {"landmarks": landmarks, "counts": np.ones(n), "ridge": ridge}
+        state = self.engine.state(units=False) | {"landmarks": landmarks, "counts": np.ones(n), "ridge": ridge}
         state |= {field.key: np.zeros(n) for field in policy.fields(Size("landmarks")) if field.shape}
         if isinstance(self.map, SpectralMap):
             spectrum = Spectrum.of(gram, self.map.rank)
@@ -364,7 +365,7 @@ class LandmarkLearner(Driver):
             state |= {"inverse": pack(inverse), "weights": np.zeros((outputs, n)), "gram": pack(gram)}
             state |= {"covariance": self.prior * pack(inverse)}
             state |= {"waiting_left": nothing, "waiting_right": nothing.copy()}
-        self.engine.restore(state)
+        self.engine.restore(state, units=False)
         self.filling = False
         if self.options.threshold is None:
             self.map.threshold = spacing(landmarks)

@@ -102,7 +102,7 @@ EVENTS: tuple[Event["StreamLearner"], ...] = (
 )
 
 LANDMARK_EVENTS: tuple[Event["LandmarkLearner"], ...] = (
-    Event(any_anchor_row, lambda learner: bool(learner.scaling), landmark_events.follow_anchors, catches_up=True),
+    Event(any_anchor_row, lambda learner: learner.scaling is not None, landmark_events.follow_anchors, catches_up=True),
     Event(doubling_row, lambda learner: learner.estimates_width, landmark_events.reestimate_width, catches_up=True),
     Event(
         each_row,
@@ -118,7 +118,7 @@ LANDMARK_EVENTS: tuple[Event["LandmarkLearner"], ...] = (
     ),
     Event(
         any_anchor_row,
-        lambda learner: bool(learner.targets),
+        lambda learner: learner.target_scaling is not None,
         landmark_events.follow_target_anchors,
         catches_up=True,
     ),

@@ -113,7 +113,6 @@ class StreamLearner(Driver):
     regression: bool
     extrapolates: bool  # whether an expert follows late anchors
     _past: tuple[Any, int, Array] | None  # engine, row, distances of stored rows (`novelty`), until the next row
-    _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
         self._experts = options.built(features)
@@ -352,21 +351,17 @@ class StreamLearner(Driver):
     def _learn(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
         return super()._learn(SparseRows.of(x) if self.sparse else x, y, weight)
 
-    @property
-    def _looks_ahead(self) -> bool:
-        return self._new_class
-
-    def _look_ahead(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> int:
-        """The first row of a class that the stack learns nothing from comes alone."""
-        return len(x) if y is None else 1
+    def _look_ahead(self, x: Array | SparseRows, weight: Array | None, has_labels: bool) -> int:
+        """The first row of a class, from which the stack learns nothing, comes alone."""
+        return 1 if has_labels else len(x)
 
     def _learn_part(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
-        if not self._new_class or y is None:
+        if not self._looks_ahead or y is None:
             return super()._learn_part(x, y, weight)
         before = self.engine.state(stack.OF_THE_STACK)
         scores = super()._learn_part(x, y, weight)
         self.engine.restore_part(before)
-        self._new_class = False
+        self._looks_ahead = False
         return scores
 
     def _learn_rows(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
@@ -451,7 +446,7 @@ class StreamLearner(Driver):
         else:
             with one_blas_thread():
                 rebuild_for(self, sources, signs)
-        self._new_class = True
+        self._looks_ahead = True
 
     def rearranged(self, state: State, outputs: Outputs) -> State:
         states = self.split(state)

@@ -13,13 +13,12 @@ from nolana.engine.experts.landmarks.kernels import Kernel
 from nolana.engine.experts.landmarks.policies import Policy
 from nolana.engine.learner.losses import Loss
 from nolana.errors import ModelFileError
-from nolana.learner.driver import Array, Event
-from nolana.learner.landmark import LandmarkLearner
-from nolana.learner.landmark_events import remap_all
-from nolana.learner.scaling import Change
+from nolana.learner.driver import Array, Event, State
+from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
+from nolana.learner.landmark_events import Change, remap_all
 from nolana.learner.schedule import LANDMARK_EVENTS, doubling_row, each_row
 from nolana.modelfile.node import Node
-from nolana.modelfile.specs import labels
+from nolana.modelfile.specs import Spec, labels
 from nolana.modelfile.tree import Tree
 
 SOLVERS = {"exact": "Exact", "rank2": "Rank2", "randomized": "Randomized"}
@@ -117,7 +116,7 @@ def _part(node: Node) -> Tree:
 class Scaling:
     """(x - mean)/deviation with the moments of all rows so far; offset and factor (d,) change at a re-mapping.
 
-    Files made with it continue with the same predictions. New learners scale by `AnchoredScaling`.
+    Files made with it continue with the same predictions. New learners scale by `RobustScaling`.
     """
 
     def __init__(self, features: int, module: Any) -> None:
@@ -130,10 +129,6 @@ class Scaling:
 
     def undo(self, x: Array) -> Array:
         return np.ascontiguousarray(x / self.factor + self.offset)
-
-    def centre(self) -> Array:
-        """What the features of rows are scaled around is not told."""
-        return np.zeros_like(self.offset)
 
     def advance(self, x: Array, weight: Array | None) -> Array:
         """`apply`; rows of positive weight are observed."""
@@ -178,11 +173,12 @@ class Scaling:
 
 def follow_moments(learner: LandmarkLearner) -> None:
     """The features have another scale."""
-    remap_all(learner, learner.scaling.update())
+    assert isinstance(learner, LearnerByMoments)
+    remap_all(learner, learner.moments.update())
 
 
 class LearnerByMoments(LandmarkLearner):
-    """A landmark learner of v0.1 that scales."""
+    """A landmark learner of v0.1 that scales: rows go through `Scaling` before they enter the engine."""
 
     events = (
         Event(doubling_row, lambda learner: True, follow_moments, catches_up=True),
@@ -192,8 +188,37 @@ class LearnerByMoments(LandmarkLearner):
             follow_moments,
             wait=lambda learner: learner.capacity - learner.size,
         ),
-        *LANDMARK_EVENTS[1:],
+        *LANDMARK_EVENTS,
     )
 
-    def _new_scaling(self) -> Scaling:
-        return Scaling(self.n_features, self._module)
+    def __init__(self, spec: Spec, options: LandmarkOptions, features: int, outputs: int) -> None:
+        super().__init__(spec, options, features, outputs)
+        self.moments = Scaling(features, self._module)
+
+    def units(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def memory_bytes(self) -> int:
+        return super().memory_bytes + self.moments.memory_bytes
+
+    def landmarks(self) -> Array:
+        return self.moments.undo(super().landmarks())
+
+    def features(self, x: Array) -> Array:
+        return self.moments.apply(x)
+
+    def scores(self, x: Array) -> Array:
+        return super().scores(self.features(x))
+
+    def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
+        return super()._learn_rows(self.moments.advance(x, weight), y, weight)
+
+    def state(self) -> State:
+        return super().state() | self.moments.state()
+
+    def restore(self, state: State) -> None:
+        moments = Scaling(self.n_features, self._module)
+        moments.restore(state)
+        super().restore(state)
+        self.moments = moments
