@@ -12,10 +12,10 @@ import time
 import numpy as np
 
 from nolana import StreamClassifier, StreamRegressor
-from nolana.learner import changes, schedule, stream
+from nolana.learner import changes, driver, stream
 
 ROWS, FIRST = 40_000, 4096
-CHECKS = {"off": lambda rows: schedule.NEVER, "on": changes.next_check}
+CHECKS = {"off": lambda rows: driver.NEVER, "on": changes.next_check}
 
 
 def medians(make, x, y):

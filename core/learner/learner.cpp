@@ -231,9 +231,10 @@ class Learner final : public Online {
             d.begin_part(prefix(experts_[i].map), own_prefix(i));
             experts_[i].head->describe(d);
         }
+        d.begin_part("");
+        if (noise_) noise_->describe(d);
         units_->describe(d);
         if (combiner_) combiner_->describe(d);
-        if (noise_) noise_->describe(d);
         d.scratch(scores_);
         d.bytes += sizeof(*this) - (units_->lags ? 0 : sizeof(remembered_) + sizeof(moments_));
         if (units_->lags) d.scratch(remembered_);
@@ -433,7 +434,7 @@ NOLANA_BINDING(learner) {
             [](Learner* self, std::vector<std::shared_ptr<Map>> maps, std::vector<Expert> experts,
                std::shared_ptr<Combiner> combiner, std::shared_ptr<NoiseLevel> noise, Scaling scaling, Scaling target_scaling,
                std::shared_ptr<IntervalWidth> interval, std::shared_ptr<FeatureTable> feature_table, std::shared_ptr<Lags> lags,
-               std::shared_ptr<LabelSets> label_sets) {
+               std::shared_ptr<LabelSets> label_sets, std::shared_ptr<GrowthWatch> growth) {
                 Units units;
                 units.scaling = std::move(scaling);
                 units.target_scaling = std::move(target_scaling);
@@ -441,11 +442,13 @@ NOLANA_BINDING(learner) {
                 units.feature_table = std::move(feature_table);
                 units.lags = std::move(lags);
                 units.label_sets = std::move(label_sets);
+                units.growth = std::move(growth);
                 new (self) Learner(std::move(maps), std::move(experts), std::move(combiner), std::move(noise), std::move(units));
             },
             "maps"_a, "experts"_a, "combiner"_a.none() = nb::none(), "noise"_a.none() = nb::none(),
             "scaling"_a.none() = nb::none(), "target_scaling"_a.none() = nb::none(), "interval"_a.none() = nb::none(),
-            "feature_table"_a.none() = nb::none(), "lags"_a.none() = nb::none(), "label_sets"_a.none() = nb::none())
+            "feature_table"_a.none() = nb::none(), "lags"_a.none() = nb::none(), "label_sets"_a.none() = nb::none(),
+            "growth"_a.none() = nb::none())
         .def(
             "learn",
             [](Learner& self, const Matrix& x, const std::optional<Matrix>& y, const nb::object& weight, bool frozen, bool repeats,
@@ -524,6 +527,7 @@ NOLANA_BINDING(learner) {
         .def_prop_ro("feature_table", [](const Learner& self) { return self.units().feature_table; })
         .def_prop_ro("lags", [](const Learner& self) { return self.units().lags; })
         .def_prop_ro("label_sets", [](const Learner& self) { return self.units().label_sets; })
+        .def_prop_ro("growth", [](const Learner& self) { return self.units().growth; })
         .def_prop_ro("alarms", &Learner::alarms);
 }
 

@@ -12,15 +12,15 @@ NOLANA_BINDING(robust_scaling) {
     nb::class_<RobustScaling, Stateful>(m, "RobustScaling")
         .def(
             "__init__",
-            [](RobustScaling* self, std::size_t features, bool follows_level, const std::optional<Vector>& fixed) {
+            [](RobustScaling* self, std::size_t features, bool follows_level, const std::optional<Vector>& fixed, bool keeps_first) {
                 std::vector<std::size_t> places;
                 for (std::size_t i = 0; fixed && i < fixed->shape(0); ++i) {
                     expect((*fixed)(i) >= 0, "fixed names a feature that does not exist");
                     places.push_back(static_cast<std::size_t>((*fixed)(i)));
                 }
-                new (self) RobustScaling(features, follows_level, places);
+                new (self) RobustScaling(features, follows_level, places, keeps_first);
             },
-            "features"_a, "follows_level"_a = true, "fixed"_a.none() = nb::none())
+            "features"_a, "follows_level"_a = true, "fixed"_a.none() = nb::none(), "keeps_first"_a = false)
         .def(
             "apply",
             [check](const RobustScaling& self, const Matrix& x) {
@@ -55,7 +55,6 @@ NOLANA_BINDING(robust_scaling) {
                  self.anchor(due.data);
                  return due.array;
              })
-        .def("rows_to_anchor", &RobustScaling::rows_to_anchor)
         .def_prop_ro("rows", [](const RobustScaling& self) { return static_cast<std::uint64_t>(self.rows); });
 }
 

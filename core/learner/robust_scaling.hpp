@@ -13,9 +13,9 @@ namespace nolana {
 
 class RobustScaling final : public Stateful {
   public:
-    // fixed: features that stay as they are, with centre 0 and factor 1.
-    RobustScaling(std::size_t features, bool follows_level, const std::vector<std::size_t>& fixed = {})
-        : d_(features), follows_level_(follows_level), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
+    // fixed: features that stay as they are, with centre 0 and factor 1; keeps_first: so do all before the first anchor.
+    RobustScaling(std::size_t features, bool follows_level, const std::vector<std::size_t>& fixed = {}, bool keeps_first = false)
+        : d_(features), follows_level_(follows_level), keeps_first_(keeps_first), mean_(features), variance_(features), center_(features), factor_(features), z_mean_(features),
           z_variance_(features), differs_(features), late_(features), counted_(features), far_(features),
           moved_(features), metric_(features), previous_(features), step_(features), usual_step_(features),
           stepped_(features), first_(first_rows * features) {
@@ -33,8 +33,13 @@ class RobustScaling final : public Stateful {
     // m0 and i0 of a target; before the first anchor m0 is the first target.
     double target_center(std::size_t j) const { return rows > 1 ? center_[j] : mean_[j]; }
     double target_factor(std::size_t j) const { return factor_[j]; }
+    const double* factor() const { return factor_.data(); }
 
     void apply(const double* x, std::size_t count, double* z) const {
+        if (keeps_first_ && rows < 2) {
+            std::copy_n(x, count * d_, z);
+            return;
+        }
         for (std::size_t r = 0; r < count; ++r)
             for (std::size_t j = 0; j < d_; ++j) z[r * d_ + j] = metric_[j] * scaled(x[r * d_ + j], j);
     }
@@ -48,7 +53,10 @@ class RobustScaling final : public Stateful {
                 continue;
             }
             observe(x, z);
-            for (std::size_t j = 0; j < d_; ++j) z[j] *= metric_[j];
+            if (keeps_first_ && rows <= 2)
+                std::copy_n(x, d_, z);
+            else
+                for (std::size_t j = 0; j < d_; ++j) z[j] *= metric_[j];
             if (set_late && rows > last_anchor && static_cast<std::size_t>(rows) % check_every == 0) anchor(nullptr);
         }
     }
@@ -72,14 +80,6 @@ class RobustScaling final : public Stateful {
         for (std::size_t j = 0; j < d_; ++j) drop_outlier(j);
         stored_ = 0;
         first_ = Buffer(0);
-    }
-
-    std::size_t rows_to_anchor() const {
-        const auto t = static_cast<std::size_t>(rows);
-        if (t >= last_anchor) return check_every - t % check_every;
-        std::size_t power = 2;
-        while (power <= t) power *= 2;
-        return power - t;
     }
 
     // Sets the anchors that are due after this row; new_anchors[j] is 1 for a feature with a new one.
@@ -291,7 +291,7 @@ class RobustScaling final : public Stateful {
     }
 
     std::size_t d_, stored_ = 0;
-    bool follows_level_;
+    bool follows_level_, keeps_first_;
     Buffer mean_, variance_, center_, factor_, z_mean_, z_variance_, differs_, late_, counted_, far_, moved_, metric_, previous_, step_,
         usual_step_, stepped_, first_;
     BufferOf<std::uint8_t> fixed_{0};

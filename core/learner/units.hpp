@@ -1,6 +1,7 @@
 // The units of a learner: rows and targets come in those of the input, and scores leave in them. Each part may be missing.
 //
 //     scaling         z = scaling(x), which every learned row advances
+//     growth          watches which features grow in every learned row, by the scaling
 //     target_scaling  y' = (y - m0) i0 is learned, and f/i0 + m0 is the score; before the first anchor i0 is 0 and m0
 //                     the first target
 //     interval        follows the residuals y' - f of learned rows
@@ -16,6 +17,7 @@
 
 #include "experts/sparse_linear/feature_table.hpp"
 #include "experts/sparse_linear/sketch.hpp"
+#include "learner/growth.hpp"
 #include "learner/interval_width.hpp"
 #include "learner/label_sets.hpp"
 #include "learner/lags.hpp"
@@ -46,6 +48,7 @@ class Units {
     std::shared_ptr<FeatureTable> feature_table;
     std::shared_ptr<Lags> lags;
     std::shared_ptr<LabelSets> label_sets;
+    std::shared_ptr<GrowthWatch> growth;
 
     // Of a call: a group of scaled rows and of rows with lags, the sketch of a row, a target and what its scaling writes, and the non-zeros of a
     // group. Allocated before anything changes.
@@ -59,6 +62,8 @@ class Units {
     std::size_t check(std::size_t features, std::size_t places) const {
         if (scaling && scaling->features() != features && features > 0)
             throw std::invalid_argument("the scaling has another number of features than the maps");
+        if (growth && (!scaling || growth->features() != scaling->features()))
+            throw std::invalid_argument("what grows is watched by a scaling of as many features");
         if (feature_table && feature_table->slots() > places)
             throw std::invalid_argument("the feature table has more slots than the map of sparse rows has places");
         if (interval && !target_scaling) throw std::invalid_argument("an interval needs the scaling of targets");
@@ -159,6 +164,7 @@ class Units {
             for (std::size_t i = first; i < d.fields.size(); ++i) d.fields[i].unit = true;
         };
         part("scaling/", scaling.get());
+        part("scaling_growth/", growth.get());
         part("target_scaling/", target_scaling.get());
         part("interval/", interval.get());
         part("features/", feature_table.get());
@@ -177,10 +183,9 @@ class Units {
 
   private:
     void scale(const double* x, const double* weight, std::size_t count, double* z, const Pass& pass) {
-        if (pass.learned)
-            scaling->advance(x, weight, count, z, pass.late_anchors && !pass.frozen);
-        else
-            scaling->apply(x, count, z);
+        if (!pass.learned) return scaling->apply(x, count, z);
+        scaling->advance(x, weight, count, z, pass.late_anchors && !pass.frozen);
+        if (growth) growth->observe(x, weight, count, scaling->factor());
     }
     Rows look_up(const SparseRows& rows, std::size_t size, std::size_t width, const double* weight, const Pass& pass,
                  Scratch& scratch) {

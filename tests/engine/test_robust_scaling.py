@@ -5,6 +5,7 @@ import pytest
 
 import nolana.engine as reference
 from conftest import core_builds, same_state
+from nolana.learner.schedule import any_anchor_row
 
 BUILDS = core_builds()
 ENGINES = [*BUILDS, reference]
@@ -28,12 +29,28 @@ def follow(scaling, x):
     """Scaled rows, with anchors set where they are due."""
     out, start = [], 0
     while start < len(x):
-        stop = min(len(x), start + scaling.rows_to_anchor())
+        stop = min(len(x), start + any_anchor_row(scaling.rows) - scaling.rows)
         out.append(scaling.apply(x[start:stop]))
         scaling.observe(x[start:stop])
         scaling.anchor()
         start = stop
     return np.concatenate(out)
+
+
+@engines
+def test_rows_before_the_first_anchor_stay_as_they_are(engine):
+    """Those alone, however they come: the state is that of a scaling that takes them to 0."""
+    x = rows(40)
+    one, plain = engine.RobustScaling(6, keeps_first=True), engine.RobustScaling(6)
+    weight = np.array([0.0, 1.0, 0.0, 1.0])
+    assert np.array_equal(one.advance(x[:4], weight), x[:4])
+    assert np.array_equal(plain.advance(x[:4], weight), 0 * x[:4])
+    assert same_state(one.state(), plain.state())
+    for each in (one, plain):
+        each.anchor()
+    assert np.array_equal(one.apply(x), plain.apply(x))
+    assert np.array_equal(one.advance(x), plain.advance(x))
+    assert same_state(one.state(), plain.state())
 
 
 @builds

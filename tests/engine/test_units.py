@@ -10,6 +10,7 @@ import nolana.engine as reference
 from conftest import core_builds, same_state
 from nolana.engine.base.state import pack
 from nolana.learner.rows import SparseRows
+from nolana.learner.schedule import any_anchor_row
 
 BUILDS = core_builds()
 builds = pytest.mark.parametrize("build", BUILDS, ids=lambda m: m.__name__.split(".")[-1])
@@ -17,7 +18,7 @@ engines = pytest.mark.parametrize("engine", [*BUILDS, reference], ids=lambda m: 
 LEVELS = np.array([0.5, 0.9, 0.99])
 FEATURES, SKETCH, SEED = 300, 8, 5  # of sparse rows
 PREFIXES = {"scaling": "scaling/", "target_scaling": "target_scaling/", "interval": "interval/"}
-PREFIXES |= {"feature_table": "features/", "label_sets": "label_sets/"}
+PREFIXES |= {"feature_table": "features/", "label_sets": "label_sets/", "growth": "scaling_growth/"}
 JUDGEMENT = {"stack_weights", "information", "errors", "calibration", "calibration_information"}
 JUDGEMENT |= {"residual_variance", "skew", "lowest", "highest", "slow_weights", "slow_information"}
 CASES = {  # kind of rows, outputs (0: a number)
@@ -26,11 +27,13 @@ CASES = {  # kind of rows, outputs (0: a number)
     "a number": ("dense", 0),
     "a number, unsquashed": ("unsquashed", 0),
     "a number, by row": ("by row", 0),
+    "two classes, growing": ("growing", 1),
     "sparse, two classes": ("sparse", 1),
     "sparse, a number": ("sparse", 0),
     "sparse, linear alone": ("alone", 3),
 }
-DENSE = ("dense", "unsquashed", "by row")
+DENSE = ("dense", "unsquashed", "by row", "growing")
+CALLER_SETS_LATE = ("unsquashed", "growing")  # anchors
 cases = pytest.mark.parametrize("case", CASES)
 # What the experts say of a row, by which its width is, is known within a learner alone.
 chained = pytest.mark.parametrize("case", [case for case, (kind, _) in CASES.items() if kind != "by row"])
@@ -59,7 +62,9 @@ def parts_of(module, case):
     start = np.full(n, 1 / n)
     stack = module.Stack(loss, np.ones(n), np.full(n, 10.0), start, 0.999, 1.0, follows=outputs == 0)
     experts = [module.Expert(i, head) for i, head in enumerate(heads)]
-    units = {"scaling": module.RobustScaling(width)}
+    units = {"scaling": module.RobustScaling(width, keeps_first=kind == "growing")}
+    if kind == "growing":
+        units["growth"] = module.GrowthWatch(width)
     if outputs == 0:
         units |= {"target_scaling": module.RobustScaling(1, follows_level=False)}
         units |= {"interval": module.IntervalWidth(LEVELS, kind == "by row")}
@@ -80,12 +85,12 @@ class Driven:
     def learn(self, x, y, weight=None, **how):
         pieces, start = [], 0
         while start < len(x):
-            stop = min(len(x), start + self.scaling.rows_to_anchor())
+            stop = min(len(x), start + any_anchor_row(self.scaling.rows) - self.scaling.rows)
             if self.number and self.scaling.rows == 0:
                 stop = start + 1
             own = None if weight is None else weight[start:stop]
             pieces.append(self.learn_part(x[start:stop], y[start:stop], own, **how))
-            if self.scaling.rows <= 512 or self.kind == "unsquashed":
+            if self.scaling.rows <= 512 or self.kind in CALLER_SETS_LATE:
                 self.scaling.anchor()
             if self.number:
                 self.target_scaling.anchor()
@@ -116,7 +121,7 @@ class One(Driven):
         return self.learner.target_scaling
 
     def learn_part(self, x, y, weight, **how):
-        how = how | {"late_anchors": self.kind != "unsquashed"}
+        how = how | {"late_anchors": self.kind not in CALLER_SETS_LATE}
         if isinstance(x, SparseRows):
             return self.learner.learn_sparse(None, *x.parts, y, weight, **how)
         return self.learner.learn(x, y, weight, **how)
@@ -158,7 +163,7 @@ class Chain(Driven):
     def learn_part(self, x, y, weight, frozen=False, repeats=False):
         targets = (y - self.center) * self.factor if self.number else y
         before = {name: value for name, value in self.learner.state().items() if name in JUDGEMENT}
-        late = not frozen and self.kind != "unsquashed"
+        late = not frozen and self.kind not in CALLER_SETS_LATE
         if isinstance(x, SparseRows):
             starts, indices, values = x.parts
             table = self.units["feature_table"]
@@ -171,6 +176,8 @@ class Chain(Driven):
             f = self.learner.learn_sparse(np.ascontiguousarray(z), starts, *looked_up, targets, weight)
         else:
             f = self.learner.learn(self.scaling.advance(x, weight, late), targets, weight)
+        if "growth" in self.units:
+            self.units["growth"].observe(x, weight, self.scaling.state()["factor"])
         if repeats:
             self.learner.restore_part(before)
         if self.number:
@@ -241,7 +248,7 @@ def test_one_call_equals_the_chain_bit_for_bit(build, case, weighted):
         assert np.array_equal(one.learn(x[at], y[at], own), chain.learn(x[at], y[at], own))
         assert np.array_equal(one.scores(x[:50]), chain.scores(x[:50]))
     assert same_state(one.state(), chain.state())
-    if CASES[case][0] in ("dense", "unsquashed"):
+    if CASES[case][0] in DENSE:
         assert one.scaling.state()["moved"][0] > 0
 
 
@@ -369,6 +376,8 @@ def test_units_that_do_not_fit_are_refused(engine):
 
     with pytest.raises(ValueError, match="another number of features"):
         build(scaling=engine.RobustScaling(5))
+    with pytest.raises(ValueError, match="as many features"):
+        build(growth=engine.GrowthWatch(5))
     with pytest.raises(ValueError, match="interval needs the scaling"):
         build(target_scaling=None)
     with pytest.raises(ValueError, match="single target"):

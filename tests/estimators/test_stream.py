@@ -111,11 +111,11 @@ def test_a_copy_made_between_full_landmarks_and_their_width_continues_bit_for_bi
 def test_an_interrupted_event_does_not_stop_the_model(monkeypatch):
     x, y, _, model = stream("redraw")
 
-    def interrupt(_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("nolana.learner.stream.run_events", interrupt)
+        patch.setattr("nolana.learner.driver.run_events", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(x[:1], y[:1]).learn(x[1:100], y[1:100])
     model.learn(x[:200], y[:200])

@@ -1,10 +1,13 @@
 """The rules of merging against what they stand for: simulations, closed forms, all rows at once."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nolana
 from nolana.engine import RobustScaling
 from nolana.engine.learner.losses import Squared
 from nolana.engine.learner.stack import Stack
@@ -94,6 +97,19 @@ def test_moments_of_the_first_version_are_exact():
     wanted = state(np.vstack([first, *others]))
     for name, value in merge_v01_scaling(parts).items():
         assert np.allclose(value, wanted[name], rtol=1e-12), name
+
+
+def test_merge_of_a_scaling_model_of_the_first_version_has_the_moments_of_all_rows():
+    whole = nolana.load(Path(__file__).parents[1] / "modelfile/golden/regressor.v2.safetensors")
+    rng = np.random.default_rng(0)
+    x = rng.normal(3, 2, size=(90, 3))
+    parts = whole.split(2)
+    for part, rows in zip(parts, (slice(0, 30), slice(30, 90)), strict=True):
+        part.learn(x[rows], x[rows, 0])
+    whole.learn(x, x[:, 0])
+    merged, wanted = nolana.merge(parts)._learner.state(), whole._learner.state()
+    for name in ("scaling_count", "scaling_mean", "scaling_squares"):
+        assert np.allclose(merged[name], wanted[name], rtol=1e-12), name
 
 
 @pytest.mark.parametrize("mu", [1e-5, 1e-3])

@@ -92,7 +92,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _accepts(self, learner: Any) -> bool:
         """Whether a learner of a file can be this estimator's."""
-        return type(learner) is self._learner_class
+        return isinstance(learner, self._learner_class)
 
     def _largest(self) -> float:
         """Feature values beyond this are refused."""

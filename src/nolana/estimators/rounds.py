@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from nolana.estimators.base import OnlineEstimator
 from nolana.estimators.labels import aligned
 from nolana.estimators.merging import check_mergeable, merge
-from nolana.learner.landmark import LATE
+from nolana.learner.landmark_events import LATE
 from nolana.learner.rows import Matrix
 from nolana.learner.schedule import FIRST_REDRAW
 

@@ -1,12 +1,17 @@
-"""What surrounds an engine's learner: the engine that runs it, the lock, copies, divergence, changes of its outputs."""
+"""What surrounds an engine's learner: the engine that runs it, the lock, copies, divergence, changes of its outputs.
+
+Blocks are cut at events. After which row an event is due does not depend on the blocks, so that they may be split
+anywhere. The events of a driver are one table, in the order in which they happen; `learn` cuts blocks at `next_event`
+and runs what is due, and a merge of parts that learns again catches up on what fell into frozen rows.
+"""
 
 import sys
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +19,21 @@ from numpy.typing import NDArray
 from nolana import engine as numpy_engine
 from nolana.backend import backend
 from nolana.engine.base.state import State as State
+from nolana.engine.base.threads import one_blas_thread
 from nolana.engine.experts.landmarks.kernels import LARGEST_VALUE
 from nolana.engine.learner.learner import Expert as EngineExpert
 from nolana.engine.learner.learner import Learner
 from nolana.engine.protocol import Engine, EngineLearner
 from nolana.errors import DivergenceWarning, Setting
-from nolana.experts.base import Axes, Expert, Outputs, by_part, rearrange
+from nolana.experts.base import Axes, Expert, ExpertState, Outputs, by_part, joined_state, rearrange, split
 from nolana.modelfile.specs import Spec
 
 Array = NDArray[np.float64]
+D = TypeVar("D", bound="Driver")
 
-UNITS = ("scaling", "target_scaling", "interval", "feature_table", "lags", "label_sets")  # of a learner of the engine
+NEVER = 1 << 62
+# Of a learner of the engine.
+UNITS = ("scaling", "target_scaling", "interval", "feature_table", "lags", "label_sets", "growth")
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_WEIGHT = 10.0  # times the running mean of the weights
 WEIGHT_GAIN = 0.001
@@ -86,6 +95,48 @@ class FairLock:
         self._mutex.release()
 
 
+class Event(NamedTuple, Generic[D]):
+    """`next_row(t)` is the first row after t at which the event may be due."""
+
+    next_row: Callable[[int], int]
+    condition: Callable[[D], bool]
+    action: Callable[[D], None]
+    catches_up: bool = False  # whether a merge of parts makes up for it
+    of_labels: bool = False  # whether rows without labels do not count
+    wait: Callable[[D], int] | None = None  # so many rows come before it in any case
+
+
+def next_event(driver: "Driver") -> int:
+    """The row after which something may be re-estimated."""
+    if driver.frozen:
+        return NEVER
+    rows, labelled = driver.rows, driver.labelled
+    left = NEVER
+    for event in driver.events:
+        if event.condition(driver):
+            seen = labelled if event.of_labels else rows
+            to_go = event.next_row(seen) - seen
+            left = min(left, to_go if event.wait is None else max(to_go, event.wait(driver)))
+    return rows + left
+
+
+def run_events(driver: "Driver", has_labels: bool) -> None:
+    """What is due now that rows have been learned, with labels or without."""
+    rows, labelled = driver.rows, driver.labelled if has_labels else 0
+    for event in driver.events:
+        seen = labelled if event.of_labels else rows
+        is_event_row = seen > 0 and event.next_row(seen - 1) == seen
+        if is_event_row and event.condition(driver) and (event.wait is None or event.wait(driver) <= 0):
+            event.action(driver)
+
+
+def catch_up(driver: "Driver", before: int) -> None:
+    """What was due after row `before` while the maps were frozen."""
+    for event in driver.events:
+        if event.catches_up and event.next_row(before) <= driver.rows and event.condition(driver):
+            event.action(driver)
+
+
 class Driver:
     """A learner of c outputs: ``learn(X, Y) -> scores``; the caller holds the lock.
 
@@ -93,6 +144,7 @@ class Driver:
     """
 
     options_class: ClassVar[type]
+    events: ClassVar[tuple[Event[Any], ...]] = ()
     largest = LARGEST_VALUE  # features beyond this overflow
     sparse = False  # whether rows are `SparseRows`
     repeats = False  # whether rows were learned before, in an earlier pass of `fit`: their scores say nothing
@@ -100,6 +152,8 @@ class Driver:
     loaded: tuple[str, int] | None = None  # the fingerprint and the rows of the file that it was read from
 
     _named: tuple[EngineLearner, Mapping[str, Axes]] | None = None  # axes of an engine
+    _next_event = _next_stop = 0  # the rows after which something may be re-estimated, and a block is cut
+    _looks_ahead = False  # whether something depends on the next rows before they are learned
 
     def __init__(self, spec: Spec, options: Any, features: int, outputs: int) -> None:
         self.check(spec, options)
@@ -172,7 +226,50 @@ class Driver:
         return self._warn_if_diverged(np.asarray(self.engine.scores(x)))
 
     def _learn(self, x: Any, y: Any, weight: Array | None) -> Array:
-        raise NotImplementedError
+        if not self._looks_ahead and len(x) < self._next_stop - self.rows:  # no event among the rows or after them
+            return self._learn_rows(x, y, weight)
+        scores, start = np.empty((len(x), self.outputs)), 0
+        while start < len(x):
+            # At least one row: a user may have interrupted an event.
+            stop = min(len(x), start + max(1, self._next_stop - self.rows))
+            if self._looks_ahead:
+                own = None if weight is None else weight[start:stop]
+                stop = start + self._look_ahead(x[start:stop], own, y is not None)
+            scores[start:stop] = self._learn_part(
+                x[start:stop],
+                None if y is None else y[start:stop],
+                None if weight is None else weight[start:stop],
+            )
+            start = stop
+        return scores
+
+    def _look_ahead(self, x: Any, weight: Array | None, has_labels: bool) -> int:
+        """Do what the first of these rows needs; how many of them may then be learned at once."""
+        return len(x)
+
+    def _learn_part(self, x: Any, y: Any, weight: Array | None) -> Array:
+        """Rows between two events."""
+        scores = self._learn_rows(x, y, weight)
+        if self.rows >= self._next_stop:
+            self._stop(y is not None)
+        return scores
+
+    def _learn_rows(self, x: Any, y: Any, weight: Array | None) -> Array:
+        """Rows between which nothing is re-estimated."""
+        return np.asarray(self.engine.learn(x, y, weight))
+
+    def _stop(self, has_labels: bool) -> None:
+        """Run the events that are due."""
+        run_events(self, has_labels)
+        self.plan()
+
+    def plan(self) -> None:
+        """Find the row after which a block is cut."""
+        self._next_stop = self._next_event = next_event(self)
+
+    def prepare(self) -> None:
+        """What follows from the state."""
+        self.plan()
 
     @property
     def frozen(self) -> bool:
@@ -180,8 +277,22 @@ class Driver:
         return self.origin is not None and self.origin.frozen
 
     def thaw(self) -> None:
-        """A merge of parts learns again: make up for what its parts left out."""
-        self.origin = None
+        """A merge of parts learns again: forget as one process would have done; make up for what its parts left out."""
+        assert self.origin is not None
+        before, self.origin = self.origin.rows, None
+        with one_blas_thread():
+            state = self.engine.state(units=False)
+            states = self.split(state)
+            for expert, own in zip(self.experts, states, strict=True):
+                expert.thaw(own, self.rows - before)
+            self.engine.restore(state | joined_state(self.spec, states), units=False)
+            self.prepare()
+            catch_up(self, before)
+        self.plan()
+
+    def split(self, state: State) -> list[ExpertState]:
+        """Spec and state, expert by expert."""
+        return split(self.spec, state, self.axes)
 
     def _warn_if_diverged(self, scores: Array) -> Array:
         """The scores; the first one of this learner that is not finite is reported."""

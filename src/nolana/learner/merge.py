@@ -33,7 +33,6 @@ from nolana.experts.parts import Gain, Parts, entries
 from nolana.experts.sparse_linear import SparseLinear, slot_features
 from nolana.learner.driver import WEIGHT_GAIN, Driver, Origin
 from nolana.learner.moments import merge_interval, merge_scaling, merge_thresholds, merge_v01_scaling
-from nolana.learner.scaling import GROWTH
 from nolana.learner.sketched import SketchedLearner
 from nolana.learner.stack import merge_stack
 from nolana.learner.targets import TargetsLearner
@@ -191,14 +190,13 @@ def merged(experts: Sequence[Expert], spec: Spec, axes: Mapping[str, Axes], part
         after |= merge_stack(parts, spec.arguments["combiner"])
     for prefix, rule in (
         ("scaling/", merge_scaling),
+        ("scaling_growth/", lambda own: {"rows": own.sum("rows")}),  # which features grow is that of the base
         ("target_scaling/", merge_scaling),
         ("interval/", merge_interval),
         ("label_sets/", merge_thresholds),
     ):
         if prefix + "rows" in parts.base:
             after |= {prefix + name: value for name, value in rule(parts.only(prefix)).items()}
-    if GROWTH + "rows" in parts.base:  # which features grow is that of the base, as all that belongs to the scaling
-        after[GROWTH + "rows"] = parts.sum(GROWTH + "rows")
     if "scaling_mean" in parts.base:
         after |= merge_v01_scaling(parts)
     if "mean_weight" in parts.base:

@@ -57,7 +57,7 @@ def record_of(learner: Driver | SketchedLearner) -> Tree:
             )
     scaled, sketched = isinstance(learner, ScaledLearner), isinstance(learner, SketchedLearner)
     inner = learner.inner if isinstance(learner, ScaledLearner | SketchedLearner) else learner
-    driver = next(name for name, kind in DRIVERS.items() if type(inner) is kind)
+    driver = next(name for name, kind in DRIVERS.items() if isinstance(inner, kind))
     record: dict[str, Tree] = {
         "driver": driver,
         "spec": specs.record_of(learner.spec),
@@ -93,6 +93,8 @@ def learner_of(node: Node, objects: Mapping[str, object]) -> Driver | SketchedLe
     learned = _learned(fields["learned"], outputs, kind is StreamLearner)
     by_threshold = any(name.endswith("/known_codes") for name in learned)
     learned = {name.replace("/known_codes", "/learned_codes"): value for name, value in learned.items()}
+    if "scaling_mean" in learned and kind is LandmarkLearner:
+        kind = version1.LearnerByMoments
     try:
         inner = kind(draw_0_2.upgraded(spec), options, features, outputs)
         if "scaled" in fields and fields["scaled"].flag():

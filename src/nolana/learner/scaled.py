@@ -13,7 +13,8 @@ from nolana.engine.base.state import Field, Size
 from nolana.engine.base.state import check as check_field
 from nolana.engine.learner.robust_scaling import LAST_ANCHOR
 from nolana.experts.parts import entries
-from nolana.learner.driver import Array, Driver, FairLock, State
+from nolana.learner.driver import Array, Driver, Event, FairLock, State
+from nolana.learner.schedule import any_anchor_row
 
 PREFIX = "scaling/"
 STORED = ("stored_rows", "stored_targets", "stored_weights")
@@ -21,6 +22,8 @@ STORED = ("stored_rows", "stored_targets", "stored_weights")
 
 class ScaledLearner(Driver):
     """`inner` on scaled rows; `inner` is new, or its state is restored afterwards."""
+
+    events = (Event(any_anchor_row, lambda learner: True, lambda learner: learner.set_anchors()),)
 
     def __init__(self, inner: Driver) -> None:
         self.spec, self.options, self.n_features = inner.spec, inner.options, inner.n_features
@@ -32,6 +35,7 @@ class ScaledLearner(Driver):
         self._scaling = self._module.RobustScaling(inner.n_features)
         self._stored: list[tuple[Array, Array, Array]] = []  # rows, targets and weights until the last regular anchor
         self._use(inner)
+        self.plan()
 
     def _use(self, inner: Driver) -> None:
         self.inner, self.engine = inner, inner.engine
@@ -53,34 +57,25 @@ class ScaledLearner(Driver):
     def remedies(self) -> list[str]:
         return [remedy for remedy in self.inner.remedies() if not remedy.startswith("scale the features")]
 
-    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
-        scores = np.empty(y.shape)
-        start = 0
-        while start < len(x):
-            before = self.rows
-            rows = slice(start, min(len(x), start + int(self._scaling.rows_to_anchor())))
-            weights = None if weight is None else weight[rows]
-            scores[rows] = self.inner._learn(self._scaling.apply(x[rows]), y[rows], weights)
-            self._observe(x[rows], y[rows], weights, before)
-            start = rows.stop
-        return scores
-
-    def _observe(self, x: Array, y: Array, weight: Array | None, rows_before: int) -> None:
-        """Rows between two anchors that were learned."""
+    def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
+        before = self.rows
+        scores = self.inner._learn(self._scaling.apply(x), y, weight)
         weight = np.ones(len(x)) if weight is None else weight
         learned = weight > 0
-        if not learned.any():
-            return
-        self._scaling.observe(np.ascontiguousarray(x[learned]))
-        if rows_before < LAST_ANCHOR:
-            self._stored.append((x[learned], y[learned], weight[learned]))
+        if learned.any():
+            self._scaling.observe(np.ascontiguousarray(x[learned]))
+            if before < LAST_ANCHOR:
+                self._stored.append((x[learned], y[learned], weight[learned]))
+        return scores
+
+    def set_anchors(self) -> None:
+        """Up to the last regular ones a new learner learns the stored rows by the anchors in use."""
         if self._scaling.anchor().any() and self.rows <= LAST_ANCHOR:
             self._learn_again()
         if self.rows >= LAST_ANCHOR:
             self._stored = []
 
     def _learn_again(self) -> None:
-        """A new learner learns the stored rows by the anchors in use."""
         x, y, weight = (np.ascontiguousarray(np.concatenate(parts)) for parts in zip(*self._stored, strict=True))
         inner = type(self.inner)(self.spec, self.options, self.n_features, self.outputs)
         inner._learn(self._scaling.apply(x), y, weight)
@@ -112,6 +107,7 @@ class ScaledLearner(Driver):
             self._scaling.restore(before)
             raise
         self._stored = stored
+        self.plan()
 
     def _stored_of(self, state: State) -> list[tuple[Array, Array, Array]]:
         """The stored rows of a state; ValueError where they are not those that a learner would have stored."""

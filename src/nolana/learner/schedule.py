@@ -1,42 +1,34 @@
-"""The events of the default learner as one table: after which rows, under which condition, what happens.
+"""The events of each learner as one table: after which rows, under which condition, what happens."""
 
-Every event is due after a row whose number is fixed, so that a block may be split anywhere. `learn` cuts blocks at
-`next_event`, runs the events that are due, in the order of the table, and a merge of parts that learns again catches
-up on those that fell into frozen rows.
-"""
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nolana.engine.learner.robust_scaling import CHECK_EVERY, LAST_ANCHOR
-from nolana.learner import events
+from nolana.learner import events, landmark_events
+from nolana.learner.driver import NEVER, Event
 
 if TYPE_CHECKING:
+    from nolana.learner.landmark import LandmarkLearner
     from nolana.learner.stream import StreamLearner
 
-NEVER = 1 << 62
 CHECK_FULL = 64  # rows between checks whether the landmarks have become full
 FIRST_REDRAW, REDRAW_FACTOR = 2048, 4
 SLOPES_AT = 512, 1024, 2048
 SCREEN_AT = 128, 256  # before there are slopes; later the screen is part of every redraw
 
 
-class Event(NamedTuple):
-    """`next_row(t)` is the first row after t at which the event may be due."""
+def each_row(t: int) -> int:
+    """1, 2, 3, ..."""
+    return t + 1
 
-    next_row: Callable[[int], int]
-    condition: Callable[["StreamLearner"], bool]
-    action: Callable[["StreamLearner"], None]
-    catches_up: bool = False  # whether a merge of parts makes up for it
-    of_labels: bool = False  # whether rows without labels do not count
 
-    def is_due(self, learner: "StreamLearner", rows: int) -> bool:
-        return rows > 0 and self.condition(learner) and self.next_row(rows - 1) == rows
+def doubling_row(t: int) -> int:
+    """2, 4, 8, ..."""
+    return 1 << max(1, t.bit_length())
 
 
 def anchor_row(t: int) -> int:
     """2, 4, 8, ..., 512."""
-    return 1 << max(1, t.bit_length()) if t < LAST_ANCHOR else NEVER
+    return doubling_row(t) if t < LAST_ANCHOR else NEVER
 
 
 def late_anchor_row(t: int) -> int:
@@ -44,7 +36,7 @@ def late_anchor_row(t: int) -> int:
     return max(LAST_ANCHOR, t // CHECK_EVERY * CHECK_EVERY) + CHECK_EVERY
 
 
-def target_anchor_row(t: int) -> int:
+def any_anchor_row(t: int) -> int:
     """Both of them."""
     return min(anchor_row(t), late_anchor_row(t))
 
@@ -78,7 +70,7 @@ def sketched_slopes_row(t: int) -> int:
     return SLOPES_AT[0] if t < SLOPES_AT[0] else NEVER
 
 
-EVENTS = (
+EVENTS: tuple[Event["StreamLearner"], ...] = (
     Event(redraw_row, lambda learner: learner.may_redraw, events.redraw_by_probes, catches_up=True),
     Event(anchor_row, lambda learner: True, events.follow_anchors),
     Event(full_row, lambda learner: not learner.widened.all(), events.widen_full_maps),
@@ -102,37 +94,33 @@ EVENTS = (
         catches_up=True,
     ),
     Event(
-        target_anchor_row,
+        any_anchor_row,
         lambda learner: learner.regression,
         events.follow_target_anchor,
         of_labels=True,
     ),
 )
 
-
-def next_event(learner: "StreamLearner") -> int:
-    """The row after which something may be re-estimated."""
-    if learner.frozen:
-        return NEVER
-    rows, labelled = learner.rows, learner.labelled
-    left = [
-        event.next_row(labelled) - labelled if event.of_labels else event.next_row(rows) - rows
-        for event in EVENTS
-        if event.condition(learner)
-    ]
-    return rows + min(left, default=NEVER)
-
-
-def run_events(learner: "StreamLearner") -> None:
-    """What is due now that rows have been learned, with labels or without."""
-    rows, of_labels = learner.rows, learner.labelled if learner.has_labels else 0
-    for event in EVENTS:
-        if event.is_due(learner, of_labels if event.of_labels else rows):
-            event.action(learner)
-
-
-def catch_up(learner: "StreamLearner", before: int) -> None:
-    """What was due after row `before` while the maps were frozen."""
-    for event in EVENTS:
-        if event.catches_up and event.next_row(before) <= learner.rows and event.condition(learner):
-            event.action(learner)
+LANDMARK_EVENTS: tuple[Event["LandmarkLearner"], ...] = (
+    Event(any_anchor_row, lambda learner: learner.scaling is not None, landmark_events.follow_anchors, catches_up=True),
+    Event(doubling_row, lambda learner: learner.estimates_width, landmark_events.reestimate_width, catches_up=True),
+    Event(
+        each_row,
+        lambda learner: learner.filling,
+        landmark_events.note_full,
+        wait=lambda learner: learner.capacity - learner.size,
+    ),
+    Event(
+        doubling_row,
+        lambda learner: learner.estimates_threshold,
+        landmark_events.reestimate_threshold,
+        catches_up=True,
+    ),
+    Event(
+        any_anchor_row,
+        lambda learner: learner.target_scaling is not None,
+        landmark_events.follow_target_anchors,
+        catches_up=True,
+    ),
+    Event(doubling_row, lambda learner: learner.estimates_noise, landmark_events.reestimate_noise, catches_up=True),
+)

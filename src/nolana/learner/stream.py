@@ -33,7 +33,6 @@ from nolana.experts.base import (
     heads_by_map,
     joined_state,
     prefixes,
-    split,
 )
 from nolana.experts.effects import Effects
 from nolana.experts.landmarks import RIDGE, Landmarks
@@ -41,7 +40,7 @@ from nolana.experts.linear import Linear, has_full_covariance
 from nolana.experts.sparse_linear import SparseLinear, counters
 from nolana.learner import novelty, stack
 from nolana.learner.changes import CHECK_EVERY, WATCHED, Changes, compared, next_check, watched
-from nolana.learner.driver import Array, Driver, State, check_units, relative
+from nolana.learner.driver import NEVER, Array, Driver, State, check_units, relative
 from nolana.learner.fitting import rebuild_for, room_for
 from nolana.learner.memory import (
     FRACTIONS,
@@ -55,7 +54,7 @@ from nolana.learner.memory import (
 )
 from nolana.learner.relevance import relevance
 from nolana.learner.rows import SparseRows
-from nolana.learner.schedule import NEVER, catch_up, next_event, run_events
+from nolana.learner.schedule import EVENTS
 from nolana.modelfile.specs import Spec
 
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # of intervals and label sets
@@ -109,12 +108,11 @@ class StreamLearner(Driver):
     """Several experts; rows in the units of the input, targets of one number in theirs."""
 
     options_class = StreamOptions
+    events = EVENTS
     options: StreamOptions
     regression: bool
     extrapolates: bool  # whether an expert follows late anchors
     _past: tuple[Any, int, Array] | None  # engine, row, distances of stored rows (`novelty`), until the next row
-    has_labels = True  # whether the last row had a label
-    _new_class = False  # whether the next row is the first of its class: the stack learns nothing from it
 
     def __init__(self, spec: Spec, options: StreamOptions, features: int, outputs: int) -> None:
         self._experts = options.built(features)
@@ -179,7 +177,6 @@ class StreamLearner(Driver):
             self._units["feature_table"] = engine.feature_table
 
     def prepare(self) -> None:
-        """What follows from the state of the engine and of the scaling."""
         self._past = None
         self.use(self.spec, self.engine)
         for i in self.landmarks:
@@ -189,8 +186,7 @@ class StreamLearner(Driver):
         maps = self.spec.arguments["maps"]
         self.extrapolates = any(each.follows_late_anchors(map) for each, map in zip(self.experts, maps, strict=True))
         self._can_redraw = bool(self.probes())
-        self._next_event = next_event(self)  # the row after which something may be re-estimated
-        self._plan()
+        super().prepare()
 
     @property
     def row_features(self) -> int:
@@ -353,73 +349,43 @@ class StreamLearner(Driver):
         return super().learn(x, y, weight)
 
     def _learn(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
-        x = SparseRows.of(x) if self.sparse else x
-        if len(x) <= self._next_stop - self.rows and not self._new_class:  # no event between the rows
-            return self._learn_part(x, y, weight)
-        scores = np.empty((len(x), self.outputs))
-        start = 0
-        while start < len(x):
-            # At least one row: a user may have interrupted an event.
-            stop = min(len(x), start + max(1, self._next_stop - self.rows))
-            before = None
-            if self._new_class and y is not None:
-                stop, before = start + 1, self.engine.state(stack.OF_THE_STACK)
-            scores[start:stop] = self._learn_part(
-                x[start:stop],
-                None if y is None else y[start:stop],
-                None if weight is None else weight[start:stop],
-            )
-            if before is not None:
-                self.engine.restore_part(before)
-                self._new_class = False
-            start = stop
-        return scores
+        return super()._learn(SparseRows.of(x) if self.sparse else x, y, weight)
+
+    def _look_ahead(self, x: Array | SparseRows, weight: Array | None, has_labels: bool) -> int:
+        """The first row of a class, from which the stack learns nothing, comes alone."""
+        return 1 if has_labels else len(x)
 
     def _learn_part(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
-        """Rows between two events."""
+        if not self._looks_ahead or y is None:
+            return super()._learn_part(x, y, weight)
+        before = self.engine.state(stack.OF_THE_STACK)
+        scores = super()._learn_part(x, y, weight)
+        self.engine.restore_part(before)
+        self._looks_ahead = False
+        return scores
+
+    def _learn_rows(self, x: Array | SparseRows, y: Array | None, weight: Array | None) -> Array:
         how = self.frozen, self.repeats, not self.extrapolates
         if isinstance(x, SparseRows):
-            scores: Array = self.engine.learn_sparse(None, *x.parts, y, weight, *how)
-        else:
-            scores = self.engine.learn(x, y, weight, *how)
-        if self.rows >= self._next_stop:
-            self._stop(y is not None)
-        return scores
+            return np.asarray(self.engine.learn_sparse(None, *x.parts, y, weight, *how))
+        return np.asarray(self.engine.learn(x, y, weight, *how))
 
     def _stop(self, has_labels: bool) -> None:
         """Events, and a look for drift alarms, which is cheap and needs no search in the schedule."""
         if self.rows >= self._next_event:
-            self.has_labels = has_labels
-            run_events(self)
-            self._next_event = next_event(self)
+            super()._stop(has_labels)
         if not self.frozen and self.rows % CHECK_EVERY == 0:
             self.note_changes()
-        self._plan()
+        self._plan_check()
 
-    def _plan(self) -> None:
-        """The row after which a block is cut."""
+    def plan(self) -> None:
+        super().plan()
+        self._plan_check()
+
+    def _plan_check(self) -> None:
         self._next_stop = min(self._next_event, NEVER if self.frozen else next_check(self.rows))
 
-    def thaw(self) -> None:
-        """Forget as one process would have done; measure the relevance that was due while the maps were frozen."""
-        assert self.origin is not None
-        before, t = self.origin.rows, self.rows
-        super().thaw()
-        with one_blas_thread():
-            state = self.engine.state(units=False)
-            states = self.split(state)
-            for expert, own in zip(self.experts, states, strict=True):
-                expert.thaw(own, t - before)
-            self.engine.restore(state | joined_state(self.spec, states), units=False)
-            self.prepare()
-            catch_up(self, before)
-        self._next_event = next_event(self)
-        self._plan()
-
     # Parts of the state
-
-    def split(self, state: State) -> list[ExpertState]:
-        return split(self.spec, state, self.axes)
 
     def export(self, indices: Iterable[int], tables: bool = True) -> list[tuple[Expert, ExpertState]]:
         """Some of the experts with their part of the state."""
@@ -480,7 +446,7 @@ class StreamLearner(Driver):
         else:
             with one_blas_thread():
                 rebuild_for(self, sources, signs)
-        self._new_class = True
+        self._looks_ahead = True
 
     def rearranged(self, state: State, outputs: Outputs) -> State:
         states = self.split(state)

@@ -1,10 +1,9 @@
 """Records of learners in format version 1, as records of today.
 
 Version 1 had three kinds: "nolana" and "nogd" with settings, "rival" with parts. What was learned has not changed.
-`Scaling` is the scaling of v0.1.
+`Scaling` is the scaling of v0.1, which `LearnerByMoments` has in front of the engine.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,12 @@ from nolana.engine.experts.landmarks.kernels import Kernel
 from nolana.engine.experts.landmarks.policies import Policy
 from nolana.engine.learner.losses import Loss
 from nolana.errors import ModelFileError
-from nolana.learner.driver import Array
+from nolana.learner.driver import Array, Event, State
+from nolana.learner.landmark import LandmarkLearner, LandmarkOptions
+from nolana.learner.landmark_events import Change, remap_all
+from nolana.learner.schedule import LANDMARK_EVENTS, doubling_row, each_row
 from nolana.modelfile.node import Node
-from nolana.modelfile.specs import labels
+from nolana.modelfile.specs import Spec, labels
 from nolana.modelfile.tree import Tree
 
 SOLVERS = {"exact": "Exact", "rank2": "Rank2", "randomized": "Randomized"}
@@ -114,7 +116,7 @@ def _part(node: Node) -> Tree:
 class Scaling:
     """(x - mean)/deviation with the moments of all rows so far; offset and factor (d,) change at a re-mapping.
 
-    Files made with it continue with the same predictions. New learners scale by `AnchoredScaling`.
+    Files made with it continue with the same predictions. New learners scale by `RobustScaling`.
     """
 
     def __init__(self, features: int, module: Any) -> None:
@@ -135,17 +137,11 @@ class Scaling:
         self.count = self._module.add_moments(self.count, self.mean, self.squares, learned)
         return z
 
-    def rows_to_update(self, rows: int) -> int:
-        """Rows until 2, 4, 8, ... rows."""
-        return int((1 << max(1, rows.bit_length())) - rows)
-
-    def update(self, reestimate: bool) -> Callable[[Array], Array] | None:
+    def update(self) -> Change:
         """Take the moments into use where other things are re-estimated too; what that does to places.
 
         A feature that never varied keeps its unit.
         """
-        if not reestimate:
-            return None
         offset, factor = self.offset, self.factor
         deviation = np.sqrt(self.squares / max(1.0, self.count))
         varies = deviation > 1e-12 * np.maximum(1e-300, np.abs(self.mean))
@@ -173,3 +169,56 @@ class Scaling:
             check(field, state, {})
         for field in self._fields():
             field.set(state[field.key])
+
+
+def follow_moments(learner: LandmarkLearner) -> None:
+    """The features have another scale."""
+    assert isinstance(learner, LearnerByMoments)
+    remap_all(learner, learner.moments.update())
+
+
+class LearnerByMoments(LandmarkLearner):
+    """A landmark learner of v0.1 that scales: rows go through `Scaling` before they enter the engine."""
+
+    events = (
+        Event(doubling_row, lambda learner: True, follow_moments, catches_up=True),
+        Event(
+            each_row,
+            lambda learner: learner.filling,
+            follow_moments,
+            wait=lambda learner: learner.capacity - learner.size,
+        ),
+        *LANDMARK_EVENTS,
+    )
+
+    def __init__(self, spec: Spec, options: LandmarkOptions, features: int, outputs: int) -> None:
+        super().__init__(spec, options, features, outputs)
+        self.moments = Scaling(features, self._module)
+
+    def units(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def memory_bytes(self) -> int:
+        return super().memory_bytes + self.moments.memory_bytes
+
+    def landmarks(self) -> Array:
+        return self.moments.undo(super().landmarks())
+
+    def features(self, x: Array) -> Array:
+        return self.moments.apply(x)
+
+    def scores(self, x: Array) -> Array:
+        return super().scores(self.features(x))
+
+    def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
+        return super()._learn_rows(self.moments.advance(x, weight), y, weight)
+
+    def state(self) -> State:
+        return super().state() | self.moments.state()
+
+    def restore(self, state: State) -> None:
+        moments = Scaling(self.n_features, self._module)
+        moments.restore(state)
+        super().restore(state)
+        self.moments = moments

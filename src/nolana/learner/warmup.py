@@ -15,7 +15,8 @@ from nolana.engine.base.state import Field, Size
 from nolana.engine.base.state import check as check_field
 from nolana.engine.experts.fourier_map import FourierMap
 from nolana.engine.learner.learner import Learner
-from nolana.learner.driver import Array, Driver, State
+from nolana.learner.driver import NEVER, Array, Driver, Event, State
+from nolana.learner.schedule import doubling_row
 from nolana.modelfile.specs import Spec
 
 LAST_ESTIMATE = 64
@@ -31,6 +32,11 @@ class WarmupOptions:
     width: Positive = 1.0
 
 
+def estimate_row(t: int) -> int:
+    """2, 4, ..., 64."""
+    return doubling_row(t) if t < LAST_ESTIMATE else NEVER
+
+
 class HasWidth(Protocol):
     """A map or a rival with a kernel width."""
 
@@ -41,6 +47,7 @@ class WarmupLearner(Driver):
     """An engine's learner with a width `gamma`: a rival, or the first map of a learner."""
 
     options_class = WarmupOptions
+    events = (Event(estimate_row, lambda learner: learner.options.gamma is None, lambda learner: learner.estimate()),)
     options: WarmupOptions
 
     def __init__(self, spec: Spec, options: WarmupOptions, features: int, outputs: int) -> None:
@@ -49,6 +56,7 @@ class WarmupLearner(Driver):
         if options.gamma is not None:
             self._scaled.gamma = options.gamma
         self._first: list[tuple[Array, Array, Array]] = []  # rows, targets and weights while the width is open
+        self.plan()
 
     @classmethod
     def check(cls, spec: Spec, options: WarmupOptions) -> None:
@@ -65,27 +73,17 @@ class WarmupLearner(Driver):
         """State and scratch, with the rows that are stored."""
         return super().memory_bytes + sum(a.nbytes for part in self._first for a in part)
 
-    def _learn(self, x: Array, y: Array, weight: Array | None) -> Array:
-        if self.options.gamma is not None or self.rows >= LAST_ESTIMATE:
-            return np.asarray(self.engine.learn(x, y, weight))
-        scores = np.empty(y.shape)
-        start = 0
-        while start < len(x):
-            before = self.rows
-            due = len(x) - start if before >= LAST_ESTIMATE else (1 << max(1, before.bit_length())) - before
-            rows = slice(start, min(len(x), start + due))
-            weights = np.ones(rows.stop - rows.start) if weight is None else weight[rows]
-            scores[rows] = self.engine.learn(x[rows], y[rows], weights)
-            if before < LAST_ESTIMATE:
-                learned = weights > 0
-                if learned.any():
-                    self._first.append((x[rows][learned], y[rows][learned], weights[learned]))
-                if self.rows != before and self.rows >= 2 and self.rows & (self.rows - 1) == 0:
-                    self._estimate()
-            start = rows.stop
+    def _learn_rows(self, x: Array, y: Array, weight: Array | None) -> Array:
+        is_open = self._next_stop <= LAST_ESTIMATE  # the width
+        scores = super()._learn_rows(x, y, weight)
+        if is_open:
+            weight = np.ones(len(x)) if weight is None else weight
+            learned = weight > 0
+            if learned.any():
+                self._first.append((x[learned], y[learned], weight[learned]))
         return scores
 
-    def _estimate(self) -> None:
+    def estimate(self) -> None:
         """Take the width from the rows so far and learn them again."""
         x, y, weight = (np.ascontiguousarray(np.concatenate(parts)) for parts in zip(*self._first, strict=True))
         total = float(typical(x).var(axis=0).sum())
@@ -119,6 +117,7 @@ class WarmupLearner(Driver):
         super().restore(state)
         first = tuple(np.array(state[name], dtype=np.float64) for name in ROWS) if stored else ()
         self._first = [first] if len(first) == 3 else []
+        self.plan()
 
 
 def typical(x: Array) -> Array:

@@ -20,6 +20,7 @@ from nolana.engine.experts.map import Map
 from nolana.engine.experts.neighbours.neighbour_map import NeighbourMap
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.learner.combiner import Combiner
+from nolana.engine.learner.growth import GrowthWatch
 from nolana.engine.learner.interval_width import IntervalWidth
 from nolana.engine.learner.label_sets import LabelSets
 from nolana.engine.learner.lags import KNOWN, Lags
@@ -51,6 +52,7 @@ class Learner(Online):
         feature_table: FeatureTable | None = None,
         lags: Lags | None = None,
         label_sets: LabelSets | None = None,
+        growth: GrowthWatch | None = None,
     ) -> None:
         if not maps or not experts:
             raise ValueError("a learner needs a map and an expert")
@@ -63,7 +65,7 @@ class Learner(Online):
             raise ValueError("the maps differ in their number of features")
         dense, places = (min(width, default=0) for width in widths)
         super().__init__(dense)
-        self.units = Units(scaling, target_scaling, interval, feature_table, lags, label_sets, dense, places)
+        self.units = Units(scaling, target_scaling, interval, feature_table, lags, label_sets, growth, dense, places)
         # The places that the non-zeros of a sparse row may have; 0 where rows are dense.
         self.sparse_features = places if feature_table is None else feature_table.features
         self.reserved = 0
@@ -102,6 +104,10 @@ class Learner(Online):
     @property
     def label_sets(self) -> LabelSets | None:
         return self.units.label_sets
+
+    @property
+    def growth(self) -> GrowthWatch | None:
+        return self.units.growth
 
     @property
     def alarms(self) -> list[float]:
@@ -391,9 +397,9 @@ class Learner(Online):
         for i, expert in enumerate(self.experts):
             prefixes = ("", "") if single else (f"expert{i}/", f"map{expert.map}/")
             own += part(expert.head.fields(), *prefixes)
+        own += self.noise.fields() if self.noise is not None else []
         own += self.units.fields()
-        own += self.combiner.fields() if self.combiner is not None else []
-        return own + (self.noise.fields() if self.noise is not None else [])
+        return own + (self.combiner.fields() if self.combiner is not None else [])
 
     def restored(self) -> None:
         for map in self.maps:

@@ -69,8 +69,11 @@ def unscaled(z: Array, anchors: State) -> Array:
 class RobustScaling(Stateful):
     """Moments (d,), anchors (d,) and the first rows; `observe` never changes an anchor, `anchor` does."""
 
-    def __init__(self, features: Count, follows_level: bool = True, fixed: Numbers | None = None) -> None:
+    def __init__(
+        self, features: Count, follows_level: bool = True, fixed: Numbers | None = None, keeps_first: bool = False
+    ) -> None:
         self.features, self.follows_level = features, follows_level
+        self.keeps_first = keeps_first  # rows before the first anchor stay as they are
         if fixed is not None and not ((fixed >= 0) & (fixed < features)).all():
             raise ValueError("fixed names a feature that does not exist")
         # Features that stay as they are, with centre 0 and factor 1.
@@ -93,6 +96,8 @@ class RobustScaling(Stateful):
 
     def apply(self, x: Array) -> Array:  # (n, d) -> (n, d)
         """z of rows, by the anchors in use."""
+        if self.keeps_first and self.rows < 2:
+            return x.copy()
         return self.metric * self.squash(x)
 
     def squash(self, x: Array) -> Array:
@@ -200,12 +205,6 @@ class RobustScaling(Stateful):
             return np.asarray(self.z_variance < SMALLEST_SPREAD**2)
         size = np.maximum(np.sqrt(self.variance), np.exp2(self.step))  # steps: a pause says nothing about the unit
         return np.asarray((self.counted >= FEWEST) & (size * self.factor < SMALLEST_SPREAD))
-
-    def rows_to_anchor(self) -> int:
-        """Rows until anchors may change."""
-        if self.rows < LAST_ANCHOR:
-            return (1 << max(1, self.rows.bit_length())) - self.rows
-        return CHECK_EVERY - self.rows % CHECK_EVERY
 
     def anchor(self) -> NDArray[np.bool_]:  # (d,)
         """Set the anchors that are due after this row; returns which features have a new one."""

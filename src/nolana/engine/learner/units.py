@@ -3,6 +3,7 @@
 Each part may be missing:
 
     scaling         z = scaling(x), which every learned row advances
+    growth          watches which features grow in every learned row, by the scaling
     target_scaling  y' = (y - m0) i0 is learned, and f/i0 + m0 is the score; before the first anchor i0 is 0 and m0 the
                     first target
     interval        follows the residuals y' - f of learned rows
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from nolana.engine.base.state import Array, Field, Stateful, part
 from nolana.engine.experts.sparse_linear.feature_table import FeatureTable
 from nolana.engine.experts.sparse_linear.sketch import sketch_rows
+from nolana.engine.learner.growth import GrowthWatch
 from nolana.engine.learner.interval_width import IntervalWidth
 from nolana.engine.learner.label_sets import LabelSets
 from nolana.engine.learner.lags import Lags
@@ -38,7 +40,7 @@ class SparseRow(NamedTuple):
 
 
 class Units:
-    """Any of the six parts; `features` and `places` are those of the maps of dense and of sparse rows."""
+    """Any of the seven parts; `features` and `places` are those of the maps of dense and of sparse rows."""
 
     def __init__(
         self,
@@ -48,13 +50,16 @@ class Units:
         feature_table: FeatureTable | None,
         lags: Lags | None,
         label_sets: LabelSets | None,
+        growth: GrowthWatch | None,
         features: int,
         places: int,
     ) -> None:
-        self.scaling, self.target_scaling = scaling, target_scaling
+        self.scaling, self.growth, self.target_scaling = scaling, growth, target_scaling
         self.interval, self.feature_table, self.lags, self.label_sets = interval, feature_table, lags, label_sets
         if scaling is not None and scaling.features != features and features > 0:
             raise ValueError("the scaling has another number of features than the maps")
+        if growth is not None and (scaling is None or growth.features != scaling.features):
+            raise ValueError("what grows is watched by a scaling of as many features")
         if feature_table is not None and feature_table.table > places:
             raise ValueError("the feature table has more slots than the map of sparse rows has places")
         if interval is not None and target_scaling is None:
@@ -92,7 +97,10 @@ class Units:
         if self.scaling is None:
             return x
         dense = x.dense if isinstance(x, SparseRow) else x
-        z = self.scaling.advance(dense[None], np.array([float(learned)]), late_anchors and not frozen)[0]
+        weight = np.array([float(learned)])
+        z = self.scaling.advance(dense[None], weight, late_anchors and not frozen)[0]
+        if self.growth is not None:
+            self.growth.observe(dense[None], weight, self.scaling.factor)
         return x._replace(dense=z) if isinstance(x, SparseRow) else z
 
     def _looked_up(self, x: SparseRow, learned: bool) -> SparseRow:
@@ -142,6 +150,7 @@ class Units:
     def fields(self) -> list[Field]:
         parts: dict[str, Stateful | None] = {
             "scaling/": self.scaling,
+            "scaling_growth/": self.growth,
             "target_scaling/": self.target_scaling,
             "interval/": self.interval,
             "features/": self.feature_table,
