@@ -17,12 +17,14 @@ namespace nolana {
 class Stack final : public Combiner {
   public:
     Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
-          double forgetting, double prior, bool follows, double certain, bool knows, double slow)
+          double forgetting, double prior, bool follows, double certain, bool knows, double slow,
+          double binary_prior, double binary_certain)
         : number_(loss->linear()), follows_(number_ && follows), knows_(knows), experts_(factors.shape(0)),
           size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0) + (!number_ && knows ? 2 : 0)), factors_(experts_),
           limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), certain_(certain), weights_(size_),
           information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_),
-          slow_(number_ ? slow : 0) {
+          slow_(number_ ? slow : 0), binary_prior_(number_ ? 0 : binary_prior),
+          binary_certain_(binary_certain) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
                "factors, limits and start have one entry for each expert");
         std::copy_n(factors.data(), experts_, factors_.data());
@@ -108,7 +110,7 @@ class Stack final : public Combiner {
         const double share = undecided(), forgotten = (1 - forgetting_) * share;
         forget(share == 1 ? forgetting_ : 1 - forgotten, information_);  // to the bit
         learn_class(y, weight);
-        step(forgotten * prior_, start_, weights_, information_);
+        step(forgotten, prior_, more(), start_, weights_, information_);
     }
 
     void describe(Description& d) override {
@@ -150,7 +152,8 @@ class Stack final : public Combiner {
         // Without what came later, so that tables have the sizes that they had.
         d.bytes += sizeof(*this) - sizeof(certain_) - (knows_ ? 0 : sizeof(label_) + sizeof(missed_)) -
                    (number_ ? 0 : sizeof(SkewedVariance) - sizeof(ResidualVariance)) -
-                   (slow_ > 0 ? 0 : sizeof(slow_) + sizeof(slow_weights_) + sizeof(slow_information_));
+                   (slow_ > 0 ? 0 : sizeof(slow_) + sizeof(slow_weights_) + sizeof(slow_information_)) -
+                   (binary_prior_ > 0 ? 0 : sizeof(binary_prior_) + sizeof(binary_certain_));
     }
 
     void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
@@ -188,7 +191,8 @@ class Stack final : public Combiner {
     // How much of the forgetting the row that was combined last causes: what it may say, 4 q (1 - q).
     double undecided() const {
         const double q = 1 / (1 + std::exp(-now_.odds));
-        return std::max(certain_, std::min(1.0, 4 * q * (1 - q)));
+        const double least = binary_certain_ > 0 && columns_ == 2 ? binary_certain_ : certain_;
+        return std::max(least, std::min(1.0, 4 * q * (1 - q)));
     }
     // The knot below, and the share of the next one.
     struct Place {
@@ -358,7 +362,7 @@ class Stack final : public Combiner {
             for (std::size_t b = 0; b <= a; ++b) information[a * size_ + b] += weight / noise.variance * seen_[a] * seen_[b];
         }
         mirror(information);
-        step((1 - forgetting) * prior, to, weights, information);
+        step(1 - forgetting, prior, 0, to, weights, information);
     }
     void start_from(double prior, Buffer& weights, Buffer& information) const {
         std::copy_n(start_.data(), size_, weights.data());
@@ -368,13 +372,16 @@ class Stack final : public Combiner {
     void forget(double kept, Buffer& information) const {
         for (double* h = information.data(); h < information.data() + size_ * size_; ++h) *h *= kept;
     }
+    // What the prior of two classes has more than that of H, which holds for any number of them.
+    double more() const { return binary_prior_ > 0 && columns_ == 2 ? binary_prior_ - prior_ : 0; }
     // A Newton step by the gradient, and back towards other weights.
-    void step(double back, const Buffer& to, Buffer& weights, Buffer& information) {
+    void step(double forgotten, double prior, double more, const Buffer& to, Buffer& weights, Buffer& information) {
+        const double back = forgotten * prior, pull = forgotten * (prior + more);
         for (std::size_t i = 0; i < size_; ++i) {
             information[i * size_ + i] += back;
-            gradient_[i] -= back * (weights[i] - to[i]);
+            gradient_[i] -= pull * (weights[i] - to[i]);
         }
-        solve(information);
+        solve(information, more);
         for (std::size_t i = 0; i < size_; ++i) weights[i] += gradient_[i];
     }
     void mirror(Buffer& information) const {
@@ -383,11 +390,14 @@ class Stack final : public Combiner {
     }
     void count_error(std::size_t e, double error) { errors_[e] += (error - errors_[e]) / std::min(stacked_, recent); }
 
-    // gradient <- H^-1 gradient, by elimination: H is positive definite. Row by row, so that few steps wait for others.
-    void solve(const Buffer& information) {
+    // gradient <- (H + more I)^-1 gradient, by elimination: H is positive definite. Row by row, so that few steps wait for others.
+    void solve(const Buffer& information, double more) {
         const std::size_t n = size_, stride = padded(n, lanes);
         double *rows = factor_.data(), *g = gradient_.data();
-        for (std::size_t i = 0; i < n; ++i) std::copy_n(information.data() + i * n, n, rows + i * stride);
+        for (std::size_t i = 0; i < n; ++i) {
+            std::copy_n(information.data() + i * n, n, rows + i * stride);
+            rows[i * stride + i] += more;
+        }
         for (std::size_t k = 0; k < n; ++k) {
             const double *pivot = rows + k * stride, inverse = 1 / std::max(pivot[k], 1e-12);
             for (std::size_t i = k + 1; i < n; ++i) {
@@ -419,6 +429,7 @@ class Stack final : public Combiner {
     Buffer factor_, gradient_;
     double slow_;  // forgetting of the weights that those in use are pulled back to; 0: those are the first ones
     Buffer slow_weights_{0}, slow_information_{0};
+    double binary_prior_, binary_certain_;  // 0: as for more classes
     mutable Buffer seen_{0}, p_{0};
     double label_ = std::numeric_limits<double>::quiet_NaN(), missed_ = 0;  // known of the last label
     mutable Standing now_ = {};  // of the row that was combined last
@@ -426,9 +437,10 @@ class Stack final : public Combiner {
 
 NOLANA_BINDING(stack) {
     nb::class_<Stack, Combiner>(m, "Stack")
-        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool, double>(),
+        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool, double,
+                      double, double>(),
              "loss"_a, "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false, "certain"_a = 1.0,
-             "knows"_a = false, "slow"_a = 0.0);
+             "knows"_a = false, "slow"_a = 0.0, "binary_prior"_a = 0.0, "binary_certain"_a = 0.0);
 }
 
 }  // namespace nolana

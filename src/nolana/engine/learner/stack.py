@@ -27,6 +27,9 @@ Classes are forgotten by what rows may say: 1 - lambda times 4 q (1 - q), q the 
 `certain`. If one row in fifty is of the other class, a thousand rows hold twenty that decide, too few for the weights
 of ten experts.
 
+Two classes may have a least share and a prior rho'' of their own. H is that of rho: it holds rho I whatever was
+forgotten, so a step solves with H + (rho'' - rho) I, and nothing changes when a third class appears.
+
 Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
 |f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: if targets have another unit, they say whether predictions are the same
 function, and whether they have the new unit already (`nolana.learner.stack`).
@@ -55,7 +58,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nolana.engine.base.bounds import Memory, Numbers, Positive, Share
+from nolana.engine.base.bounds import Memory, NonNegative, Numbers, Positive, Share
 from nolana.engine.base.state import Field, Size, count
 from nolana.engine.experts.implicit import softmax
 from nolana.engine.learner.combiner import Array, Combiner
@@ -81,7 +84,8 @@ class Stack(Combiner):
     """theta and H as `stack_weights` (k,), `information` (k, k); factors, limits and start (experts,) as above.
 
     follows: whether `last` is an input; certain: the least share of the forgetting; knows: whether the learner says
-    what is known of earlier targets (`lags`); slow: lambda', and 0 without theta', whose place theta0 takes.
+    what is known of earlier targets (`lags`); slow: lambda', and 0 without theta', whose place theta0 takes;
+    binary_prior, binary_certain: prior and certain of two classes, 0: as for more of them.
     """
 
     judgement = (
@@ -101,6 +105,8 @@ class Stack(Combiner):
         certain: Share = 1.0,
         knows: bool = False,
         slow: Share = 0.0,
+        binary_prior: NonNegative = 0.0,
+        binary_certain: Share = 0.0,
     ) -> None:
         if not len(factors) == len(limits) == len(start):
             raise ValueError("factors, limits and start have one entry for each expert")
@@ -110,7 +116,9 @@ class Stack(Combiner):
         more = np.zeros(2 * knows if not loss.linear else 2 if self.follows else 1)
         self.start = np.append(start, more)
         self.forgetting, self.prior, self.certain = forgetting, prior, certain
+        self.binary_certain = binary_certain
         self.slow = slow if loss.linear else 0.0
+        self.more = 0.0 if loss.linear or not binary_prior else binary_prior - prior
 
     def clear(self, experts: int, outputs: int) -> None:
         if experts != len(self.factors):
@@ -219,11 +227,12 @@ class Stack(Combiner):
         p[second] = max(p[second], 1 - self.forgetting)
         common = p > RARE
         q = sigmoid(standing(z)[2])
-        share = max(self.certain, min(1.0, 4 * q * (1 - q)))
+        certain = self.binary_certain if self.binary_certain and len(p) == 2 else self.certain
+        share = max(certain, min(1.0, 4 * q * (1 - q)))
         curvature = (weight * p[common] * away[:, common]) @ away[:, common].T
         self.stack_weights, self.information = stepped(
             self.stack_weights, self.information, self.start, weight * away[:, own], curvature, self.prior,
-            (1 - self.forgetting) * share,
+            (1 - self.forgetting) * share, self.more if len(p) == 2 else 0.0,
         )  # fmt: skip
 
     def calibrate(self, z: Array, own: int, weight: float) -> None:
@@ -306,12 +315,20 @@ class Stack(Combiner):
 
 
 def stepped(
-    weights: Array, information: Array, to: Array, gradient: Array, curvature: Array, prior: float, forgotten: float
+    weights: Array,
+    information: Array,
+    to: Array,
+    gradient: Array,
+    curvature: Array,
+    prior: float,
+    forgotten: float,
+    more: float = 0.0,
 ) -> tuple[Array, Array]:
-    """theta (k,) and H (k, k) after a Newton step, and a step back towards other weights."""
-    back = forgotten * prior
-    information = (1 - forgotten) * information + back * np.eye(len(weights)) + curvature
-    return weights + np.linalg.solve(information, gradient - back * (weights - to)), information
+    """theta (k,) and H (k, k) after a Newton step, and a step back towards other weights; the prior is rho + more."""
+    eye = np.eye(len(weights))
+    information = (1 - forgotten) * information + forgotten * prior * eye + curvature
+    gradient = gradient - forgotten * (prior + more) * (weights - to)
+    return weights + np.linalg.solve(information + more * eye, gradient), information
 
 
 def clip(x: float, limit: float) -> float:
