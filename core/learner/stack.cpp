@@ -24,7 +24,7 @@ class Stack final : public Combiner {
           limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), certain_(certain), weights_(size_),
           information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_),
           slow_(number_ ? slow : 0), binary_prior_(number_ ? 0 : binary_prior),
-          binary_certain_(binary_certain) {
+          binary_certain_(number_ ? 0 : binary_certain) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
                "factors, limits and start have one entry for each expert");
         std::copy_n(factors.data(), experts_, factors_.data());
@@ -45,6 +45,7 @@ class Stack final : public Combiner {
         alarm_.clear();
         alarm_count_ = 0;
         stacked_ = lowest_ = highest_ = 0;
+        rate_ = 0.5;
         variance_.clear();
         if (number_) *track_ = Track();
         calibration_.clear();
@@ -64,7 +65,7 @@ class Stack final : public Combiner {
         if (number_)
             return {"stack_weights", "information", "errors", "residual_variance", "skew", "lowest", "highest", "slow_weights",
                     "slow_information"};
-        return {"stack_weights", "information", "errors", "calibration", "calibration_information"};
+        return {"stack_weights", "information", "errors", "calibration", "calibration_information", "rate"};
     }
     bool alarmed() const override { return alarm_count_ > 0 && alarms_[alarm_count_ - 1] == stacked_; }
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
@@ -147,13 +148,17 @@ class Stack final : public Combiner {
             d.vector("calibration", calibration_, knots);
             d.vector("calibration_information", calibration_information_, knots);
             d.fields.back().low = 0;
+            if (binary_certain_ > 0) {
+                d.number("rate", rate_, 0);
+                d.fields.back().high = 1;
+            }
         }
         d.scratch(factors_, limits_, start_, factor_, gradient_, seen_, p_);
         // Without what came later, so that tables have the sizes that they had.
         d.bytes += sizeof(*this) - sizeof(certain_) - (knows_ ? 0 : sizeof(label_) + sizeof(missed_)) -
                    (number_ ? 0 : sizeof(SkewedVariance) - sizeof(ResidualVariance)) -
                    (slow_ > 0 ? 0 : sizeof(slow_) + sizeof(slow_weights_) + sizeof(slow_information_)) -
-                   (binary_prior_ > 0 ? 0 : sizeof(binary_prior_) + sizeof(binary_certain_));
+                   (binary_prior_ > 0 ? 0 : sizeof(binary_prior_) + sizeof(binary_certain_) + sizeof(rate_));
     }
 
     void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
@@ -164,7 +169,8 @@ class Stack final : public Combiner {
     static constexpr double agreement_rows = 32, relative_rows = 8, slow_prior = 20;
     static constexpr double recent = 1000, clip = 3, unusual = 2, largest = 1e100;
     static constexpr std::size_t knots = 8;
-    static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
+    static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01,
+                            least_share = 0.02;
 
     // What tracks the targets of a regression.
     struct Track {
@@ -188,10 +194,11 @@ class Stack final : public Combiner {
         p_[best] = score;
         return {best, score, score - second, score - second - others};
     }
+    bool tracks_rate() const { return binary_certain_ > 0 && columns_ == 2; }
     // How much of the forgetting the row that was combined last causes: what it may say, 4 q (1 - q).
     double undecided() const {
         const double q = 1 / (1 + std::exp(-now_.odds));
-        const double least = binary_certain_ > 0 && columns_ == 2 ? binary_certain_ : certain_;
+        const double least = tracks_rate() ? std::max(least_share, binary_certain_ * 4 * rate_ * (1 - rate_)) : certain_;
         return std::max(least, std::min(1.0, 4 * q * (1 - q)));
     }
     // The knot below, and the share of the next one.
@@ -267,6 +274,7 @@ class Stack final : public Combiner {
         const std::size_t k = columns_;
         const std::size_t own = outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : largest_of(y, k);
         calibrate(own, weight);
+        if (tracks_rate()) rate_ += (static_cast<double>(own) - rate_) / std::min(stacked_ + 1, recent);
         p_[now_.best] = now_.score;
         const double sum = exponentials_of(now_.score), *exponential = p_.data() + padded(k, lanes);
         for (std::size_t c = 0; c < k; ++c) p_[c] = exponential[c] / sum;
@@ -430,6 +438,7 @@ class Stack final : public Combiner {
     double slow_;  // forgetting of the weights that those in use are pulled back to; 0: those are the first ones
     Buffer slow_weights_{0}, slow_information_{0};
     double binary_prior_, binary_certain_;  // 0: as for more classes
+    double rate_ = 0.5;                     // of the second of two classes
     mutable Buffer seen_{0}, p_{0};
     double label_ = std::numeric_limits<double>::quiet_NaN(), missed_ = 0;  // known of the last label
     mutable Standing now_ = {};  // of the row that was combined last

@@ -67,10 +67,10 @@ def test_weights_without_forgetting_approach_the_maximum_of_the_posterior(output
 
 
 @engines
-def test_prior_and_share_of_two_classes_equal_those_of_a_stack_that_has_them_for_all(engine):
+def test_prior_of_two_classes_equals_that_of_a_stack_that_has_it_for_all(engine):
     """H holds rho I whatever was forgotten, so that solving with more I beside it is the other prior."""
     x, y, weight = rows(1500)
-    made = learner(engine, engine.Stack, "Logistic", forgetting=0.99, binary_prior=5.0, binary_certain=0.2)
+    made = learner(engine, engine.Stack, "Logistic", forgetting=0.99, certain=0.2, binary_prior=5.0)
     other = learner(engine, engine.Stack, "Logistic", forgetting=0.99, prior=5.0, certain=0.2)
     assert np.allclose(made.learn(x, y, weight), other.learn(x, y, weight), rtol=1e-8, atol=1e-8)
     mine, theirs = made.state(), other.state()
@@ -87,6 +87,23 @@ def test_prior_and_share_of_two_classes_change_nothing_with_three(engine):
     assert np.array_equal(made.learn(x, y, weight), other.learn(x, y, weight))
 
 
+@engines
+def test_rare_class_forgets_less_by_its_rate(engine):
+    """The least share is .5 times 4 p (1 - p), .02 at least: that of rows that are certain for long."""
+    made = learner(engine, engine.Stack, "Logistic", forgetting=0.99, binary_certain=0.5)
+    x, weight = np.zeros((400, 2)), np.ones(400)
+    made.learn(x, np.full((400, 1), -1.0), weight)
+    assert np.isclose(made.state()["rate"], 0.5 / 401)
+    other = learner(engine, engine.Stack, "Logistic", forgetting=0.99, certain=0.02)
+    other.learn(x, np.full((400, 1), -1.0), weight)
+    assert not np.array_equal(made.state()["information"], other.state()["information"])
+    equal = {name: other.state()[name] for name in ("stack_weights", "information", "calibration")}
+    made.restore_part(equal)
+    for each in (made, other):
+        each.learn(x, np.full((400, 1), -1.0), weight)
+    assert np.array_equal(made.state()["stack_weights"], other.state()["stack_weights"])
+
+
 @pytest.mark.parametrize("engine", ENGINES[:-1], ids=lambda m: m.__name__.split(".")[-1])
 def test_third_class_agrees_with_the_reference_after_two_with_a_prior_of_their_own(engine):
     x, y, weight = rows(200, 3, seed=2)
@@ -100,7 +117,7 @@ def test_third_class_agrees_with_the_reference_after_two_with_a_prior_of_their_o
         made.append_output()
         made.learn(x, y, weight)
         states.append(made.state())
-    for name in ("stack_weights", "information", "calibration"):
+    for name in ("stack_weights", "information", "calibration", "rate"):
         assert np.allclose(states[0][name], states[1][name], rtol=1e-7, atol=1e-7), name
 
 
