@@ -17,12 +17,14 @@ namespace nolana {
 class Stack final : public Combiner {
   public:
     Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
-          double forgetting, double prior, bool follows, double certain, bool knows, double slow)
+          double forgetting, double prior, bool follows, double certain, bool knows, double slow,
+          double binary_prior, double binary_certain)
         : number_(loss->linear()), follows_(number_ && follows), knows_(knows), experts_(factors.shape(0)),
           size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0) + (!number_ && knows ? 2 : 0)), factors_(experts_),
           limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), certain_(certain), weights_(size_),
           information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_),
-          slow_(number_ ? slow : 0) {
+          slow_(number_ ? slow : 0), binary_prior_(number_ ? 0 : binary_prior),
+          binary_certain_(number_ ? 0 : binary_certain) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
                "factors, limits and start have one entry for each expert");
         std::copy_n(factors.data(), experts_, factors_.data());
@@ -43,6 +45,7 @@ class Stack final : public Combiner {
         alarm_.clear();
         alarm_count_ = 0;
         stacked_ = lowest_ = highest_ = 0;
+        rate_ = 0.5;
         variance_.clear();
         if (number_) *track_ = Track();
         calibration_.clear();
@@ -62,7 +65,7 @@ class Stack final : public Combiner {
         if (number_)
             return {"stack_weights", "information", "errors", "residual_variance", "skew", "lowest", "highest", "slow_weights",
                     "slow_information"};
-        return {"stack_weights", "information", "errors", "calibration", "calibration_information"};
+        return {"stack_weights", "information", "errors", "calibration", "calibration_information", "rate"};
     }
     bool alarmed() const override { return alarm_count_ > 0 && alarms_[alarm_count_ - 1] == stacked_; }
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
@@ -108,7 +111,7 @@ class Stack final : public Combiner {
         const double share = undecided(), forgotten = (1 - forgetting_) * share;
         forget(share == 1 ? forgetting_ : 1 - forgotten, information_);  // to the bit
         learn_class(y, weight);
-        step(forgotten * prior_, start_, weights_, information_);
+        step(forgotten, prior_, more(), start_, weights_, information_);
     }
 
     void describe(Description& d) override {
@@ -145,12 +148,17 @@ class Stack final : public Combiner {
             d.vector("calibration", calibration_, knots);
             d.vector("calibration_information", calibration_information_, knots);
             d.fields.back().low = 0;
+            if (binary_certain_ > 0) {
+                d.number("rate", rate_, 0);
+                d.fields.back().high = 1;
+            }
         }
         d.scratch(factors_, limits_, start_, factor_, gradient_, seen_, p_);
         // Without what came later, so that tables have the sizes that they had.
         d.bytes += sizeof(*this) - sizeof(certain_) - (knows_ ? 0 : sizeof(label_) + sizeof(missed_)) -
                    (number_ ? 0 : sizeof(SkewedVariance) - sizeof(ResidualVariance)) -
-                   (slow_ > 0 ? 0 : sizeof(slow_) + sizeof(slow_weights_) + sizeof(slow_information_));
+                   (slow_ > 0 ? 0 : sizeof(slow_) + sizeof(slow_weights_) + sizeof(slow_information_)) -
+                   (binary_prior_ > 0 ? 0 : sizeof(binary_prior_) + sizeof(binary_certain_) + sizeof(rate_));
     }
 
     void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
@@ -161,7 +169,8 @@ class Stack final : public Combiner {
     static constexpr double agreement_rows = 32, relative_rows = 8, slow_prior = 20;
     static constexpr double recent = 1000, clip = 3, unusual = 2, largest = 1e100;
     static constexpr std::size_t knots = 8;
-    static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01;
+    static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01,
+                            least_share = 0.02;
 
     // What tracks the targets of a regression.
     struct Track {
@@ -185,10 +194,12 @@ class Stack final : public Combiner {
         p_[best] = score;
         return {best, score, score - second, score - second - others};
     }
+    bool tracks_rate() const { return binary_certain_ > 0 && columns_ == 2; }
     // How much of the forgetting the row that was combined last causes: what it may say, 4 q (1 - q).
     double undecided() const {
         const double q = 1 / (1 + std::exp(-now_.odds));
-        return std::max(certain_, std::min(1.0, 4 * q * (1 - q)));
+        const double least = tracks_rate() ? std::max(least_share, binary_certain_ * 4 * rate_ * (1 - rate_)) : certain_;
+        return std::max(least, std::min(1.0, 4 * q * (1 - q)));
     }
     // The knot below, and the share of the next one.
     struct Place {
@@ -263,6 +274,7 @@ class Stack final : public Combiner {
         const std::size_t k = columns_;
         const std::size_t own = outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : largest_of(y, k);
         calibrate(own, weight);
+        if (tracks_rate()) rate_ += (static_cast<double>(own) - rate_) / std::min(stacked_ + 1, recent);
         p_[now_.best] = now_.score;
         const double sum = exponentials_of(now_.score), *exponential = p_.data() + padded(k, lanes);
         for (std::size_t c = 0; c < k; ++c) p_[c] = exponential[c] / sum;
@@ -358,7 +370,7 @@ class Stack final : public Combiner {
             for (std::size_t b = 0; b <= a; ++b) information[a * size_ + b] += weight / noise.variance * seen_[a] * seen_[b];
         }
         mirror(information);
-        step((1 - forgetting) * prior, to, weights, information);
+        step(1 - forgetting, prior, 0, to, weights, information);
     }
     void start_from(double prior, Buffer& weights, Buffer& information) const {
         std::copy_n(start_.data(), size_, weights.data());
@@ -368,13 +380,16 @@ class Stack final : public Combiner {
     void forget(double kept, Buffer& information) const {
         for (double* h = information.data(); h < information.data() + size_ * size_; ++h) *h *= kept;
     }
+    // What the prior of two classes has more than that of H, which holds for any number of them.
+    double more() const { return binary_prior_ > 0 && columns_ == 2 ? binary_prior_ - prior_ : 0; }
     // A Newton step by the gradient, and back towards other weights.
-    void step(double back, const Buffer& to, Buffer& weights, Buffer& information) {
+    void step(double forgotten, double prior, double more, const Buffer& to, Buffer& weights, Buffer& information) {
+        const double back = forgotten * prior, pull = forgotten * (prior + more);
         for (std::size_t i = 0; i < size_; ++i) {
             information[i * size_ + i] += back;
-            gradient_[i] -= back * (weights[i] - to[i]);
+            gradient_[i] -= pull * (weights[i] - to[i]);
         }
-        solve(information);
+        solve(information, more);
         for (std::size_t i = 0; i < size_; ++i) weights[i] += gradient_[i];
     }
     void mirror(Buffer& information) const {
@@ -383,11 +398,14 @@ class Stack final : public Combiner {
     }
     void count_error(std::size_t e, double error) { errors_[e] += (error - errors_[e]) / std::min(stacked_, recent); }
 
-    // gradient <- H^-1 gradient, by elimination: H is positive definite. Row by row, so that few steps wait for others.
-    void solve(const Buffer& information) {
+    // gradient <- (H + more I)^-1 gradient, by elimination: H is positive definite. Row by row, so that few steps wait for others.
+    void solve(const Buffer& information, double more) {
         const std::size_t n = size_, stride = padded(n, lanes);
         double *rows = factor_.data(), *g = gradient_.data();
-        for (std::size_t i = 0; i < n; ++i) std::copy_n(information.data() + i * n, n, rows + i * stride);
+        for (std::size_t i = 0; i < n; ++i) {
+            std::copy_n(information.data() + i * n, n, rows + i * stride);
+            rows[i * stride + i] += more;
+        }
         for (std::size_t k = 0; k < n; ++k) {
             const double *pivot = rows + k * stride, inverse = 1 / std::max(pivot[k], 1e-12);
             for (std::size_t i = k + 1; i < n; ++i) {
@@ -419,6 +437,8 @@ class Stack final : public Combiner {
     Buffer factor_, gradient_;
     double slow_;  // forgetting of the weights that those in use are pulled back to; 0: those are the first ones
     Buffer slow_weights_{0}, slow_information_{0};
+    double binary_prior_, binary_certain_;  // 0: as for more classes
+    double rate_ = 0.5;                     // of the second of two classes
     mutable Buffer seen_{0}, p_{0};
     double label_ = std::numeric_limits<double>::quiet_NaN(), missed_ = 0;  // known of the last label
     mutable Standing now_ = {};  // of the row that was combined last
@@ -426,9 +446,10 @@ class Stack final : public Combiner {
 
 NOLANA_BINDING(stack) {
     nb::class_<Stack, Combiner>(m, "Stack")
-        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool, double>(),
+        .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool, double,
+                      double, double>(),
              "loss"_a, "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false, "certain"_a = 1.0,
-             "knows"_a = false, "slow"_a = 0.0);
+             "knows"_a = false, "slow"_a = 0.0, "binary_prior"_a = 0.0, "binary_certain"_a = 0.0);
 }
 
 }  // namespace nolana

@@ -20,12 +20,12 @@ class Recorder(reference.Stack):
         super().learn(scores, y, f, weight)
 
 
-def learner(module, kind, loss, outputs=1, forgetting=1.0, prior=1.0, limit=50.0):
+def learner(module, kind, loss, outputs=1, forgetting=1.0, prior=1.0, limit=50.0, **binary):
     """Three windows of neighbours, in a stack."""
     map = module.NeighbourMap(2, np.array([4.0, 20.0, 60.0]), 3)
     heads = [module.Vote(getattr(module, loss)(), window=i) for i in range(3)]
     start = np.array([0.2, 0.3, 0.4])
-    stack = kind(getattr(module, loss)(), np.ones(3), np.full(3, limit), start, forgetting, prior)
+    stack = kind(getattr(module, loss)(), np.ones(3), np.full(3, limit), start, forgetting, prior, **binary)
     made = module.Learner([map], [module.Expert(0, head) for head in heads], stack)
     made.clear(outputs)
     return made
@@ -64,6 +64,61 @@ def test_weights_without_forgetting_approach_the_maximum_of_the_posterior(output
     best = scipy.optimize.minimize(loss, stack.start)
     assert (np.abs(stack.stack_weights - best.x) < 0.1 * (1 + np.abs(best.x))).all()
     assert loss(stack.stack_weights) - best.fun < 0.01 * best.fun
+
+
+@engines
+def test_prior_of_two_classes_equals_that_of_a_stack_that_has_it_for_all(engine):
+    """H holds rho I whatever was forgotten, so that solving with more I beside it is the other prior."""
+    x, y, weight = rows(1500)
+    made = learner(engine, engine.Stack, "Logistic", forgetting=0.99, certain=0.2, binary_prior=5.0)
+    other = learner(engine, engine.Stack, "Logistic", forgetting=0.99, prior=5.0, certain=0.2)
+    assert np.allclose(made.learn(x, y, weight), other.learn(x, y, weight), rtol=1e-8, atol=1e-8)
+    mine, theirs = made.state(), other.state()
+    assert np.allclose(mine["stack_weights"], theirs["stack_weights"], rtol=1e-8, atol=1e-8)
+    assert np.allclose(mine["information"] + 4 * np.eye(3), theirs["information"], rtol=1e-8, atol=1e-8)
+
+
+@engines
+def test_prior_and_share_of_two_classes_change_nothing_with_three(engine):
+    x, y, weight = rows(300, 3)
+    binary = {"binary_prior": 5.0, "binary_certain": 0.2}
+    made = learner(engine, engine.Stack, "Logistic", 3, forgetting=0.99, certain=0.5, **binary)
+    other = learner(engine, engine.Stack, "Logistic", 3, forgetting=0.99, certain=0.5)
+    assert np.array_equal(made.learn(x, y, weight), other.learn(x, y, weight))
+
+
+@engines
+def test_rare_class_forgets_less_by_its_rate(engine):
+    """The least share is .5 times 4 p (1 - p), .02 at least: that of rows that are certain for long."""
+    made = learner(engine, engine.Stack, "Logistic", forgetting=0.99, binary_certain=0.5)
+    x, weight = np.zeros((400, 2)), np.ones(400)
+    made.learn(x, np.full((400, 1), -1.0), weight)
+    assert np.isclose(made.state()["rate"], 0.5 / 401)
+    other = learner(engine, engine.Stack, "Logistic", forgetting=0.99, certain=0.02)
+    other.learn(x, np.full((400, 1), -1.0), weight)
+    assert not np.array_equal(made.state()["information"], other.state()["information"])
+    equal = {name: other.state()[name] for name in ("stack_weights", "information", "calibration")}
+    made.restore_part(equal)
+    for each in (made, other):
+        each.learn(x, np.full((400, 1), -1.0), weight)
+    assert np.array_equal(made.state()["stack_weights"], other.state()["stack_weights"])
+
+
+@pytest.mark.parametrize("engine", ENGINES[:-1], ids=lambda m: m.__name__.split(".")[-1])
+def test_third_class_agrees_with_the_reference_after_two_with_a_prior_of_their_own(engine):
+    x, y, weight = rows(200, 3, seed=2)
+    two = y[:, 2] < 0
+    binary = {"binary_prior": 5.0, "binary_certain": 0.2}
+    states = []
+    for module in (engine, reference):
+        made = learner(module, module.Stack, "Logistic", 2, forgetting=0.99, certain=0.5, **binary)
+        made.reserve(3)
+        made.learn(x[two], y[two, :2].copy(), weight[two])
+        made.append_output()
+        made.learn(x, y, weight)
+        states.append(made.state())
+    for name in ("stack_weights", "information", "calibration", "rate"):
+        assert np.allclose(states[0][name], states[1][name], rtol=1e-7, atol=1e-7), name
 
 
 @engines

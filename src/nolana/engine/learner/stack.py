@@ -27,6 +27,11 @@ Classes are forgotten by what rows may say: 1 - lambda times 4 q (1 - q), q the 
 `certain`. If one row in fifty is of the other class, a thousand rows hold twenty that decide, too few for the weights
 of ten experts.
 
+Two classes may have a least share of their own, that of equally frequent ones times 4 p (1 - p), p the rate of one:
+what a row says to somebody who knows nothing else. And they may have their own prior rho''. H is that of rho: it
+holds rho I whatever was forgotten, so a step solves with H + (rho'' - rho) I, and nothing changes when a third class
+appears.
+
 Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
 |f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: if targets have another unit, they say whether predictions are the same
 function, and whether they have the new unit already (`nolana.learner.stack`).
@@ -55,7 +60,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nolana.engine.base.bounds import Memory, Numbers, Positive, Share
+from nolana.engine.base.bounds import Memory, NonNegative, Numbers, Positive, Share
 from nolana.engine.base.state import Field, Size, count
 from nolana.engine.experts.implicit import softmax
 from nolana.engine.learner.combiner import Array, Combiner
@@ -72,6 +77,7 @@ AGREEMENT_ROWS, RELATIVE_ROWS = 32, 8  # nothing is left of rows before a change
 RECENT = 1000  # rows that the errors of the experts average
 KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
 KNOT_PRIOR = 5.0  # about 20 undecided rows
+LEAST_SHARE = 0.02  # of the forgetting, if one of two classes is rare
 LEAST_GAP = 0.01  # of the distance between the two best classes that calibration leaves
 UNUSUAL = 2.0  # standard deviations of a residual, for the alarm
 MOST_ALARMS = 100
@@ -81,11 +87,13 @@ class Stack(Combiner):
     """theta and H as `stack_weights` (k,), `information` (k, k); factors, limits and start (experts,) as above.
 
     follows: whether `last` is an input; certain: the least share of the forgetting; knows: whether the learner says
-    what is known of earlier targets (`lags`); slow: lambda', and 0 without theta', whose place theta0 takes.
+    what is known of earlier targets (`lags`); slow: lambda', and 0 without theta', whose place theta0 takes;
+    binary_prior, binary_certain: prior and certain of two classes, 0: as for more of them; this certain is that of
+    equally frequent ones.
     """
 
     judgement = (
-        *("stack_weights", "information", "errors", "calibration", "calibration_information"),
+        *("stack_weights", "information", "errors", "calibration", "calibration_information", "rate"),
         *("residual_variance", "skew", "lowest", "highest", "slow_weights", "slow_information"),
     )
 
@@ -101,6 +109,8 @@ class Stack(Combiner):
         certain: Share = 1.0,
         knows: bool = False,
         slow: Share = 0.0,
+        binary_prior: NonNegative = 0.0,
+        binary_certain: Share = 0.0,
     ) -> None:
         if not len(factors) == len(limits) == len(start):
             raise ValueError("factors, limits and start have one entry for each expert")
@@ -110,7 +120,9 @@ class Stack(Combiner):
         more = np.zeros(2 * knows if not loss.linear else 2 if self.follows else 1)
         self.start = np.append(start, more)
         self.forgetting, self.prior, self.certain = forgetting, prior, certain
+        self.binary_certain = 0.0 if loss.linear else binary_certain
         self.slow = slow if loss.linear else 0.0
+        self.more = 0.0 if loss.linear or not binary_prior else binary_prior - prior
 
     def clear(self, experts: int, outputs: int) -> None:
         if experts != len(self.factors):
@@ -121,6 +133,7 @@ class Stack(Combiner):
         self.slow_information: Array = SLOW_PRIOR * np.eye(len(self.start))
         self.errors: Array = np.zeros(experts)
         self.stacked = 0
+        self.rate = 0.5
         self.alarm = DriftAlarm()
         self.alarm_rows: Array = np.zeros(0)
         self.variance = SkewedVariance(START_NOISE)
@@ -219,12 +232,20 @@ class Stack(Combiner):
         p[second] = max(p[second], 1 - self.forgetting)
         common = p > RARE
         q = sigmoid(standing(z)[2])
-        share = max(self.certain, min(1.0, 4 * q * (1 - q)))
+        share = max(self.least_share(len(p)), min(1.0, 4 * q * (1 - q)))
+        if self.binary_certain and len(p) == 2:
+            self.rate += (own - self.rate) / min(self.stacked + 1, RECENT)
         curvature = (weight * p[common] * away[:, common]) @ away[:, common].T
         self.stack_weights, self.information = stepped(
             self.stack_weights, self.information, self.start, weight * away[:, own], curvature, self.prior,
-            (1 - self.forgetting) * share,
+            (1 - self.forgetting) * share, self.more if len(p) == 2 else 0.0,
         )  # fmt: skip
+
+    def least_share(self, classes: int) -> float:
+        """Of the forgetting, by a row that is certain."""
+        if not self.binary_certain or classes > 2:
+            return self.certain
+        return max(LEAST_SHARE, self.binary_certain * 4 * self.rate * (1 - self.rate))
 
     def calibrate(self, z: Array, own: int, weight: float) -> None:
         """One step of the calibration at the two knots beside the log-odds."""
@@ -302,16 +323,25 @@ class Stack(Combiner):
             return [*own, *self.variance.fields(), *numbers, *level]
         knots = (len(KNOTS),)
         information = Field(self, "calibration_information", knots, low=0.0)
-        return [*own, Field(self, "calibration", knots), information]
+        rate = [Field(self, "rate", low=0.0, high=1.0)] if self.binary_certain else []
+        return [*own, Field(self, "calibration", knots), information, *rate]
 
 
 def stepped(
-    weights: Array, information: Array, to: Array, gradient: Array, curvature: Array, prior: float, forgotten: float
+    weights: Array,
+    information: Array,
+    to: Array,
+    gradient: Array,
+    curvature: Array,
+    prior: float,
+    forgotten: float,
+    more: float = 0.0,
 ) -> tuple[Array, Array]:
-    """theta (k,) and H (k, k) after a Newton step, and a step back towards other weights."""
-    back = forgotten * prior
-    information = (1 - forgotten) * information + back * np.eye(len(weights)) + curvature
-    return weights + np.linalg.solve(information, gradient - back * (weights - to)), information
+    """theta (k,) and H (k, k) after a Newton step, and a step back towards other weights; the prior is rho + more."""
+    eye = np.eye(len(weights))
+    information = (1 - forgotten) * information + forgotten * prior * eye + curvature
+    gradient = gradient - forgotten * (prior + more) * (weights - to)
+    return weights + np.linalg.solve(information + more * eye, gradient), information
 
 
 def clip(x: float, limit: float) -> float:
