@@ -38,6 +38,8 @@ class Head : public Listener {
     virtual bool encodes() const { return false; }
     // Row r of the group, which the map has seen, with numbers in place of its categories.
     virtual void encode(std::size_t r, const double* raw, double* out) const { (void)r, (void)raw, (void)out; }
+    // Whether row r has a category that nobody has learned.
+    virtual bool has_unknown(std::size_t r) const { return (void)r, false; }
     // Whether rows say something new about what was learned; not in a second pass.
     virtual void set_judging(bool judging) { (void)judging; }
 

@@ -17,6 +17,8 @@ class Combiner {
     // What is known when the next row is combined. Regression: what the experts did not explain of the last known target;
     // classes: the last known label, and 1 if another one had been predicted. NaN: nothing.
     virtual void know(double target, double error) { (void)target, (void)error; }
+    // Whether the next row has a category that nobody has learned.
+    virtual void set_unknown(bool unknown) { (void)unknown; }
     // What the experts did not explain of the target of the row that was learned last.
     virtual double unexplained() const { return 0; }
     // scores (experts, outputs) -> f (outputs)

@@ -332,6 +332,7 @@ class Learner final : public Online {
     }
     void score(std::size_t r, double* f, Units::Scratch& scratch) {
         if (!combiner_) return experts_[0].head->scores(r, f);
+        if (const Head* const own = encoder()) combiner_->set_unknown(own->has_unknown(r));
         if (const Lags* lags = units_->lags.get()) {
             const double error = lags->error(r);
             combiner_->know(lags->target(r), lags->classes() ? error : units_->target(&error, scratch)[0]);

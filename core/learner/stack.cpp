@@ -18,13 +18,13 @@ class Stack final : public Combiner {
   public:
     Stack(std::shared_ptr<const Loss> loss, const Vector& factors, const Vector& limits, const Vector& start,
           double forgetting, double prior, bool follows, double certain, bool knows, double slow,
-          double binary_prior, double binary_certain)
-        : number_(loss->linear()), follows_(number_ && follows), knows_(knows), experts_(factors.shape(0)),
+          double binary_prior, double binary_certain, bool cautious)
+        : number_(loss->linear()), follows_(number_ && follows), knows_(knows), cautious_(cautious && !number_), experts_(factors.shape(0)),
           size_(experts_ + (number_ ? 1 : 0) + (follows_ ? 1 : 0) + (!number_ && knows ? 2 : 0)), factors_(experts_),
           limits_(experts_), start_(size_), forgetting_(forgetting), prior_(prior), certain_(certain), weights_(size_),
           information_(size_ * size_), errors_(experts_), factor_(size_ * padded(size_, lanes)), gradient_(size_),
           slow_(number_ ? slow : 0), binary_prior_(number_ ? 0 : binary_prior),
-          binary_certain_(number_ ? 0 : binary_certain) {
+          binary_certain_(number_ ? 0 : binary_certain), calibration_(all_knots()), calibration_information_(all_knots()) {
         expect(limits.shape(0) == experts_ && start.shape(0) == experts_,
                "factors, limits and start have one entry for each expert");
         std::copy_n(factors.data(), experts_, factors_.data());
@@ -48,8 +48,12 @@ class Stack final : public Combiner {
         rate_ = 0.5;
         variance_.clear();
         if (number_) *track_ = Track();
-        calibration_.clear();
-        std::fill_n(calibration_information_.data(), knots, knot_prior);
+        for (std::size_t k = 0; k < all_knots(); ++k) {
+            calibration_[k] = first_correction(k);
+            calibration_information_[k] = knot_prior;
+        }
+        unknown_ = false;
+        unknown_share_ = 1;
     }
     void set_outputs(std::size_t outputs) override {
         outputs_ = outputs;
@@ -65,7 +69,7 @@ class Stack final : public Combiner {
         if (number_)
             return {"stack_weights", "information", "errors", "residual_variance", "skew", "lowest", "highest", "slow_weights",
                     "slow_information"};
-        return {"stack_weights", "information", "errors", "calibration", "calibration_information", "rate"};
+        return {"stack_weights", "information", "errors", "calibration", "calibration_information", "rate", "unknown_share"};
     }
     bool alarmed() const override { return alarm_count_ > 0 && alarms_[alarm_count_ - 1] == stacked_; }
     std::vector<double> alarms() const override { return {alarms_, alarms_ + alarm_count_}; }
@@ -80,6 +84,7 @@ class Stack final : public Combiner {
             missed_ = error;
         }
     }
+    void set_unknown(bool unknown) override { unknown_ = unknown; }
     double unexplained() const override { return number_ ? track_->last + track_->level.value() : 0; }
 
     void combine(const double* scores, double* f) const override {
@@ -92,7 +97,7 @@ class Stack final : public Combiner {
         }
         add_up(weights_.data(), p_.data());
         now_ = standing();
-        const double change = now_.gap > 0 ? correction(place(now_.odds)) : 0;
+        const double change = now_.gap > 0 ? correction() : 0;
         p_[now_.best] += std::max(change, (least_gap - 1) * now_.gap);
         if (outputs_ == 1)
             f[0] = (p_[1] - p_[0]) / 2;
@@ -145,11 +150,15 @@ class Stack final : public Combiner {
             d.number("last_target", track_->last_target, -std::numeric_limits<double>::infinity());
         }
         if (!number_) {
-            d.vector("calibration", calibration_, knots);
-            d.vector("calibration_information", calibration_information_, knots);
+            d.vector("calibration", calibration_, all_knots());
+            d.vector("calibration_information", calibration_information_, all_knots());
             d.fields.back().low = 0;
             if (binary_certain_ > 0) {
                 d.number("rate", rate_, 0);
+                d.fields.back().high = 1;
+            }
+            if (cautious_) {
+                d.number("unknown_share", unknown_share_, 0);
                 d.fields.back().high = 1;
             }
         }
@@ -158,7 +167,8 @@ class Stack final : public Combiner {
         d.bytes += sizeof(*this) - sizeof(certain_) - (knows_ ? 0 : sizeof(label_) + sizeof(missed_)) -
                    (number_ ? 0 : sizeof(SkewedVariance) - sizeof(ResidualVariance)) -
                    (slow_ > 0 ? 0 : sizeof(slow_) + sizeof(slow_weights_) + sizeof(slow_information_)) -
-                   (binary_prior_ > 0 ? 0 : sizeof(binary_prior_) + sizeof(binary_certain_) + sizeof(rate_));
+                   (binary_prior_ > 0 ? 0 : sizeof(binary_prior_) + sizeof(binary_certain_) + sizeof(rate_)) -
+                   (cautious_ ? 0 : sizeof(unknown_share_));
     }
 
     void resize(const Sizes& sizes) override { alarm_count_ = sizes.at("alarms"); }
@@ -170,7 +180,7 @@ class Stack final : public Combiner {
     static constexpr double recent = 1000, clip = 3, unusual = 2, largest = 1e100;
     static constexpr std::size_t knots = 8;
     static constexpr double knot[knots] = {0, 0.5, 1, 1.5, 2, 3, 4, 6}, knot_prior = 5, least_gap = 0.01,
-                            least_share = 0.02;
+                            least_share = 0.02, rare_unknown = 0.05;
 
     // What tracks the targets of a regression.
     struct Track {
@@ -211,17 +221,26 @@ class Stack final : public Combiner {
         while (k + 2 < knots && knot[k + 1] <= odds) ++k;
         return {k, std::min(1.0, std::max(0.0, (odds - knot[k]) / (knot[k + 1] - knot[k])))};
     }
-    double correction(const Place& at) const {
-        return (1 - at.share) * calibration_[at.below] + at.share * calibration_[at.below + 1];
+    // Rows with a category that nobody has learned have knots of their own, behind the others, while they are rare.
+    std::size_t all_knots() const { return cautious_ ? 2 * knots : knots; }
+    std::size_t own_knots() const { return cautious_ && unknown_ && unknown_share_ < rare_unknown ? knots : 0; }
+    static double first_correction(std::size_t k) { return k < knots ? 0 : -knot[k - knots] / 2; }
+    double correction() const {
+        const Place at = place(now_.odds);
+        const double* own = calibration_.data() + own_knots() + at.below;
+        const double beyond = own_knots() > 0 ? std::max(0.0, now_.odds - knot[knots - 1]) : 0;
+        return (1 - at.share) * own[0] + at.share * own[1] - beyond;
     }
     // One step of the calibration at the two knots beside the log-odds.
     void calibrate(std::size_t own, double weight) {
         if (!(now_.gap > 0)) return;
         const Place at = place(now_.odds);
-        const double q = 1 / (1 + std::exp(-(now_.odds + correction(at)))), back = (1 - forgetting_) * knot_prior;
+        const double q = 1 / (1 + std::exp(-(now_.odds + correction())));
+        const double back = own_knots() > 0 ? 0 : (1 - forgetting_) * knot_prior;
         for (std::size_t i = 0; i < 2; ++i) {
             const double share = i == 0 ? 1 - at.share : at.share;
-            double &information = calibration_information_[at.below + i], &value = calibration_[at.below + i];
+            const std::size_t k = own_knots() + at.below + i;
+            double &information = calibration_information_[k], &value = calibration_[k];
             information = forgetting_ * information + back + weight * share * q * (1 - q);
             value += (weight * share * ((now_.best == own ? 1 : 0) - q) - back * value) / information;
         }
@@ -274,6 +293,7 @@ class Stack final : public Combiner {
         const std::size_t k = columns_;
         const std::size_t own = outputs_ == 1 ? (y[0] > 0 ? 1 : 0) : largest_of(y, k);
         calibrate(own, weight);
+        if (cautious_) unknown_share_ += ((unknown_ ? 1 : 0) - unknown_share_) / std::min(stacked_, recent);
         if (tracks_rate()) rate_ += (static_cast<double>(own) - rate_) / std::min(stacked_ + 1, recent);
         p_[now_.best] = now_.score;
         const double sum = exponentials_of(now_.score), *exponential = p_.data() + padded(k, lanes);
@@ -422,7 +442,7 @@ class Stack final : public Combiner {
         }
     }
 
-    bool number_, follows_, knows_;
+    bool number_, follows_, knows_, cautious_, unknown_ = false;
     std::size_t experts_, size_, outputs_ = 1, columns_ = 2;
     Buffer factors_, limits_, start_;
     double forgetting_, prior_, certain_;
@@ -433,12 +453,13 @@ class Stack final : public Combiner {
     DriftAlarm alarm_;
     std::size_t alarm_count_ = 0;
     double alarms_[most_alarms] = {};
-    Buffer calibration_{knots}, calibration_information_{knots};
     Buffer factor_, gradient_;
     double slow_;  // forgetting of the weights that those in use are pulled back to; 0: those are the first ones
     Buffer slow_weights_{0}, slow_information_{0};
     double binary_prior_, binary_certain_;  // 0: as for more classes
     double rate_ = 0.5;                     // of the second of two classes
+    double unknown_share_ = 1;              // of the rows, that have a category that nobody has learned
+    Buffer calibration_, calibration_information_;
     mutable Buffer seen_{0}, p_{0};
     double label_ = std::numeric_limits<double>::quiet_NaN(), missed_ = 0;  // known of the last label
     mutable Standing now_ = {};  // of the row that was combined last
@@ -447,9 +468,9 @@ class Stack final : public Combiner {
 NOLANA_BINDING(stack) {
     nb::class_<Stack, Combiner>(m, "Stack")
         .def(nb::init<std::shared_ptr<const Loss>, const Vector&, const Vector&, const Vector&, double, double, bool, double, bool, double,
-                      double, double>(),
+                      double, double, bool>(),
              "loss"_a, "factors"_a, "limits"_a, "start"_a, "forgetting"_a, "prior"_a, "follows"_a = false, "certain"_a = 1.0,
-             "knows"_a = false, "slow"_a = 0.0, "binary_prior"_a = 0.0, "binary_certain"_a = 0.0);
+             "knows"_a = false, "slow"_a = 0.0, "binary_prior"_a = 0.0, "binary_certain"_a = 0.0, "cautious"_a = false);
 }
 
 }  // namespace nolana

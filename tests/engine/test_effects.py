@@ -72,6 +72,8 @@ def test_core_equals_reference_on_mixed_rows(build, task, outputs, rng):
             core.restore(core.state() | {"rows": 500.0})
         if block == 6:
             core.restore(core.state() | {"rows": 2030.0})
+        if task == "classification":  # rows with a value that nobody has learned have a calibration of their own
+            core.restore(core.state() | {"unknown_share": 0.0})
         mine.restore(core.state())
         assert gap(core.learn(x, y, weight), mine.learn(x, y, weight)) < BOUND
         a, b = core.state(), mine.state()
@@ -204,3 +206,23 @@ def test_state_with_pairs_of_other_columns_has_no_such_pairs(module, rng):
     assert np.isfinite(learner.learn(x, rng.normal(size=(50, 1)))).all()
     with pytest.raises(ValueError, match="state"):
         learner.restore(learner.state() | {"map0/pairs": pairs + FEATURES})
+
+
+@pytest.mark.parametrize("frequent", [False, True])
+def test_a_category_that_nobody_has_learned_makes_odds_smaller_while_it_is_rare(frequent, rng):
+    """The second column says nothing, but the first time that it has another value might be different in all."""
+    n = 6000
+    x = np.stack([rng.integers(4, size=n), rng.integers(3, size=n)], axis=1).astype(float)
+    if frequent:
+        x[:, 1] = np.arange(n)
+    y = np.where(x[:, 0] > 1, 1.0, -1.0)[:, None]
+    learner = stream_learner(
+        StreamOptions(1 << 17, sets_for(None, 1 << 17, 2, False, mixed=True), False, 0, [0, 1]), 2, 1
+    )
+    learner.learn(x, y)
+    assert (learner.state()["unknown_share"] < 0.05) != frequent
+    known, new = learner.scores(np.array([[3.0, 1.0], [3.0, 1e6]]))[:, 0]
+    assert new > 0
+    assert new < 0.7 * known or frequent
+    of_new = learner.state()["calibration"][8:]
+    assert (of_new == -np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6]) / 2).all() or not frequent

@@ -44,6 +44,12 @@ class Effects final : public HeadOn<EffectMap> {
         }
     }
 
+    bool has_unknown(std::size_t r) const override {
+        for (std::size_t i = 0; i < map_->count(r); ++i)
+            if (map_->active(r, i).slot == EffectMap::none && map_->active(r, i).column < map_->features()) return true;
+        return false;
+    }
+
     void scores(std::size_t r, double* f) const override {
         const double* z = map_->row(r);
         const std::size_t d = width() - 1;

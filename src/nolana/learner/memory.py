@@ -30,7 +30,7 @@ SLOW, FAST, VOTE = 0.9, 0.1, 0.1  # first weights in the stack: shared by the sl
 STACK_FORGETTING, STACK_SLOW = 0.999, 0.9999
 STACK_CERTAIN = 0.3  # of the forgetting: slower gains on rare classes, faster on drift
 STACK_PRIOR = {"classification": 1.0, "regression": 70.0}
-MIXED_BINARY = {"binary_prior": 5.0, "binary_certain": 0.3}  # with categories, of two classes
+MIXED = {"binary_prior": 5.0, "binary_certain": 0.3, "cautious": True}  # with categories
 
 UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 SMALLEST_MEMORY, LARGEST_MEMORY = 32 << 10, 1 << 30
@@ -112,7 +112,7 @@ def learner_spec(
     }
     if task == "classification":
         arguments["certain"] = STACK_CERTAIN
-        arguments |= MIXED_BINARY if len(categories) else {}
+        arguments |= MIXED if len(categories) else {}
     else:
         arguments["slow"] = STACK_SLOW
     if knows:

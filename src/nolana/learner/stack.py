@@ -101,8 +101,9 @@ def merge_stack(parts: Parts, stack: Spec) -> State:
         merged["lowest"] = min(state["lowest"] for state in [base, *states])
         merged["highest"] = max(state["highest"] for state in [base, *states])
         return merged | merged_level(parts)
-    if "rate" in base:
-        merged["rate"] = float(parts.mean("rate"))
+    for name in ("rate", "unknown_share"):
+        if name in base:
+            merged[name] = float(parts.mean(name))
     information = parts.mean("calibration_information")
     products = [state["calibration_information"] * state["calibration"] for state in states]
     right = parts.average(base["calibration_information"] * base["calibration"], products)

@@ -55,6 +55,10 @@ class Head(ABC):
         """The row that the map has seen, with numbers in place of its categories."""
         return raw
 
+    def has_unknown(self) -> bool:
+        """Whether the row that the map has seen has a category that nobody has learned."""
+        return False
+
     @abstractmethod
     def learn(self, y: Array, f: Array, weight: float, step: int, noise: Noise) -> None:  # (c,), (c,)
         """The row that was scored; step counts rows from 1, noise is that of a scalar target."""

@@ -28,6 +28,9 @@ class Combiner(ABC):
         known label, error 1 if another one had been predicted.
         """
 
+    def set_unknown(self, unknown: bool) -> None:
+        """Whether the next row has a category that nobody has learned."""
+
     @property
     def unexplained(self) -> float:
         """What the experts did not explain of the target of the row that was learned last."""

@@ -368,6 +368,7 @@ class Learner(Online):
             return np.asarray(self.expert_scores[0])
         if self.remembered is not None:
             self.stack_scores = np.array([self.units.target(np.array([score])) for score in self.remembered])
+        self.combiner.set_unknown(self.encoder is not None and self.encoder.has_unknown())
         return self.combiner.combine(self.stack_scores)
 
     def update(self, x: Array | SparseRow, y: Array, weight: float, f: Array) -> None:

@@ -32,6 +32,11 @@ what a row says to somebody who knows nothing else. And they may have their own 
 holds rho I whatever was forgotten, so a step solves with H + (rho'' - rho) I, and nothing changes when a third class
 appears.
 
+Experts are as sure of a row with a category that nobody has learned as of others: none of them has a reason to doubt.
+While such rows are rare (their running share below .05) they have a calibration of their own (`cautious`): log-odds
+count half at first, those above 6 not at all, and no step leads back there. If they are frequent, as with ids that
+come and go, the common calibration knows them.
+
 Agreement is the running mean of the sign of (f_t - f_(t-1)) (y_t - y_(t-1)), the relative step that of the sizes
 |f_t - f_(t-1)| / |y_t - y_(t-1)|, at most 1: if targets have another unit, they say whether predictions are the same
 function, and whether they have the new unit already (`nolana.learner.stack`).
@@ -77,6 +82,7 @@ AGREEMENT_ROWS, RELATIVE_ROWS = 32, 8  # nothing is left of rows before a change
 RECENT = 1000  # rows that the errors of the experts average
 KNOTS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # log-odds of the best class
 KNOT_PRIOR = 5.0  # about 20 undecided rows
+RARE_UNKNOWN = 0.05  # share of the rows with a category that nobody has learned, up to which they count less
 LEAST_SHARE = 0.02  # of the forgetting, if one of two classes is rare
 LEAST_GAP = 0.01  # of the distance between the two best classes that calibration leaves
 UNUSUAL = 2.0  # standard deviations of a residual, for the alarm
@@ -89,11 +95,11 @@ class Stack(Combiner):
     follows: whether `last` is an input; certain: the least share of the forgetting; knows: whether the learner says
     what is known of earlier targets (`lags`); slow: lambda', and 0 without theta', whose place theta0 takes;
     binary_prior, binary_certain: prior and certain of two classes, 0: as for more of them; this certain is that of
-    equally frequent ones.
+    equally frequent ones; cautious: whether a category that nobody has learned has knots of its own.
     """
 
     judgement = (
-        *("stack_weights", "information", "errors", "calibration", "calibration_information", "rate"),
+        *("stack_weights", "information", "errors", "calibration", "calibration_information", "rate", "unknown_share"),
         *("residual_variance", "skew", "lowest", "highest", "slow_weights", "slow_information"),
     )
 
@@ -111,6 +117,7 @@ class Stack(Combiner):
         slow: Share = 0.0,
         binary_prior: NonNegative = 0.0,
         binary_certain: Share = 0.0,
+        cautious: bool = False,
     ) -> None:
         if not len(factors) == len(limits) == len(start):
             raise ValueError("factors, limits and start have one entry for each expert")
@@ -122,6 +129,8 @@ class Stack(Combiner):
         self.forgetting, self.prior, self.certain = forgetting, prior, certain
         self.binary_certain = 0.0 if loss.linear else binary_certain
         self.slow = slow if loss.linear else 0.0
+        self.cautious = cautious and not loss.linear
+        self.first_corrections = np.append(np.zeros(len(KNOTS)), -KNOTS / 2 if self.cautious else [])
         self.more = 0.0 if loss.linear or not binary_prior else binary_prior - prior
 
     def clear(self, experts: int, outputs: int) -> None:
@@ -142,8 +151,9 @@ class Stack(Combiner):
         self.own = self.last_residual = self.known_residual = 0.0
         self.label = self.missed = math.nan
         self.agreement = self.relative_step = self.last_score = self.last_target = 0.0
-        self.calibration: Array = np.zeros(len(KNOTS))
-        self.calibration_information: Array = np.full(len(KNOTS), KNOT_PRIOR)
+        self.calibration: Array = self.first_corrections.copy()
+        self.calibration_information: Array = np.full(len(self.calibration), KNOT_PRIOR)
+        self.unknown, self.unknown_share = False, 1.0
 
     @property
     def alarmed(self) -> bool:
@@ -184,6 +194,14 @@ class Stack(Combiner):
             reach = self.highest - self.lowest
             self.known_residual = 0.0 if math.isnan(error) else clip(error - self.tracked.level, reach)
 
+    def set_unknown(self, unknown: bool) -> None:
+        self.unknown = unknown
+
+    @property
+    def own_knots(self) -> int:
+        """Where the knots of the row begin: a category that nobody has learned has other ones."""
+        return len(KNOTS) if self.cautious and self.unknown and self.unknown_share < RARE_UNKNOWN else 0
+
     @property
     def unexplained(self) -> float:
         return self.last_residual + self.tracked.level
@@ -206,8 +224,9 @@ class Stack(Combiner):
         return np.array([self.own]) if self.loss.linear else y
 
     def correction(self, u: float) -> float:
-        k, a = place(u)
-        return float((1 - a) * self.calibration[k] + a * self.calibration[k + 1])
+        (k, a), own = place(u), self.calibration[self.own_knots :]
+        beyond = max(0.0, u - float(KNOTS[-1])) if self.own_knots else 0.0
+        return float((1 - a) * own[k] + a * own[k + 1]) - beyond
 
     def learn(self, scores: Array, y: Array, f: Array, weight: float) -> None:
         self.stacked += 1
@@ -223,6 +242,8 @@ class Stack(Combiner):
         self.count_errors((seen[: len(self.factors)].argmax(axis=1) != own).astype(np.float64))
         z = self.stack_weights @ seen
         self.calibrate(z, own, weight)
+        if self.cautious:
+            self.unknown_share += (self.unknown - self.unknown_share) / min(self.stacked, RECENT)
         p = softmax(z)
         middle = seen @ p
         away = seen - middle[:, None]
@@ -252,9 +273,9 @@ class Stack(Combiner):
         best, gap, u = standing(z)
         if not gap > 0:
             return
-        (k, a), back = place(u), (1 - self.forgetting) * KNOT_PRIOR
-        q = sigmoid(u + self.correction(u))
-        for knot, share in ((k, 1 - a), (k + 1, a)):
+        (k, a), back = place(u), 0.0 if self.own_knots else (1 - self.forgetting) * KNOT_PRIOR
+        q, own_k = sigmoid(u + self.correction(u)), self.own_knots + k
+        for knot, share in ((own_k, 1 - a), (own_k + 1, a)):
             information = self.forgetting * self.calibration_information[knot] + back + weight * share * q * (1 - q)
             self.calibration_information[knot] = information
             pull = weight * share * ((best == own) - q) - back * self.calibration[knot]
@@ -321,10 +342,11 @@ class Stack(Combiner):
             slow = [Field(self, "slow_weights", (k,)), Field(self, "slow_information", (k, k))] if self.slow else []
             level = [*self.tracked.fields(), *followed, *slow, *agreed]
             return [*own, *self.variance.fields(), *numbers, *level]
-        knots = (len(KNOTS),)
+        knots = (len(self.first_corrections),)
         information = Field(self, "calibration_information", knots, low=0.0)
         rate = [Field(self, "rate", low=0.0, high=1.0)] if self.binary_certain else []
-        return [*own, Field(self, "calibration", knots), information, *rate]
+        share = [Field(self, "unknown_share", low=0.0, high=1.0)] if self.cautious else []
+        return [*own, Field(self, "calibration", knots), information, *rate, *share]
 
 
 def stepped(

@@ -103,6 +103,9 @@ class Effects(Head):
                 encoded[each.column] = self.effect(each)[0] / np.sqrt(self.prior[each.column])
         return encoded
 
+    def has_unknown(self) -> bool:
+        return any(each.slot == NONE and each.column < self.map.features for each in self.map.active)
+
     def effect(self, each: Active) -> Array:  # (c,)
         return np.asarray(self.effects[each.slot] / WEIGHT_STEPS, dtype=np.float64)
 
