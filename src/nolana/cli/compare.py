@@ -32,7 +32,7 @@ from nolana.research.tuning import Facts, distance_of, tune
 from nolana.research.tuning import Point as Parameters
 from nolana.runs.source import open_labelled
 from nolana.sources.blocks import dense_rows
-from nolana.sources.labels import InferredTask, infer_task
+from nolana.sources.labels import InferredTask, Spellings, infer_task
 from nolana.sources.plan import Plan
 
 Array = NDArray[np.float64]
@@ -185,7 +185,8 @@ def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Sourc
     dates = [str(column.column) for column in plan.columns or () if column.kind in ("date", "time")]
     dates += [name for name, what in plan.left_out.items() if what == "UNIX time"]
     X = np.concatenate([dense_rows(first.X), X])
-    return Source(X, np.concatenate([first.y, y]) if len(y) else first.y, inferred, next(iter(dates), None))
+    y = np.concatenate([first.y, y]) if len(y) else first.y
+    return Source(X, Spellings().spelled(y), inferred, next(iter(dates), None))
 
 
 def _task(task: str | None, y: Labels, name: object) -> InferredTask:
