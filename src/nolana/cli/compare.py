@@ -213,7 +213,10 @@ def _wanted(methods: str | None, task: Task, rows: Rows) -> list[Wanted]:
 def _method(name: str, task: Task, known: peers.Task) -> Wanted:
     """A method of nolana at its budget, or one of another library."""
     if not peers.is_peer(name):
-        return at_budget(name, task)
+        try:
+            return at_budget(name, task)
+        except ValueError as error:
+            raise ValueError(f"{error}; of other libraries {peers.NAMES}") from error
     method = peers.peer(name)
     method.check()
     method.make(known, 0)  # an unknown name is reported before anything runs
