@@ -391,3 +391,8 @@ def test_unbuffered_output_to_a_full_disk(folder):
         )
     assert done.returncode == 1
     assert done.stderr == b"nolana: cannot write to standard output: No space left on device\n"
+
+
+def test_predictions_to_a_full_device_name_it(folder):
+    done = call("predict", folder / "s.csv", "--model", folder / "m", "--out", "/dev/full", folder=folder)
+    assert (done.code, done.err) == (1, "nolana: cannot write /dev/full: No space left on device\n")
