@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sklearn.datasets import load_digits
@@ -42,6 +43,7 @@ DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
 SHUFFLES = 5
+WIDEST = 1000  # columns of a table
 LARGEST_PIXEL = 16.0  # of the digits
 BASELINES = {task: {kind.label: kind for kind in kinds} for task, kinds in baselines.BASELINES.items()}
 
@@ -348,6 +350,8 @@ def _print(
         vectors = "-" if line.vectors is None else f"{line.vectors:,}"
         grid.add_row(line.method, score + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
     console = Console(highlight=False, markup=False, soft_wrap=True)
+    wide = console.options.update(max_width=WIDEST)
+    console.width = max(console.width, Measurement.get(console, wide, grid).maximum)  # a narrow terminal cuts no number
     console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
     if rows.task.why is not None:
         console.print(f"The task was inferred {inferred_task(rows.task, saved=False)}.")
