@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from nolana import NolanaClassifier, rivals
 from nolana.cli.app import app
 from nolana.cli.options import text_of
-from nolana.errors import StreamError
+from nolana.errors import MissingExtraError, StreamError
+from nolana.research import peers
 from nolana.research.comparison import by_held_out, by_progress, one_pass, score, standardised
 from nolana.research.methods import TABLE, Task, at_budget, names
 from nolana.research.tuning import CANDIDATES, Axis, Choice, Facts, distance_of, tune
@@ -305,3 +306,17 @@ def test_a_metric_of_another_task_is_refused_with_the_choices(tmp_path):
     done = CliRunner().invoke(app, ["compare", "--metric", "rmse", "--out", str(tmp_path / "picture.png")])
     assert done.exit_code == 2
     assert "precision" in done.output
+
+
+def test_unknown_method_lists_those_of_other_libraries_too(tmp_path):
+    (tmp_path / "s.csv").write_text("a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(300)))
+    done = CliRunner().invoke(app, ["compare", str(tmp_path / "s.csv"), "--target", "y", "--methods", "foo"])
+    assert done.exit_code == 2
+    for name in ("stream", "FOGD", "lightgbm", "histgb", "river:ARF", "moa:ARF"):
+        assert name in done.stderr
+
+
+def test_boosting_that_is_not_installed_names_its_extra(monkeypatch):
+    monkeypatch.setattr(peers.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r'lightgbm is not installed; pip install "nolana\[bench\]"'):
+        peers.peer("lightgbm").check()

@@ -554,3 +554,10 @@ def test_the_file_of_a_run_holds_no_times(mail, tmp_path):
         call("learn", mail, "--model", tmp_path / name, "--checkpoint-every", "1ms", folder=tmp_path)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert modelfile.read(tmp_path / "one")["run"]["evaluation"]["seconds"] == 0
+
+
+def test_inspect_counts_labels_of_a_multi_label_model(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    nolana.StreamClassifier(memory="256KB").partial_fit(X, (X > 0).astype(int)).save(tmp_path / "m")
+    assert "task       classification, 3 labels: 0, 1, 2\n" in call("inspect", tmp_path / "m", folder=tmp_path).out
+    assert json.loads(call("inspect", tmp_path / "m", "--json", folder=tmp_path).out)["multilabel"]

@@ -391,3 +391,45 @@ def test_unbuffered_output_to_a_full_disk(folder):
         )
     assert done.returncode == 1
     assert done.stderr == b"nolana: cannot write to standard output: No space left on device\n"
+
+
+def test_predictions_to_a_full_device_name_it(folder):
+    done = call("predict", folder / "s.csv", "--model", folder / "m", "--out", "/dev/full", folder=folder)
+    assert (done.code, done.err) == (1, "nolana: cannot write /dev/full: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        ("utf-8:strict", "日本"),
+        ("ascii:surrogateescape", "日本"),
+        ("latin-1", "\\u65e5\\u672c"),
+        ("cp1252", "\\u65e5\\u672c"),
+    ],
+)
+def test_letters_that_the_output_does_not_have_end_no_command(encoding, shown, tmp_path):
+    source, model = os.fsencode(tmp_path) + b"/\xe4.csv", os.fsencode(tmp_path) + b"/\xe4"  # no UTF-8
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("größe,y\n" + "1,日本\n2,ja\n" * 30)
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    for words in (
+        ("learn", source, "--model", model),
+        ("inspect", model, "--plot", os.fsencode(tmp_path) + b"/\xe4.png"),
+        ("predict", source, "--model", model, "--explain"),
+        ("compare", source, "--target", "y", "--methods", "stream,PA", "--out", tmp_path / "c.png"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", COMMAND, *words], capture_output=True, env=environment, timeout=120
+        )
+        assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode(errors="replace")
+        if words[0] in ("learn", "predict"):
+            assert shown in done.stdout.decode(errors="replace")
+
+
+def test_a_narrow_terminal_cuts_no_number_of_compare(folder):
+    environment = os.environ | {"COLUMNS": "40"}
+    words = ["compare", str(folder / "s.csv"), "--methods", "stream,PA", "--out", str(folder / "c.png")]
+    done = subprocess.run([sys.executable, "-c", COMMAND, *words], capture_output=True, env=environment, timeout=120)
+    assert done.returncode == 0
+    assert "…" not in done.stdout.decode()
+    assert "us per row" in done.stdout.decode()

@@ -366,3 +366,23 @@ BAD = {
 def test_invalid_schemas_are_refused(tree):
     with pytest.raises(ValueError, match=r"."):
         Schema.from_dict(tree)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: pd.DataFrame({"a": values}),
+        lambda values: pd.DataFrame({"a": pd.Categorical(values)}),
+        lambda values: pl.DataFrame({"a": values}),
+        lambda values: pa.table({"a": values}),
+        lambda values: [{"a": value} for value in values],
+    ],
+)
+def test_strings_that_say_true_or_false_fit_a_column_of_booleans(make):
+    schema = infer_schema(table_of(pd.DataFrame({"a": [True, False]})))
+    encoded = np.asarray(encode(schema, make(["True", "FALSE", "false", None])))
+    assert np.array_equal(encoded, [[1.0], [0.0], [0.0], [np.nan]], equal_nan=True)
+    with pytest.raises(
+        ColumnsError, match=r"column 'a', row 1: 'maybe' \(str\), but the argument must be true or false"
+    ):
+        encode(schema, make(["True", "maybe"]))

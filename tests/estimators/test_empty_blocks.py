@@ -179,3 +179,15 @@ def test_stream_frame_is_matched_by_name_and_new_columns_are_left_out():
     assert np.array_equal(model.predict_proba(frame[["c", "a", "b"]]), expected)
     with pytest.warns(ColumnsWarning, match="left out: 'd'"):
         assert np.array_equal(model.predict_proba(frame.assign(d=1.0)), expected)
+
+
+@pytest.mark.filterwarnings("error")
+def test_score_of_no_rows_is_refused(kind):
+    model, y, _ = kind
+    model.learn(X, y)
+    for labels in (y[:0], []):
+        with pytest.raises(ValueError, match=r"no row to score|0 sample"):
+            model.score(NONE, labels)
+    if isinstance(model, nolana.StreamClassifier | nolana.NolanaClassifier):
+        with pytest.raises(ValueError, match="no row to score"):
+            model.score(X[:2], y[:2], sample_weight=[0, 0])

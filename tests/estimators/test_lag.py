@@ -382,3 +382,16 @@ def test_any_lag_cut_and_unit_is_finite_and_split_anywhere(lag, cut, seed, scale
     expected = whole.learn(X, y)
     assert np.isfinite(expected).all()
     assert np.array_equal(blocks(parts, X, y, [cut]), expected)
+
+
+def test_group_of_encoded_rows_that_is_a_number_names_what_helps(tmp_path):
+    lines = [f"{i % 5},{i % 7},{i * i % 11}.5\n" for i in range(300)]
+    (tmp_path / "u.csv").write_text("user_id,a,y\n" + "".join(lines))
+    with nolana.sources.open(tmp_path / "u.csv", target="y") as stream:
+        block = next(stream)
+    with pytest.raises(OptionError, match=r"as in nolana\.sources\.open") as caught:
+        StreamRegressor(lag=1, group="user_id").learn(block.X, block.y)
+    [remedy] = caught.value.remedies
+    with nolana.sources.open(tmp_path / "u.csv", target="y", **{remedy.option: remedy.value}) as stream:
+        block = next(stream)
+    assert np.isfinite(StreamRegressor(lag=1, group="user_id").learn(block.X, block.y)).all()

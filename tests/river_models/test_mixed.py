@@ -157,7 +157,11 @@ def test_all_values_that_do_not_fit_are_in_one_error_and_nothing_is_learned(rows
             each.learn_one({"a": float(i), "b": 1.0 * i, "c": "x"}, i % 2)
     with pytest.raises(ColumnsError) as caught:
         model.learn_one({"a": [1], "b": {}, "c": "y"}, 1)
-    assert [problem.column for problem in caught.value.problems] == ["a", "b"]
+    assert [(problem.column, problem.row) for problem in caught.value.problems] == [("a", None), ("b", None)]
+    with pytest.raises(
+        ColumnsError, match="column 'new': "
+    ):  # no row: a dict has none, the stored ones are not the user's
+        model.learn_one({"new": [1]}, 1)
     x = {"a": 1.0, "b": 2.0, "c": "x"}
     assert model.predict_proba_one(x) == other.predict_proba_one(x)
 

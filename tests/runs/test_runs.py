@@ -480,3 +480,75 @@ def test_run_of_a_model_of_python_names_labels_of_another_type(tmp_path):
     run, _ = resume(tmp_path / "m", str(tmp_path / "s.csv"), SourceOptions(), Recipe(), Scoring())
     with pytest.raises(StreamError, match="label 'maybe' is not true or false"):
         run.process()
+
+
+def spell(path, first, others=(), n=400):
+    """Rows whose labels are first[0] and first[1], from the third on now and then of the others."""
+    rng, both = np.random.default_rng(0), [*others, *first]
+    lines = []
+    for i, (a, b) in enumerate(rng.normal(size=(n, 2)).round(4).tolist()):
+        pair = first if i < 2 or not others or i % 5 else both[:2]
+        lines.append((a, b, pair[a + b > 0]))
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps({"a": a, "b": b, "y": y}) + "\n" for a, b, y in lines))
+    else:
+        path.write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("s.csv", ["False", "True"]), ("t.jsonl", [False, True])),
+        (("s.csv", ["False", "True"]), ("t.csv", ["FALSE", "TRUE"])),
+        (("s.jsonl", ["false", "true"]), ("t.csv", ["False", "True"])),
+    ],
+)
+def test_booleans_in_other_letters_are_classes_of_the_model(first, second, tmp_path):
+    options, small = SourceOptions(target="y"), Recipe(parameters={"memory": "64KB"})
+    learned(spell(tmp_path / first[0], first[1]), tmp_path / "m", options, small)
+    learned(spell(tmp_path / second[0], second[1]), tmp_path / "m", options, small)
+    model = nolana.load(tmp_path / "m")
+    assert (model.classes_.tolist(), model.n_rows_) == (first[1], 800)
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("delay", [0, 150])
+def test_booleans_in_two_spellings_interrupted_at_any_block_end_in_the_same_bytes(delay, tmp_path):
+    source = spell(tmp_path / "s.csv", ["False", "True"], ["FALSE", "true"], n=1400)
+    lines = source.read_text().splitlines()  # True comes first in row 900, and waits when the first block of 1000 ends
+    lines[:901] = [line.replace("True", "maybe").replace("true", "maybe") for line in lines[:901]]
+    lines[901:1001] = [line.replace("true", "True") for line in lines[901:1001]]
+    source.write_text("\n".join(lines) + "\n")
+    options, recipe = SourceOptions(target="y", labels="text"), Recipe(parameters={"memory": "64KB"})
+
+    def learn(model, *, interrupted):
+        scoring = Scoring(delay=delay)
+        if model.exists():
+            run, _ = resume(model, str(source), options, recipe, scoring)
+        else:
+            run = start(str(source), options, recipe, scoring)
+        checkpoints = Checkpoints(model, Interval(rows=70))
+
+        def kill(_):
+            if interrupted and checkpoints.written:
+                raise Killed
+
+        run.process(checkpoints=checkpoints, on_block=kill)
+        checkpoints.write(run)
+        return model.read_bytes()
+
+    whole = learn(tmp_path / "whole", interrupted=False)
+    parts, interruptions = b"", 0
+    while not parts and interruptions < 20:
+        try:
+            parts = learn(tmp_path / "parts", interrupted=True)
+        except Killed:
+            interruptions += 1
+    assert interruptions > 3
+    assert parts == whole
+    assert nolana.load(tmp_path / "whole").classes_.tolist() == ["False", "True", "maybe"]

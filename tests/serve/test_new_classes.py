@@ -439,3 +439,25 @@ def first_event(served):
         line = response.fp.readline()
     connection.close()
     return json.loads(line[6:])
+
+
+@pytest.mark.parametrize("classes", [(), ("--classes", "TRUE,FALSE"), ("--new-classes", "accept")])
+def test_booleans_in_other_letters_are_classes_of_the_model_also_after_a_crash(classes, tmp_path):
+    rows = [{"a": i % 7, "b": i % 3} for i in range(1200)]
+    lines = [f"{each['a']},{each['b']},{each['a'] > 3}" for each in rows]
+    (tmp_path / "s.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    words = ["learn", tmp_path / "s.csv", "--target", "y", "--model", tmp_path / "model.nolana", "--memory", "64KB"]
+    assert commands.call(*words, folder=tmp_path).code == 0
+    with Served(tmp_path, *classes) as served:
+        answer = served.learn(rows[:3], [False, "TRUE", True], "a")
+        assert answer["classes"] == ["False", "True"]
+        assert served.learn([rows[0] | {"y": True}], None)["classes"] == ["False", "True"]
+        assert served.learn(rows[:3], [False, "TRUE", True], "a")["duplicate"]
+        assert served.post("/learn", {"rows": rows[:1], "labels": ["maybe"]})[0] in (200, 202, 400)
+        served.kill()
+    with Served(tmp_path, *classes) as served:
+        assert served.learn(rows[:1], ["false"])["rows"] == 1
+        served.stop()
+    maybe = ["maybe"] * (classes[:1] == ("--new-classes",))
+    model = nolana.load(tmp_path / "model.nolana")
+    assert (model.classes_.tolist(), model.n_rows_) == (["False", "True", *maybe], 1205 + len(maybe))

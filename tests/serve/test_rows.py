@@ -183,3 +183,9 @@ def test_arrow_values_are_those_of_json():
         "price": 1.5, "word": "x", "deep": {"x": 1},
     }  # fmt: skip
     assert second == dict.fromkeys(first) | {"flag": False, "word": "grün", "deep": {"x": None}}
+
+
+@pytest.mark.parametrize("content", [b'[{"a": 1}]', b'{"a": 1}', b"[1, 2]", b"1", b""])
+def test_body_of_another_form_is_told_the_form(content):
+    with pytest.raises(Refusal, match=r'send an object such as \{"rows": \[\{"a": 1, "b": 2.5\}\]\}'):
+        read_body(content, "application/json", {})

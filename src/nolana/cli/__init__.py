@@ -16,6 +16,7 @@ __all__ = ["INTERRUPTED", "discard_output", "main", "output_error"]
 
 EXTRA = ("matplotlib", "rich", "typer")
 IMPORTS = "<frozen importlib._bootstrap>"  # the file of every frame that loads a module
+ASCII = ("ascii", "us-ascii", "ansi-x3.4-1968", "646")
 INTERRUPTED = 130  # exit code
 
 
@@ -40,8 +41,9 @@ def main() -> None:
 
 
 def prepare_process() -> None:
-    """Open what the caller has closed of standard input, output and error, and handle Ctrl-C."""
+    """Open what the caller has closed of standard input, output and error, write any text, and handle Ctrl-C."""
     _open_closed_streams()
+    _write_any_text()
     with contextlib.suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, _interrupt)
 
@@ -74,6 +76,18 @@ def _open_closed_streams() -> None:
     if sys.stderr is None:
         _open_at(2, os.O_WRONLY)
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _write_any_text() -> None:
+    """No letter of a path, a label or a category ends a command: standard error escapes what it cannot write anyway."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is None:  # not a file
+        return
+    name = (sys.stdout.encoding or "").lower().replace("_", "-")
+    if name in ASCII:  # a locale without UTF-8; other programs read its bytes as such
+        reconfigure(encoding="utf-8", errors="surrogateescape")
+    else:
+        reconfigure(errors="surrogateescape" if name in ("utf-8", "utf8") else "backslashreplace")
 
 
 def _open_at(number: int, mode: int) -> None:

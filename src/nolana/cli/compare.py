@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sklearn.datasets import load_digits
@@ -32,7 +33,7 @@ from nolana.research.tuning import Facts, distance_of, tune
 from nolana.research.tuning import Point as Parameters
 from nolana.runs.source import open_labelled
 from nolana.sources.blocks import dense_rows
-from nolana.sources.labels import InferredTask, infer_task
+from nolana.sources.labels import InferredTask, Spellings, infer_task
 from nolana.sources.plan import Plan
 
 Array = NDArray[np.float64]
@@ -42,6 +43,7 @@ DEFAULT = ("stream", "NOLANA", "NOLANA-SGD", *TABLE, "BSGD")
 FIRST_ROWS = 1000
 FEWEST_ROWS = 50
 SHUFFLES = 5
+WIDEST = 1000  # columns of a table
 LARGEST_PIXEL = 16.0  # of the digits
 BASELINES = {task: {kind.label: kind for kind in kinds} for task, kinds in baselines.BASELINES.items()}
 
@@ -185,7 +187,8 @@ def _read(data: Path, options: streams.SourceOptions, task: str | None) -> Sourc
     dates = [str(column.column) for column in plan.columns or () if column.kind in ("date", "time")]
     dates += [name for name, what in plan.left_out.items() if what == "UNIX time"]
     X = np.concatenate([dense_rows(first.X), X])
-    return Source(X, np.concatenate([first.y, y]) if len(y) else first.y, inferred, next(iter(dates), None))
+    y = np.concatenate([first.y, y]) if len(y) else first.y
+    return Source(X, Spellings().spelled(y), inferred, next(iter(dates), None))
 
 
 def _task(task: str | None, y: Labels, name: object) -> InferredTask:
@@ -212,7 +215,10 @@ def _wanted(methods: str | None, task: Task, rows: Rows) -> list[Wanted]:
 def _method(name: str, task: Task, known: peers.Task) -> Wanted:
     """A method of nolana at its budget, or one of another library."""
     if not peers.is_peer(name):
-        return at_budget(name, task)
+        try:
+            return at_budget(name, task)
+        except ValueError as error:
+            raise ValueError(f"{error}; of other libraries {peers.NAMES}") from error
     method = peers.peer(name)
     method.check()
     method.make(known, 0)  # an unknown name is reported before anything runs
@@ -344,6 +350,8 @@ def _print(
         vectors = "-" if line.vectors is None else f"{line.vectors:,}"
         grid.add_row(line.method, score + spread, f"{line.microseconds_per_row:.1f}", f"{line.bytes:,}", vectors)
     console = Console(highlight=False, markup=False, soft_wrap=True)
+    wide = console.options.update(max_width=WIDEST)
+    console.width = max(console.width, Measurement.get(console, wide, grid).maximum)  # a narrow terminal cuts no number
     console.print(f"{rows.title}: {len(rows.y):,} rows, {rows.X.shape[1]} features, {rows.kind}", style="bold")
     if rows.task.why is not None:
         console.print(f"The task was inferred {inferred_task(rows.task, saved=False)}.")

@@ -38,7 +38,7 @@ def _lines(inspection: Inspection, facts: Facts) -> Lines:
         yield "method", facts["method"]
     yield "rows", f"{facts['rows']:,} learned"
     if facts["classes"] is not None:
-        yield "task", f"classification, {labels(facts['classes'])}"
+        yield "task", f"classification, {labels(facts['classes'], multilabel=facts['multilabel'])}"
     elif facts["task"] is not None:
         yield "task", facts["task"]
     yield "features", f"{facts['features']:,}"

@@ -69,8 +69,13 @@ def _file(out: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     if os.path.exists(out) and not os.path.isfile(out):
-        with open(out, "w", encoding="utf-8", newline="") as file:
-            yield file
+        try:
+            with open(out, "w", encoding="utf-8", newline="") as file:
+                yield file
+        except BrokenPipeError:  # nobody reads it any more
+            raise
+        except OSError as error:
+            raise _unwritten(out, error) from error
         return
     target = Path(os.path.realpath(out))
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
@@ -79,9 +84,13 @@ def _file(out: str | None) -> Iterator[TextIO]:
             yield file
         beside.replace(target)
     except OSError as error:
-        what = f"cannot write {out}: {error.strerror or error}; an existing file is unchanged"
-        typer.echo(f"nolana: {what}", err=True)
-        raise typer.Exit(1) from error
+        raise _unwritten(out, error, "; an existing file is unchanged") from error
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+def _unwritten(out: str, error: OSError, also: str = "") -> typer.Exit:
+    """The end of a command that could not write its file, which it says."""
+    typer.echo(f"nolana: cannot write {out}: {error.strerror or error}{also}", err=True)
+    return typer.Exit(1)

@@ -66,10 +66,11 @@ def _by_name(title: str, texts: Mapping[str, str]) -> Lines:
         yield "" if i else title, f"{name:<{width}}  {text}"
 
 
-def labels(classes: Sequence[object]) -> str:
-    """The number of classes, and the names of the first ones."""
+def labels(classes: Sequence[object], *, multilabel: bool = False) -> str:
+    """The number of classes, or of labels that a row may have several of, and the names of the first ones."""
+    noun = f"label{'s' * (len(classes) != 1)}" if multilabel else f"class{'es' * (len(classes) != 1)}"
     first = ", ".join(" ".join(str(label).split()) for label in classes[:MOST_LABELS])
-    return f"{len(classes):,} class{'es' * (len(classes) != 1)}: {first}{', ...' * (len(classes) > MOST_LABELS)}"
+    return f"{len(classes):,} {noun}: {first}{', ...' * (len(classes) > MOST_LABELS)}"
 
 
 def inferred_task(inferred: InferredTask, saved: bool) -> str:

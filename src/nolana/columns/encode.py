@@ -4,6 +4,7 @@
 - A column that the schema does not have is left out, with a warning.
 - Text in a column of numbers or dates is an error, unless it is a number or a date; all of them are in one error.
 - A number in a column of categories or text is its decimal digits, true and false in a column of numbers are 1 and 0.
+- A string in a column of booleans is true or false, in any letters.
 - Infinity is an error everywhere.
 - Columns without names are matched by their place.
 """
@@ -93,7 +94,7 @@ def encode_column(column: Column, values: Values) -> Array:  # -> (n, width of t
         if column.unit is not None and isinstance(values, Numbers):
             return circles(values.numbers() / UNITS[column.unit], column.parts)
         return circles(values.seconds(), column.parts)
-    numbers = values.numbers()
+    numbers = values.booleans() if column.kind == "boolean" else values.numbers()
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(infinite.argmax())

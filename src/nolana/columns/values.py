@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -25,8 +25,10 @@ __all__ = [
 
 Array = NDArray[np.float64]
 A_NUMBER = "a number"
+A_BOOLEAN = "true or false"
 A_DATE = "a date or time such as 2024-01-31 or 2024-01-31T12:30:00Z"
 HUGE = "an integer beyond 1e308"
+BOOLEANS = {"true": 1.0, "false": 0.0}
 A_VALUE = "a string, a number, true or false, a date, or nothing"
 
 
@@ -76,6 +78,10 @@ class Values(ABC):
     @abstractmethod
     def numbers(self) -> Array:
         """(n,), NaN for a missing value."""
+
+    def booleans(self) -> Array:
+        """(n,) of 1 and 0, NaN for a missing value; a number stays what it is."""
+        return self.numbers()
 
     @abstractmethod
     def keys(self) -> Array:
@@ -139,14 +145,21 @@ class Strings(Values):
 
     def numbers(self) -> Array:
         """Strings that are numbers count as such, as in NumPy."""
+        return self._parsed(float, A_NUMBER)
+
+    def booleans(self) -> Array:
+        """Strings that say true or false count as such, in any letters."""
+        return self._parsed(_boolean, A_BOOLEAN)
+
+    def _parsed(self, number: Callable[[Any], float], expected: str) -> Array:
         out = np.full(len(self.data), np.nan)
         for row, value in enumerate(self.data):
             if value is None:
                 continue
             try:
-                out[row] = float(value)
+                out[row] = number(value)
             except (TypeError, ValueError, OverflowError):
-                raise MisfitError(row, value, A_NUMBER) from None
+                raise MisfitError(row, value, expected) from None
         return out
 
     def keys(self) -> Array:
@@ -190,6 +203,9 @@ class Coded(Values):
 
     def numbers(self) -> Array:
         return self._each("numbers")
+
+    def booleans(self) -> Array:
+        return self._each("booleans")
 
     def keys(self) -> Array:
         return self._each("keys")
@@ -291,3 +307,9 @@ def _numbers(listed: list[Any], kinds: set[type]) -> Values:
 def _text(value: object) -> str | None:
     found = canonical(value)
     return found.decode("utf-8", "replace") if isinstance(found, bytes) else found
+
+
+def _boolean(value: Any) -> float:
+    """1 for a string that says true, 0 for false; the number that anything else is."""
+    found = BOOLEANS.get(value.strip().lower()) if isinstance(value, str) else None
+    return float(value) if found is None else found

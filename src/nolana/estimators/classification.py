@@ -134,10 +134,15 @@ class OnlineClassifier(ClassifierMixin, OnlinePredictor):  # type: ignore[misc]
         return self._targets.predicted(classes, scores)
 
     def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """The share of rows, by weight, whose label is predicted, or all labels of which are."""
+        """The share of rows, by weight, whose label is predicted, or all labels of which are.
+
+        Rows without weight have none: ValueError, as in scikit-learn.
+        """
         predicted = self.predict(X)
-        right = self._targets.right(predicted, y)
-        return float(np.average(right, weights=check_weights(sample_weight, len(right))))
+        weights = check_weights(sample_weight, len(predicted))
+        if not len(predicted) or not (weights is None or weights.any()):
+            raise ValueError("there is no row to score: X has 0 rows, or sample_weight is zero for every row")
+        return float(np.average(self._targets.right(predicted, y), weights=weights))
 
     def predict_proba(self, X: MatrixLike) -> Array:
         """Probabilities (n, classes) that begin uniform: those of the loss if it has any, else calibrated.

@@ -92,8 +92,9 @@ class StreamModel(Answers):
         )
         if not 0 <= at < len(names):
             raise OptionError("group", self.group, f"is no column of the rows; they have {column_list(names)}")
-        if schema.columns[at].kind != "category":
-            remedy = Remedy("categorical_features", [self.group], "takes its values as categories")
+        if schema.columns[at].kind != "category":  # of encoded rows: in a table the group is a category
+            effect = "where the rows are read, as in nolana.sources.open, takes its values as categories"
+            remedy = Remedy("categorical_features", [self.group], effect)
             raise OptionError("group", self.group, "is not a column of categories of the rows", remedies=[remedy])
         return int(schema.places[at].start)
 

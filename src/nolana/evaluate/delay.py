@@ -156,6 +156,11 @@ class DelayedLabels:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def labels(self) -> list[object]:
+        """Of the rows that wait, in their order."""
+        return [label for rows in self._waiting for label in rows.y.tolist()]
+
     def arrive(self, learner: Model, x: Features, y: Labels, weight: Array | None) -> Rows:
         """Score the rows of a block, learn those whose labels arrive meanwhile, and return the latter."""
         count = len(y)

@@ -224,6 +224,11 @@ class Evaluation:
     def _point(self) -> Point:
         return Point(self.rows, _values(self._overall), _values(self._recent))
 
+    @property
+    def waiting_labels(self) -> list[object]:
+        """The labels that have not arrived yet, because of the delay; the learner does not know them."""
+        return self._delayed.labels
+
     # State
 
     def state(self) -> State:

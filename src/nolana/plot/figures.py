@@ -50,9 +50,14 @@ def new_figure(path: str | os.PathLike[str] | None, width: float, height: float)
     return figure_class()(figsize=(width, height), dpi=150, layout="constrained")
 
 
+def printable(text: str) -> str:
+    """A text that Matplotlib can draw: the name of a file may have bytes that are no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def tidy(axes: "Axes", title: str, x: str, y: str) -> None:
     """Title, labels, a light grid and two spines."""
-    axes.set_title(title, loc="left", fontsize=11)
+    axes.set_title(printable(title), loc="left", fontsize=11)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(color="0.9")

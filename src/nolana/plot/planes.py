@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolana.evaluate import Point
 from nolana.metrics import IN_PER_CENT
-from nolana.plot.figures import COLOURS, MARKERS, new_figure, saved, tidy
+from nolana.plot.figures import COLOURS, MARKERS, new_figure, printable, saved, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def landmarks(
         axes.legend(title="prediction", framealpha=0.9, edgecolor="none", ncols=columns)
     if scored:
         _draw_score(figure.add_subplot(1, 2, 2), history, str(metric))
-    figure.suptitle(title or f"{type(model).__name__}, {model.n_rows_:,} rows", x=0.01, ha="left")
+    figure.suptitle(printable(title or f"{type(model).__name__}, {model.n_rows_:,} rows"), x=0.01, ha="left")
     return saved(figure, path)
 
 

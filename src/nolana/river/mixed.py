@@ -22,6 +22,7 @@ from nolana.columns.infer import ChosenCategories, ChosenColumns, check_chosen
 from nolana.columns.keys import is_missing
 from nolana.columns.tokens import words
 from nolana.columns.values import MisfitError, Values, refuse, values_of
+from nolana.errors import ColumnsError
 from nolana.learner.rows import Matrix
 from nolana.river.slots import Features, sort_key
 
@@ -64,7 +65,10 @@ class MixedFeatures:
         if not isinstance(categories, str) and categories is not None:
             categories = _places(names, categories)
         texts = None if self.text_features is None else _places(names, self.text_features)
-        found = infer_schema(_Rows(names, rows), categories, texts).columns if names else ()
+        try:
+            found = infer_schema(_Rows(names, rows), categories, texts).columns if names else ()
+        except ColumnsError as error:  # its rows are those stored so far, which the caller does not know
+            refuse([replace(problem, row=None) for problem in error.problems], error.remedies)
         return {name: replace(column, name=str(name)) for name, column in zip(names, found, strict=True)}
 
     def without_keys(self) -> "MixedFeatures":

@@ -51,6 +51,7 @@ class Inspection:
             "rows": model.n_rows_,
             "features": int(model.n_features_in_),
             "classes": None if classes is None else classes.tolist(),
+            "multilabel": bool(getattr(model, "multilabel_", False)),
             "method": None if method is None else method.short_name,
             "landmarks": len(model.landmarks_) if hasattr(model, "landmarks_") else None,
             "most_landmarks": getattr(model, "n_landmarks", None),

@@ -25,7 +25,7 @@ from nolana.runs.source import BLOCK_ROWS
 from nolana.runs.workers import Workers, parts_for
 from nolana.sources import Block, Stream
 from nolana.sources.blocks import joined
-from nolana.sources.labels import InferredTask
+from nolana.sources.labels import InferredTask, Spellings
 from nolana.sources.rows import PlannedRows
 from nolana.sources.stream import StreamState
 
@@ -79,6 +79,7 @@ class Run:
         self.rows_before = evaluation.rows
         self.finished = record.finished
         self._first = first
+        self._spellings = Spellings([*getattr(estimator, "classes_", np.zeros(0)).tolist(), *evaluation.waiting_labels])
         self._block: Block | None = None
         self._before_block: StreamState | None = None  # state of the stream before a block that is not yet scored
         # Rows of the estimator after the last scored block.
@@ -194,18 +195,19 @@ class Run:
 
     def _next_block(self, stop: Stop, checkpoints: Checkpoints | None) -> Block | None:
         """None at the end of the stream, which is noted."""
-        if self._first is not None:
-            block, self._first = self._first, None
-            return block
         self._block = None
         try:
-            if not self.stream.waits:
-                return next(self.stream)
-            with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
-                return next(self.stream)
+            if self._first is not None:
+                block, self._first = self._first, None
+            elif not self.stream.waits:
+                block = next(self.stream)
+            else:
+                with nullcontext() if checkpoints is None else checkpoints.waiting(self), stop.waiting():
+                    block = next(self.stream)
         except StopIteration:
             self._before_block, self.finished = None, True
             return None
+        return block if block.y is None else replace(block, y=self._spellings.spelled(block.y))
 
     def _next_round(self, stop: Stop) -> Block | None:
         """The rows of a round as one block; None if a stop is requested before it is complete."""

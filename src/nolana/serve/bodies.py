@@ -32,6 +32,7 @@ MEMORY = "nolana.memory"  # the key of the bytes that a request holds
 JSON = "application/json"
 LINES = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 ARROW = "application/vnd.apache.arrow.stream"
+FORM = 'send an object such as {"rows": [{"a": 1, "b": 2.5}]}'
 LONGEST_ID = 256  # characters
 MOST_ROWS = 100_000  # of an Arrow stream
 LARGEST_TEXT = 1 << 26  # bytes of the texts of a dictionary column, written out
@@ -140,7 +141,8 @@ def read_body(content: bytes, kind: str, query: Mapping[str, str]) -> Body:
         if kind == ARROW:
             return Body(_arrow_lines(content), id=_checked_id(query.get("id")))
     except msgspec.MsgspecError as error:
-        raise Refusal(400, f"the body is not as expected: {error}") from error
+        what = f"the body is not as expected: {error}"
+        raise Refusal(400, what, hint=FORM if kind == JSON and "at `$" not in str(error) else "") from error
     except RecursionError as error:
         raise Refusal(400, "the body has arrays or objects that are nested too deeply") from error
     legal = f"{JSON}, {LINES[0]} and {ARROW}"

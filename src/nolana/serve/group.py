@@ -6,7 +6,7 @@ the disk; after a crash they are learned again as they are.
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nolana.errors import ConflictError, Place, Remedy, Setting
@@ -87,6 +87,9 @@ class Group:
         model = self.model or self._new.create(text, self._log.id)
         rows = job.rows if job.rows is not None and text is job.text else model.reader.read(text, labelled=True)
         admission = self._admission or Admission(self._options, model)
+        labels, columns = _checksum(rows.labels), rows.unknown_columns
+        if changed := admission.changed(rows.labels):  # in the log, so that replay decides nothing
+            rows = model.reader.read_logged(_relabelled(rows, changed, model.reader.target))
         new = admission.new(rows.labels)
         unknown = {label: n for label, n in new.items() if not admission.accepts(label, n, quarantine, job.id)}
         if unknown and (self.model is None or not admission.holds):
@@ -101,7 +104,6 @@ class Group:
         for label, count in new.items():
             if label not in unknown and not self._try_release(label_key(label), model):
                 unknown[label] = count
-        labels, columns = _checksum(rows.labels), rows.unknown_columns
         held: list[HeldRow] = []
         if unknown:
             kept = []
@@ -240,6 +242,14 @@ def _labels(job: Learn, reader: RowReader) -> list[Label]:
 
 def _keys(reader: RowReader, labels: Sequence[bytes]) -> list[str]:
     return [label_key(label) for label in dict.fromkeys(reader.labels(labels))] if labels else []
+
+
+def _relabelled(rows: Rows, changed: Mapping[Hashable, str], target: str) -> bytes:
+    """The lines of rows, with these labels in other letters."""
+    return b"\n".join(
+        with_label(line, target, json.dumps(changed[label]).encode()) if label in changed else line
+        for line, label in zip(rows.lines, rows.labels, strict=True)
+    )
 
 
 def _checksum(labels: list[Label]) -> int:

@@ -17,13 +17,14 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from nolana.errors import ConflictError, Setting
 from nolana.serve.model import ServedModel
 from nolana.serve.options import ServeOptions
 from nolana.serve.rows import Label
+from nolana.sources.labels import Spellings
 from nolana.sources.options import LabelKind
 
 __all__ = ["LONGEST_LABEL", "Admission", "HeldRow", "Quarantine", "label_key"]
@@ -159,10 +160,16 @@ class Admission:
         self.holds = options.new_classes == "quarantine"  # otherwise requests with new labels are refused
         self.closed = options.classes is not None
         self.rows = model.rows
-        kind = model.reader.plan.labels
-        self.classes = set(
-            model.classes if options.classes is None else (_label(text, kind) for text in options.classes)
-        )
+        self._regression, self.classes = model.task == "regression", set(model.classes)
+        if options.classes is not None:
+            named = [_label(text, model.reader.plan.labels) for text in options.classes]
+            changed = self.changed(named)
+            self.classes = {changed.get(label, label) for label in named}
+
+    def changed(self, labels: Iterable[Label]) -> Mapping[Hashable, str]:
+        """The labels that say true or false in other letters than the classes do, and their class."""
+        new = [label for label in labels if isinstance(label, str) and label not in self.classes]
+        return Spellings(sorted(each for each in self.classes if isinstance(each, str))).changed(new) if new else {}
 
     def new(self, labels: Iterable[Label]) -> dict[Label, int]:
         """The labels that are no class, in the order in which they come, with their rows."""
@@ -180,7 +187,7 @@ class Admission:
     def add(self, labels: list[Label]) -> None:
         """Rows that are written, and learned after all requests before them."""
         self.rows += len(labels)
-        if not self.closed and not self._any:
+        if not self.closed and not self._regression:
             self.classes.update(labels)
 
 

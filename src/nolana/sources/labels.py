@@ -2,6 +2,7 @@
 
 A stream cannot look ahead: both are inferred from the first block, and a later label of another type is invalid.
 Integers may have any size, and 1.0 among integers is 1, as for the estimators (`nolana.estimators.labels`).
+True of a CSV file, TRUE of Excel and true of JSON are one class, in the letters that came first (`Spellings`).
 
 Of the rules for the task the first one that applies decides; n rows, k different labels:
 
@@ -24,6 +25,7 @@ invalid, and its error names the option.
 """
 
 import re
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,12 +35,13 @@ from nolana.errors import Remedy, Setting
 from nolana.sources.cells import ABSENT, NESTED, TEXT, TRUTH, Cells, Flaw
 from nolana.sources.options import LabelKind
 
-__all__ = ["LATIN", "SKIP", "InferredTask", "Labels", "infer_label_kind", "infer_task"]
+__all__ = ["LATIN", "SKIP", "InferredTask", "Labels", "Spellings", "infer_label_kind", "infer_task"]
 
 DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 MOST_DIGITS = 1000  # a model file holds integers of at most 4,096 bits
 LARGEST_EXACT = 2**53  # integers that a float64 holds exactly
 
+BOOLEANS = {"true", "false"}
 TYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_, "text": np.str_}
 NOUNS = {"int": "an integer", "float": "a number", "bool": "true or false"}
 LATIN = Remedy("encoding", "latin-1", "reads text of one byte a letter")
@@ -198,6 +201,50 @@ class Labels:
         remedies = (AS_FLOAT, AS_TEXT) if fits else (AS_TEXT,)
         what = f"label {{value}} is not {noun}, as all labels of the first block are"
         return Flaw(None, "label", what, remedies, numeric=numeric)
+
+
+class Spellings:
+    """Strings that say true or false as a class so far writes them: True of CSV, TRUE of Excel, true of JSON.
+
+    A string that is a class stays as it is. The rows decide in their order, however they are cut into blocks.
+
+    Parameters
+    ----------
+    classes : the classes so far; of several spellings of one boolean the first counts.
+
+    Examples
+    --------
+    >>> spellings = Spellings(["False", "True"])
+    >>> spellings.spelled(np.array(["true", "True", "FALSE", "maybe"])).tolist()
+    ['True', 'True', 'False', 'maybe']
+    """
+
+    def __init__(self, classes: Iterable[Hashable] = ()) -> None:
+        self._known = set[Hashable]()
+        self._spelling: dict[str, str] = {}
+        for label in classes:
+            self._add(label)
+
+    def _add(self, label: Hashable) -> None:
+        if isinstance(label, str) and label.lower() in BOOLEANS:
+            self._known.add(label)
+            self._spelling.setdefault(label.lower(), label)
+
+    def spelled(self, y: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Labels y (n,) in the letters of the classes, among which they are from now on."""
+        changed = self.changed(y.tolist()) if y.dtype.kind == "U" and y.ndim == 1 else {}
+        return np.array([changed.get(label, label) for label in y.tolist()], dtype=np.str_) if changed else y
+
+    def changed(self, labels: Iterable[Hashable]) -> dict[Hashable, str]:
+        """The labels that get other letters, and these; all others are classes from now on."""
+        changed: dict[Hashable, str] = {}
+        for label in dict.fromkeys(labels):
+            if isinstance(label, str) and label.lower() in BOOLEANS and label not in self._known:
+                if label.lower() in self._spelling:
+                    changed[label] = self._spelling[label.lower()]
+                else:
+                    self._add(label)
+        return changed
 
 
 @dataclass(frozen=True)

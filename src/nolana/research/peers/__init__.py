@@ -31,8 +31,8 @@ PACKAGES = {"river": "river", "moa": "capymoa"}
 RETRAINED = {"lightgbm": "lightgbm", "histgb": "sklearn"}  # by `boosting`, on all rows so far
 REMEDIES = {
     "river": 'pip install "nolana[river]"',
-    "lightgbm": "pip install lightgbm",
-    "capymoa": "install Java, then: pip install capymoa",
+    "lightgbm": 'pip install "nolana[bench]", or lightgbm alone',
+    "capymoa": 'install Java, then: pip install "nolana[bench]", or capymoa alone',
 }
 
 
