@@ -84,10 +84,11 @@ def _write_any_text() -> None:
     if reconfigure is None:  # not a file
         return
     name = (sys.stdout.encoding or "").lower().replace("_", "-")
-    if name in ASCII:  # a locale without UTF-8; other programs read its bytes as such
-        reconfigure(encoding="utf-8", errors="surrogateescape")
-    else:
-        reconfigure(errors="surrogateescape" if name in ("utf-8", "utf8") else "backslashreplace")
+    with contextlib.suppress(OSError):  # it cannot be written at all, which the first line says
+        if name in ASCII:  # a locale without UTF-8; other programs read its bytes as such
+            reconfigure(encoding="utf-8", errors="surrogateescape")
+        else:
+            reconfigure(errors="surrogateescape" if name in ("utf-8", "utf8") else "backslashreplace")
 
 
 def _open_at(number: int, mode: int) -> None:
