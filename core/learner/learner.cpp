@@ -129,7 +129,7 @@ class Learner final : public Online {
             for (std::size_t r = 0; r < size; ++r) {
                 const std::size_t at = start + r;
                 double* const score_of_row = scores + at * c;
-                score(r, score_of_row, scratch);
+                score(r, score_of_row, encoder, scratch);
                 const double w = weight ? weight[at] : 1.0, spread = this->spread(score_of_row);
                 if (w == 0 || !y) {
                     if (!y) observe(r);
@@ -174,7 +174,7 @@ class Learner final : public Online {
             evaluate(units_->enter(x, see(raw, size, encoder, scratch), start, size, width_, nullptr, Pass{}, scratch), size);
             for (std::size_t r = 0; r < size; ++r) {
                 double* const own = out + (start + r) * columns;
-                score(r, own, scratch);
+                score(r, own, encoder, scratch);
                 if (level) own[1] = units_->half_width(*level, own[0], spread(own));
                 units_->leave(own);
             }
@@ -330,9 +330,9 @@ class Learner final : public Online {
         units_->leave(&q);
         lags.observe(r, q);
     }
-    void score(std::size_t r, double* f, Units::Scratch& scratch) {
+    void score(std::size_t r, double* f, const Head* encoder, Units::Scratch& scratch) {
         if (!combiner_) return experts_[0].head->scores(r, f);
-        if (const Head* const own = encoder()) combiner_->set_unknown(own->has_unknown(r));
+        if (encoder) combiner_->set_unknown(encoder->has_unknown(r));
         if (const Lags* lags = units_->lags.get()) {
             const double error = lags->error(r);
             combiner_->know(lags->target(r), lags->classes() ? error : units_->target(&error, scratch)[0]);

@@ -121,6 +121,7 @@ class NeighbourMap final : public RecentRows {
         };
         d.add(std::move(recent));
         d.scratch(rows_, found_, steps_, places_, factors_, sums_);
+        // Twice the windows, which once had counts beside them: so tables have the sizes that they had.
         d.bytes += sizeof(*this) + 2 * windows_.size() * sizeof(std::size_t);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
