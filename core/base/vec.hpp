@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -39,9 +40,39 @@ inline double fma(double a, double b, double c) {
 struct Integers {  // four of them
     __m128i v;
     static Integers of(int a, int b, int c, int d) { return {_mm_setr_epi32(a, b, c, d)}; }
+    static Integers all(int a) { return {_mm_set1_epi32(a)}; }
+    static Integers pair(const std::int16_t* p) {  // p[0], p[1], 0, 0
+        std::int32_t both;
+        std::memcpy(&both, p, sizeof(both));
+        return {_mm_cvtepi16_epi32(_mm_cvtsi32_si128(both))};
+    }
     int third() const { return _mm_extract_epi32(v, 2); }
+    void store(std::int32_t* p) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v); }
 };
 inline Integers operator+(Integers a, Integers b) { return {_mm_add_epi32(a.v, b.v)}; }
+inline Integers operator-(Integers a, Integers b) { return {_mm_sub_epi32(a.v, b.v)}; }
+inline Integers operator&(Integers a, Integers b) { return {_mm_and_si128(a.v, b.v)}; }
+inline bool all_zero(Integers a) { return _mm_testz_si128(a.v, a.v) != 0; }
+// Mirrors a 4 x 4 square about its diagonal.
+inline void transpose(Integers& a, Integers& b, Integers& c, Integers& d) {
+    const __m128i ab = _mm_unpacklo_epi32(a.v, b.v), cd = _mm_unpacklo_epi32(c.v, d.v);
+    const __m128i high_ab = _mm_unpackhi_epi32(a.v, b.v), high_cd = _mm_unpackhi_epi32(c.v, d.v);
+    a.v = _mm_unpacklo_epi64(ab, cd);
+    b.v = _mm_unpackhi_epi64(ab, cd);
+    c.v = _mm_unpacklo_epi64(high_ab, high_cd);
+    d.v = _mm_unpackhi_epi64(high_ab, high_cd);
+}
+
+struct Floats {  // four of them
+    __m128 v;
+    static Floats all(float a) { return {_mm_set1_ps(a)}; }
+    static Floats load(const float* p) { return {_mm_loadu_ps(p)}; }
+    static Floats from(Integers a) { return {_mm_cvtepi32_ps(a.v)}; }
+};
+inline Floats operator+(Floats a, Floats b) { return {_mm_add_ps(a.v, b.v)}; }
+inline Floats operator*(Floats a, Floats b) { return {_mm_mul_ps(a.v, b.v)}; }
+// A bit for each a that is not at most its b.
+inline unsigned not_at_most(Floats a, Floats b) { return static_cast<unsigned>(_mm_movemask_ps(_mm_cmpnle_ps(a.v, b.v))); }
 
 struct Vec {
     __m256d v;
@@ -113,9 +144,39 @@ struct Lanes {
 struct Integers {  // four of them
     std::int32_t v[lanes];
     static Integers of(int a, int b, int c, int d) { return {{a, b, c, d}}; }
+    static Integers all(int a) { return {{a, a, a, a}}; }
+    static Integers pair(const std::int16_t* p) { return {{p[0], p[1], 0, 0}}; }
     int third() const { return v[2]; }
+    void store(std::int32_t* p) const { std::copy_n(v, lanes, p); }
 };
 inline Integers operator+(Integers a, Integers b) { return {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2], a.v[3] + b.v[3]}}; }
+inline Integers operator-(Integers a, Integers b) { return {{a.v[0] - b.v[0], a.v[1] - b.v[1], a.v[2] - b.v[2], a.v[3] - b.v[3]}}; }
+inline Integers operator&(Integers a, Integers b) { return {{a.v[0] & b.v[0], a.v[1] & b.v[1], a.v[2] & b.v[2], a.v[3] & b.v[3]}}; }
+inline bool all_zero(Integers a) { return (a.v[0] | a.v[1] | a.v[2] | a.v[3]) == 0; }
+inline void transpose(Integers& a, Integers& b, Integers& c, Integers& d) {
+    std::swap(a.v[1], b.v[0]);
+    std::swap(a.v[2], c.v[0]);
+    std::swap(a.v[3], d.v[0]);
+    std::swap(b.v[2], c.v[1]);
+    std::swap(b.v[3], d.v[1]);
+    std::swap(c.v[3], d.v[2]);
+}
+
+struct Floats {  // four of them
+    float v[lanes];
+    static Floats all(float a) { return {{a, a, a, a}}; }
+    static Floats load(const float* p) { return {{p[0], p[1], p[2], p[3]}}; }
+    static Floats from(Integers a) {
+        return {{static_cast<float>(a.v[0]), static_cast<float>(a.v[1]), static_cast<float>(a.v[2]), static_cast<float>(a.v[3])}};
+    }
+};
+inline Floats operator+(Floats a, Floats b) { return {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2], a.v[3] + b.v[3]}}; }
+inline Floats operator*(Floats a, Floats b) { return {{a.v[0] * b.v[0], a.v[1] * b.v[1], a.v[2] * b.v[2], a.v[3] * b.v[3]}}; }
+inline unsigned not_at_most(Floats a, Floats b) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < lanes; ++i) bits |= static_cast<unsigned>(!(a.v[i] <= b.v[i])) << i;
+    return bits;
+}
 
 struct Vec {
     Lanes v;
