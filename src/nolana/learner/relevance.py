@@ -108,25 +108,28 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     total = float(np.trace(covariance))
     if d < 2 or not total > 0:
         return shares
-    bins = np.asarray([rows > cut for cut in quartiles(rows)]).sum(axis=0)  # (n, d)
-    active = (bins[:, :, None] == np.arange(BINS)).reshape(n, d * BINS).astype(np.float32)
+    bins = np.sum([rows > cut for cut in quartiles(rows)], axis=0, dtype=np.uint8)
+    active = np.eye(BINS, dtype=np.float32).take(bins, axis=0).reshape(n, d * BINS)
 
-    def by_pair(table: Array) -> Array:  # (4 d, 4 d) -> (pairs, 4, 4)
-        return table.reshape(d, BINS, d, BINS)[i, :, j]
+    def by_pair(table: Array) -> Array:  # (4 d, 4 d) -> (4, 4, pairs)
+        return table.reshape(d, BINS, d, BINS).transpose(1, 3, 0, 2)[:, :, i, j]
 
     joint = (active.T @ active).astype(np.float64)
     counts, cells = np.diag(joint).reshape(d, BINS), by_pair(joint)
-    inverse = np.linalg.inv(additive(counts[i], counts[j], cells) + 1e-6 * n * np.eye(2 * BINS))
-    of_one, of_cells, of_sum = np.zeros(d), np.zeros(len(i)), np.zeros(len(i))  # sums of squares
-    for column, centre in zip(targets.T, mean, strict=True):
-        own = column != 0  # the rows of a class
-        part = active[own]
-        tables = (part.T @ (part * column[own, None].astype(np.float32))).astype(np.float64) - centre * joint
-        sums = np.diag(tables).reshape(d, BINS)
-        margins = np.concatenate([sums[i], sums[j]], axis=1)
-        of_one += (sums**2 / np.maximum(1.0, counts)).sum(axis=1)
-        of_cells += (by_pair(tables) ** 2 / np.maximum(1.0, cells)).sum(axis=(1, 2))
-        of_sum += (margins * (inverse @ margins[:, :, None])[:, :, 0]).sum(axis=1)
+    sums, of_cells = np.zeros((targets.shape[1], d, BINS)), np.zeros(len(i))
+    others = np.zeros(joint.shape)  # less the tables so far: those of classes that all rows have cancel
+    partition = targets.shape[1] > 1 and bool((targets.sum(axis=1) == 1).all())
+    for k, (column, own) in enumerate(zip(targets.T, sums, strict=True)):
+        if partition and k == len(sums) - 1:
+            table = others
+        else:
+            part, values = active[column != 0], column[column != 0, None].astype(np.float32)  # the rows of a class
+            table = (part.T @ (part if (values == 1).all() else part * values)).astype(np.float64) - mean[k] * joint
+            others -= table
+        own[:] = np.diag(table).reshape(d, BINS)
+        of_cells += (by_pair(table) ** 2 / np.maximum(1.0, cells)).sum(axis=(0, 1))
+    of_one = (sums**2 / np.maximum(1.0, counts)).sum(axis=(0, 2))
+    of_sum = additive(counts[i].T, counts[j].T, cells, sums[:, i].transpose(2, 0, 1), sums[:, j].transpose(2, 0, 1), n)
     outputs = total**2 / float((covariance**2).sum())  # effective number: classes depend on each other
 
     def significant(squares: Array, freedom: Array, explained: Array, used: Array) -> Array:
@@ -135,7 +138,7 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
         found = (freedom > 0) & (outputs * squares / variance > f + 2 * np.sqrt(f * x) + 2 * x)
         return np.where(found, np.maximum(0.0, squares - freedom * variance) / total, 0.0)
 
-    levels, used = (counts > 0).sum(axis=1), (cells > 0).sum(axis=(1, 2))
+    levels, used = (counts > 0).sum(axis=1), (cells > 0).sum(axis=(0, 1))
     shares[i, j] = significant(of_cells - of_sum, used - levels[i] - levels[j] + 1, of_cells, used)
     shares += shares.T
     shares[np.diag_indices(d)] = significant(of_one, levels - 1, of_one, levels)
@@ -144,17 +147,31 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
 
 def quartiles(rows: Array) -> list[Array]:  # (n, d) -> three of (d,)
     """Of each feature, between two rows by interpolation."""
-    ordered, places = np.sort(rows, axis=0), np.multiply(QUARTILES, len(rows) - 1)
-    pairs = [(place - int(place), ordered[int(place)], ordered[math.ceil(place)]) for place in places]
+    ordered, places = np.sort(rows.T.copy()), np.multiply(QUARTILES, len(rows) - 1)
+    pairs = [(place - int(place), ordered[:, int(place)], ordered[:, math.ceil(place)]) for place in places]
     return [below + share * (above - below) for share, below, above in pairs]
 
 
-def additive(first: Array, second: Array, cells: Array) -> Array:  # (p, 4), (p, 4), (p, 4, 4) -> (p, 8, 8)
-    """Normal equations of the sum of a function of each feature of a pair."""
-    each = np.eye(BINS)
-    upper = np.concatenate([first[:, :, None] * each, cells], axis=2)
-    lower = np.concatenate([cells.transpose(0, 2, 1), second[:, :, None] * each], axis=2)
-    return np.concatenate([upper, lower], axis=1)
+def additive(first: Array, second: Array, cells: Array, sums: Array, others: Array, n: int) -> Array:
+    """Sums of squares of the sum of a function of each feature of a pair, over all outputs.
+
+    Counts of both features (4, p) and of their cells (4, 4, p); sums of the targets by both (4, c, p). The normal
+    equations, with the ridge 1e-6 n, are solved for the first function, then by elimination for the second.
+    """
+    ridge = 1e-6 * n
+    left = np.eye(BINS)[:, :, None] * (second + ridge)
+    right = others.copy()  # (4, c, p)
+    for counts, own, total in zip(cells, sums, first + ridge, strict=True):  # of the bins of the first feature
+        share = counts / total
+        left -= counts[:, None] * share
+        right -= share[:, None] * own
+    squares = (sums**2 / (first + ridge)[:, None]).sum(axis=(0, 1))
+    for k in range(BINS):
+        squares += (right[k] ** 2).sum(axis=0) / left[k, k]
+        factors = left[k + 1 :, k] / left[k, k]
+        right[k + 1 :] -= factors[:, None] * right[k]
+        left[k + 1 :] -= factors[:, None] * left[k]
+    return np.asarray(squares)
 
 
 def neighbour_losses(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (queries,)
