@@ -121,7 +121,13 @@ inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
 // The first N lanes of a, the others of b.
 template <int N> inline Vec first(Vec a, Vec b) { return {_mm256_blend_pd(b.v, a.v, (1 << N) - 1)}; }
 
-// Keeps a loaded value in its register, where the compiler would rather load it once for each use.
+// Keeps a loaded value in its register, where the compiler would rather load it once for each use, or in a vector with others.
+inline double keep(double a) {
+#ifdef __GNUC__
+    __asm__("" : "+x"(a));
+#endif
+    return a;
+}
 inline Vec keep(Vec a) {
 #ifdef __GNUC__
     __asm__("" : "+x"(a.v));
@@ -235,6 +241,7 @@ template <int N> inline Vec first(Vec a, Vec b) {
     return lanewise([&](int i) { return i < N ? a.v[i] : b.v[i]; });
 }
 inline Vec keep(Vec a) { return a; }
+inline double keep(double a) { return a; }
 
 #endif
 

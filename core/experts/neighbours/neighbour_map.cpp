@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/draw.hpp"
+#include "base/vec.hpp"
 #include "bind/bind.hpp"
 
 namespace nolana {
@@ -121,8 +122,8 @@ class NeighbourMap final : public RecentRows {
         };
         d.add(std::move(recent));
         d.scratch(rows_, found_, steps_, places_, factors_, sums_);
-        // Twice the windows, which once had counts beside them: so tables have the sizes that they had.
-        d.bytes += sizeof(*this) + 2 * windows_.size() * sizeof(std::size_t);
+        // Twice the windows, which once had counts beside them, and a panel: so tables have the sizes that they had.
+        d.bytes += sizeof(*this) + 152 + 2 * windows_.size() * sizeof(std::size_t);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
         const auto size = sizes.find(prefix + "recent");
@@ -136,7 +137,7 @@ class NeighbourMap final : public RecentRows {
     static constexpr int zero = 128;  // the byte of 0
     static constexpr std::size_t panel = 32, none = group, widest = 64;
     static constexpr std::size_t lump = 8;     // features side by side
-    static constexpr std::size_t stretch = 4;  // lumps between two looks at the limit
+    static constexpr std::size_t most_panels = 16;  // that are measured before one is looked at
     static constexpr Neighbour nobody{std::numeric_limits<std::int32_t>::max() * Neighbour::step};
 
     static bool is_sketch(const Vector& drawn, std::size_t features) {
@@ -165,106 +166,160 @@ class NeighbourMap final : public RecentRows {
     // Where the row of this age is.
     std::size_t slot_of(std::size_t age) const { return (next_ + capacity_ - 1 - age) % capacity_; }
 
-    // From the newest row to the oldest, a panel at a time. A panel of which no row can be among the nearest of a window
-    // is left as soon as that shows: distances only grow with the features.
+    // Calls use(n) with n the lumps of a row as a constant: loops over them are unrolled, which takes half the time.
+    template <class Use> void with_lumps(Use use) {
+        switch (stride_ / lump) {
+            case 1: return use(std::integral_constant<std::size_t, 1>());
+            case 2: return use(std::integral_constant<std::size_t, 2>());
+            case 3: return use(std::integral_constant<std::size_t, 3>());
+            case 4: return use(std::integral_constant<std::size_t, 4>());
+            case 5: return use(std::integral_constant<std::size_t, 5>());
+            case 6: return use(std::integral_constant<std::size_t, 6>());
+            case 7: return use(std::integral_constant<std::size_t, 7>());
+            default: return use(std::integral_constant<std::size_t, widest / lump>());
+        }
+    }
     void search(std::size_t r) {
         searched_ = r;
-        const std::uint8_t* q = steps_.data() + r * stride_;
-        Neighbour* best = found_.data();
-        std::fill_n(best, neighbours_, nobody);
-        std::size_t window = 0;
-        std::size_t top = next_ > 0 ? next_ - 1 : capacity_ - 1;  // the slot of the newest row that is left
-        for (std::size_t age = 0, run = 0; age < stored_; age += run, top = top >= run ? top - run : capacity_ - 1) {
-            const std::size_t last = top % panel;
-            run = std::min(stored_ - age, last + 1);
-            std::uint32_t near = measure(top, run, q, best);
-            for (std::size_t i; near; near ^= std::uint32_t{1} << i) {  // the newest of them first
-                i = static_cast<std::size_t>(std::bit_width(near) - 1);
-                while (age + last - i >= windows_[window]) next_window(window, best);
-                insert(Neighbour::of(distances_[i], age + last - i), best);
-            }
-            while (age + run > windows_[window]) next_window(window, best);
-        }
-        while (window + 1 < windows_.size()) next_window(window, best);
+        find(steps_.data() + r * stride_, 0, stored_, 0);
     }
     // To the nearest rows of these ages, by the same search.
     double mean_distance(const std::uint8_t* q, std::size_t first, std::size_t last) {
         searched_ = none;
-        Neighbour* best = found_.data();
-        std::fill_n(best, neighbours_, nobody);
-        for (std::size_t age = first, run = 0; age < last; age += run) {
-            const std::size_t top = slot_of(age);
-            run = std::min(last - age, top % panel + 1);
-            for (std::uint32_t near = measure(top, run, q, best); near; near &= near - 1)
-                insert(Neighbour::of(distances_[std::countr_zero(near)], 0), best);
-        }
+        find(q, first, last, windows_.size() - 1);
         const std::size_t count = std::min(neighbours_, last > first ? last - first : 0);
         double sum = 0;
-        for (std::size_t i = 0; i < count; ++i) sum += best[i].distance();
+        for (std::size_t i = 0; i < count; ++i) sum += found_[i].distance();
         return count ? sum / static_cast<double>(count) / steps_in_unit_ : 0;
     }
-    // What was found in a window is also found in the next one.
-    void next_window(std::size_t& window, Neighbour*& best) const {
-        ++window;
-        std::copy_n(best, neighbours_, best + neighbours_);
-        best += neighbours_;
+    // The nearest rows of these ages, in this window and those after it, the first of them in front.
+    void find(const std::uint8_t* q, std::size_t first, std::size_t last, std::size_t window) {
+        std::fill_n(found_.data(), neighbours_, nobody);
+        Found found{found_.data(), window};
+        with_lumps([&](auto lumps) {
+            for (std::size_t age = first, run = 0; age < last; age += run) {  // from the newest, then from the end of the ring
+                const std::size_t newest = slot_of(age);
+                run = std::min(last - age, newest + 1);
+                find_among<lumps>(q, newest, run, age, found);
+            }
+        });
+        while (found.window + 1 < windows_.size()) next_window(found);
     }
-    // Without a branch: whether a row is among the nearest cannot be foreseen.
+
+    struct Found {
+        Neighbour* best;  // of the window
+        std::size_t window, width = 1;
+    };
+    // Among `run` slots down from `newest`, which has this age. A few panels at a time: which of them have a row that may be
+    // among the nearest is found for all of them without a branch, and then those are looked at, the newest first.
+    template <std::size_t lumps>
+    void find_among(const std::uint8_t* q, std::size_t newest, std::size_t run, std::size_t age, Found& found) {
+        Sums sums[most_panels];
+        const std::size_t oldest = newest + 1 - run, last = oldest / panel;
+        for (std::size_t p = newest / panel + 1, count = 0; p > last; p -= count) {
+            count = std::min(found.width, p - last);
+            found.width = std::min(2 * found.width, most_panels);
+            const std::int32_t limit = found.best[neighbours_ - 1].distance();
+            std::uint32_t some = measure<lumps>(rows_.data() + p * panel * lumps * lump, count, q, limit, sums);
+            for (; some; some &= some - 1) {
+                const auto i = static_cast<std::size_t>(std::countr_zero(some));
+                const std::size_t slot = (p - 1 - i) * panel;  // the first of the panel
+                std::int32_t distances[panel];
+                std::uint32_t near = nearer(sums[i], limit, distances);
+                if (slot + panel > newest + 1) near &= ~std::uint32_t{0} >> (slot + panel - newest - 1);
+                if (slot < oldest) near &= ~std::uint32_t{0} << (oldest - slot);
+                while (near) {
+                    const auto k = static_cast<std::size_t>(std::bit_width(near) - 1);
+                    const std::size_t own = age + newest - slot - k;
+                    while (own >= windows_[found.window]) next_window(found);
+                    insert(Neighbour::of(distances[k], own), found.best);
+                    near ^= std::uint32_t{1} << k;
+                }
+            }
+        }
+        while (age + run > windows_[found.window]) next_window(found);
+    }
+    // What was found in a window is also found in the next one.
+    void next_window(Found& found) const {
+        ++found.window;
+        std::copy_n(found.best, neighbours_, found.best + neighbours_);
+        found.best += neighbours_;
+    }
+    // Without a branch: whether a row is among the nearest cannot be foreseen. One by one: vectors of what is stored
+    // unaligned would wait for each other.
     void insert(Neighbour own, Neighbour* best) const {
-        for (std::size_t i = neighbours_ - 1; i > 0; --i) best[i].both = std::min(best[i].both, std::max(best[i - 1].both, own.both));
+        for (std::size_t i = neighbours_ - 1; i > 0; --i)
+            best[i].both = std::min(best[i].both, std::max(keep(best[i - 1].both), own.both));
         best[0].both = std::min(best[0].both, own.both);
     }
 
-    // Distances of the rows up to slot `top` of a panel, and a bit for each of the last `run` that may be among the nearest;
-    // where there is none, distances by the first features only.
-    std::uint32_t measure(std::size_t top, std::size_t run, const std::uint8_t* q, const Neighbour* best) {
-        const std::uint8_t* rows = rows_.data() + top / panel * panel * stride_;
-        const std::int32_t limit = best[neighbours_ - 1].distance();
-        std::uint32_t near = 0;
+    // Of the rows of a panel.
 #ifdef NOLANA_AVX2
-        const __m256i most = _mm256_set1_epi64x(limit);
-        __m256i sum[8];
-        for (std::size_t j = 0; j < stride_;) {
-            for (const std::size_t end = std::min(stride_, j + stretch * lump); j < end; j += lump, rows += lump * panel) {
+    struct Sums {
+        __m256i of_four[8];
+    };
+#else
+    struct Sums {
+        std::int32_t each[panel];
+    };
+#endif
+    // Fills the distances of `count` panels down from the one that ends at `rows`; a bit for each that has one below the limit.
+    template <std::size_t lumps>
+    static std::uint32_t measure(const std::uint8_t* rows, std::size_t count, const std::uint8_t* q, std::int32_t limit, Sums* sums) {
+        std::uint32_t some = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            rows -= panel * lumps * lump;
+#ifdef NOLANA_AVX2
+            __m256i sum[8];
+#pragma GCC unroll 8
+            for (std::size_t j = 0; j < lumps; ++j) {
                 long long lumped;
-                std::memcpy(&lumped, q + j, sizeof(lumped));
+                std::memcpy(&lumped, q + j * lump, sizeof(lumped));
                 const __m256i own = _mm256_set1_epi64x(lumped);
                 for (std::size_t k = 0; k < 8; ++k) {
-                    const __m256i part = _mm256_sad_epu8(_mm256_load_si256(reinterpret_cast<const __m256i*>(rows) + k), own);
+                    const __m256i part = _mm256_sad_epu8(own, _mm256_load_si256(reinterpret_cast<const __m256i*>(rows + j * lump * panel) + k));
                     sum[k] = j == 0 ? part : _mm256_add_epi64(sum[k], part);
                 }
             }
             __m256i least = sum[0];
-            for (std::size_t k = 1; k < 8; ++k) least = _mm256_min_epi32(least, sum[k]);
-            least = _mm256_cmpgt_epi32(most, least);
-            if (_mm256_testz_si256(least, least)) return 0;
+            for (std::size_t k = 0; k < 8; ++k) {
+                sums[i].of_four[k] = sum[k];
+                least = _mm256_min_epi32(least, sum[k]);
+            }
+            least = _mm256_cmpgt_epi32(_mm256_set1_epi64x(limit), least);
+            some |= static_cast<std::uint32_t>(!_mm256_testz_si256(least, least)) << i;
+#else
+            std::fill_n(sums[i].each, panel, 0);
+            for (std::size_t j = 0; j < lumps * lump; j += lump)
+                for (std::size_t k = 0; k < panel; ++k)
+                    for (std::size_t l = 0; l < lump; ++l) sums[i].each[k] += std::abs(rows[offset(k, j + l)] - q[j + l]);
+            some |= static_cast<std::uint32_t>(*std::min_element(sums[i].each, sums[i].each + panel) < limit) << i;
+#endif
         }
+        return some;
+    }
+    // A bit for each row of a panel that is nearer than the limit, and their distances.
+    static std::uint32_t nearer(const Sums& sums, std::int32_t limit, std::int32_t* distances) {
+        std::uint32_t near = 0;
+#ifdef NOLANA_AVX2
         for (std::size_t k = 0; k < 4; ++k) {
             const __m256i packed = _mm256_castps_si256(
-                _mm256_shuffle_ps(_mm256_castsi256_ps(sum[2 * k]), _mm256_castsi256_ps(sum[2 * k + 1]), 0x88));
+                _mm256_shuffle_ps(_mm256_castsi256_ps(sums.of_four[2 * k]), _mm256_castsi256_ps(sums.of_four[2 * k + 1]), 0x88));
             const __m256i below = _mm256_cmpgt_epi32(_mm256_set1_epi32(limit), packed);
             near |= static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(below))) << (8 * k);
-            _mm256_store_si256(reinterpret_cast<__m256i*>(distances_) + k, packed);
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(distances) + k, packed);
         }
 #else
-        std::fill_n(distances_, panel, 0);
-        for (std::size_t j = 0; j < stride_;) {
-            for (const std::size_t end = std::min(stride_, j + stretch * lump); j < end; j += lump)
-                for (std::size_t i = 0; i < panel; ++i)
-                    for (std::size_t l = 0; l < lump; ++l) distances_[i] += std::abs(rows[offset(i, j + l)] - q[j + l]);
-            if (*std::min_element(distances_, distances_ + panel) >= limit) return 0;
-        }
-        for (std::size_t i = 0; i < panel; ++i) near |= static_cast<std::uint32_t>(distances_[i] < limit) << i;
+        std::copy_n(sums.each, panel, distances);
+        for (std::size_t i = 0; i < panel; ++i) near |= static_cast<std::uint32_t>(distances[i] < limit) << i;
 #endif
-        const std::size_t last = top % panel;
-        return near & (~std::uint32_t{0} >> (panel - 1 - last)) & (~std::uint32_t{0} << (last + 1 - run));
+        return near;
     }
 
     std::size_t width_, stride_, neighbours_, capacity_ = 0, stored_ = 0, next_ = 0, searched_ = none;
     double steps_in_unit_;
     std::vector<std::size_t> windows_;
     BufferOf<std::uint8_t> rows_{0};
-    alignas(32) std::int32_t distances_[panel] = {};
     BufferOf<Neighbour> found_{0};       // (windows, neighbours)
     BufferOf<std::uint8_t> steps_{0};    // the rows of the group
     BufferOf<std::uint8_t> places_{0};   // of features in a sketch, with their factors
