@@ -111,12 +111,9 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     bins = np.sum([rows > cut for cut in quartiles(rows)], axis=0, dtype=np.uint8)
     active = np.eye(BINS, dtype=np.float32).take(bins, axis=0).reshape(n, d * BINS)
 
-    def by_pair(table: Array) -> Array:  # (4 d, 4 d) -> (4, 4, pairs)
-        return table.reshape(d, BINS, d, BINS).transpose(1, 3, 0, 2)[:, :, i, j]
-
     joint = (active.T @ active).astype(np.float64)
-    counts, cells = np.diag(joint).reshape(d, BINS), by_pair(joint)
-    sums, of_cells = np.zeros((targets.shape[1], d, BINS)), np.zeros(len(i))
+    counts = np.diag(joint).reshape(d, BINS)
+    sums, squares = np.zeros((targets.shape[1], d, BINS)), np.zeros(joint.shape)
     others = np.zeros(joint.shape)  # less the tables so far: those of classes that all rows have cancel
     partition = targets.shape[1] > 1 and bool((targets.sum(axis=1) == 1).all())
     for k, (column, own) in enumerate(zip(targets.T, sums, strict=True)):
@@ -127,21 +124,30 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
             table = (part.T @ (part if (values == 1).all() else part * values)).astype(np.float64) - mean[k] * joint
             others -= table
         own[:] = np.diag(table).reshape(d, BINS)
-        of_cells += (by_pair(table) ** 2 / np.maximum(1.0, cells)).sum(axis=(0, 1))
+        squares += table**2
     of_one = (sums**2 / np.maximum(1.0, counts)).sum(axis=(0, 2))
-    of_sum = additive(counts[i].T, counts[j].T, cells, sums[:, i].transpose(2, 0, 1), sums[:, j].transpose(2, 0, 1), n)
+    of_cells = (squares / np.maximum(1.0, joint)).reshape(d, BINS, d, BINS).sum(axis=(1, 3))[i, j]
+    levels, used = (counts > 0).sum(axis=1), (joint > 0).reshape(d, BINS, d, BINS).sum(axis=(1, 3))[i, j]
     outputs = total**2 / float((covariance**2).sum())  # effective number: classes depend on each other
 
-    def significant(squares: Array, freedom: Array, explained: Array, used: Array) -> Array:
+    def noise(freedom: Array, explained: Array, used: Array) -> tuple[Array, Array]:
+        """The sum of squares that noise has on average, and the one that it exceeds rarely."""
         variance = np.maximum((total - explained) / np.maximum(1, n - used), 1e-12 * total / n)
-        f, x = outputs * np.maximum(0, freedom), math.log(len(squares) / FALSE_PAIRS)
-        found = (freedom > 0) & (outputs * squares / variance > f + 2 * np.sqrt(f * x) + 2 * x)
-        return np.where(found, np.maximum(0.0, squares - freedom * variance) / total, 0.0)
+        f, x = outputs * np.maximum(0, freedom), math.log(len(freedom) / FALSE_PAIRS)
+        most = variance / outputs * (f + 2 * np.sqrt(f * x) + 2 * x)
+        return freedom * variance, np.where(freedom > 0, most, np.inf)
 
-    levels, used = (counts > 0).sum(axis=1), (cells > 0).sum(axis=(0, 1))
-    shares[i, j] = significant(of_cells - of_sum, used - levels[i] - levels[j] + 1, of_cells, used)
-    shares += shares.T
-    shares[np.diag_indices(d)] = significant(of_one, levels - 1, of_one, levels)
+    usual, most = noise(levels - 1, of_one, levels)
+    shares[np.diag_indices(d)] = np.where(of_one > most, np.maximum(0.0, of_one - usual) / total, 0.0)
+    usual, most = noise(used - levels[i] - levels[j] + 1, of_cells, used)
+    ridge = 1e-6 * n
+    alone = (sums**2 / (counts + ridge)).sum(axis=(0, 2))  # a sum of two functions explains no less than one of them
+    some = of_cells - np.maximum(alone[i], alone[j]) > most
+    i, j, of_cells, usual, most = i[some], j[some], of_cells[some], usual[some], most[some]
+    cells = joint.reshape(d, BINS, d, BINS).transpose(1, 3, 0, 2)[:, :, i, j]
+    sums = sums.transpose(2, 0, 1)
+    found = of_cells - additive(counts[i].T + ridge, counts[j].T + ridge, cells, sums[:, :, i], sums[:, :, j])
+    shares[i, j] = shares[j, i] = np.where(found > most, np.maximum(0.0, found - usual) / total, 0.0)
     return shares
 
 
@@ -152,20 +158,19 @@ def quartiles(rows: Array) -> list[Array]:  # (n, d) -> three of (d,)
     return [below + share * (above - below) for share, below, above in pairs]
 
 
-def additive(first: Array, second: Array, cells: Array, sums: Array, others: Array, n: int) -> Array:
+def additive(first: Array, second: Array, cells: Array, sums: Array, others: Array) -> Array:
     """Sums of squares of the sum of a function of each feature of a pair, over all outputs.
 
-    Counts of both features (4, p) and of their cells (4, 4, p); sums of the targets by both (4, c, p). The normal
-    equations, with the ridge 1e-6 n, are solved for the first function, then by elimination for the second.
+    Counts of both features with a ridge (4, p) and of their cells (4, 4, p); sums of the targets by both (4, c, p). The
+    normal equations are solved for the first function, then by elimination for the second.
     """
-    ridge = 1e-6 * n
-    left = np.eye(BINS)[:, :, None] * (second + ridge)
-    right = others.copy()  # (4, c, p)
-    for counts, own, total in zip(cells, sums, first + ridge, strict=True):  # of the bins of the first feature
+    left = np.eye(BINS)[:, :, None] * second
+    right = others.copy()
+    for counts, own, total in zip(cells, sums, first, strict=True):  # of the bins of the first feature
         share = counts / total
         left -= counts[:, None] * share
         right -= share[:, None] * own
-    squares = (sums**2 / (first + ridge)[:, None]).sum(axis=(0, 1))
+    squares = (sums**2 / first[:, None]).sum(axis=(0, 1))
     for k in range(BINS):
         squares += (right[k] ** 2).sum(axis=0) / left[k, k]
         factors = left[k + 1 :, k] / left[k, k]

@@ -64,11 +64,13 @@ def leaves_of(
     codes: NDArray[Any], features: Integers, thresholds: Integers, categories: Sequence[int]
 ) -> Integers:  # (n, d), (nodes,), (nodes,) -> (n,)
     """The leaf of each row in one tree."""
-    at, row = np.zeros(len(codes), dtype=np.int64), np.arange(len(codes))
-    is_category = np.isin(features, categories)
+    at, flat = np.zeros(len(codes), dtype=np.int64), codes.ravel()
+    row = codes.shape[1] * np.arange(len(codes))
+    is_category = np.isin(features, categories) if len(categories) else None
     while len(at) and at[0] < len(features):
-        own, threshold = codes[row, features[at]], thresholds[at]
-        at = 2 * at + 1 + np.where(is_category[at], own == threshold, own > threshold)
+        own, threshold = flat.take(row + features.take(at)), thresholds.take(at)
+        right = own > threshold
+        at = 2 * at + 1 + (right if is_category is None else np.where(is_category[at], own == threshold, right))
     return at - len(features)
 
 
