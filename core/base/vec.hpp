@@ -109,6 +109,16 @@ inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
     return {_mm256_add_pd(_mm256_permute2f128_pd(ab, cd, 0x20), _mm256_permute2f128_pd(ab, cd, 0x31))};
 }
 
+// (a0 + a1) + (a2 + a3), and the largest of the four.
+inline double sum(Vec a) {
+    const __m256d pairs = _mm256_hadd_pd(a.v, a.v);
+    return _mm_cvtsd_f64(_mm_add_sd(_mm256_castpd256_pd128(pairs), _mm256_extractf128_pd(pairs, 1)));
+}
+inline double largest(Vec a) {
+    const __m128d pair = _mm_max_pd(_mm256_castpd256_pd128(a.v), _mm256_extractf128_pd(a.v, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(pair, _mm_unpackhi_pd(pair, pair)));
+}
+
 // Mirrors a 4 x 4 square about its diagonal.
 inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
     const __m256d ab0 = _mm256_unpacklo_pd(a.v, b.v), ab1 = _mm256_unpackhi_pd(a.v, b.v);
@@ -230,6 +240,8 @@ inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
     const auto total = [](Vec x) { return (x.v[0] + x.v[1]) + (x.v[2] + x.v[3]); };
     return {Lanes{total(a), total(b), total(c), total(d)}};
 }
+inline double sum(Vec a) { return (a.v[0] + a.v[1]) + (a.v[2] + a.v[3]); }
+inline double largest(Vec a) { return std::max(std::max(a.v[0], a.v[1]), std::max(a.v[2], a.v[3])); }
 inline void transpose(Vec& a, Vec& b, Vec& c, Vec& d) {
     const Vec p = a, q = b, r = c, s = d;
     a = {Lanes{p.v[0], q.v[0], r.v[0], s.v[0]}};
@@ -244,12 +256,6 @@ inline Vec keep(Vec a) { return a; }
 inline double keep(double a) { return a; }
 
 #endif
-
-inline double sum(Vec a) {
-    double p[lanes];
-    a.store(p);
-    return (p[0] + p[1]) + (p[2] + p[3]);
-}
 
 // 2^x for x <= 0, to about one unit in the last place; 0 below -1021, and 2^0 is exactly 1.
 //
@@ -280,20 +286,24 @@ inline double dot(const double* a, const double* b, std::size_t n) {
     return sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
-// The place of the largest of n numbers, the first one if there are several.
+// The place of the largest of n numbers, the first one if there are several; of few numbers without a branch for each.
 inline std::size_t largest_of(const double* x, std::size_t n) {
-    double top = x[0];
-    std::size_t i = 0;
-    if (n >= 2 * lanes) {
-        Vec even = Vec::load(x), odd = Vec::load(x + lanes);
-        for (i = 2 * lanes; i + 2 * lanes <= n; i += 2 * lanes) {
-            even = max(even, Vec::load(x + i));
-            odd = max(odd, Vec::load(x + i + lanes));
+    if (n < 2 * lanes) {
+        double top = x[0];
+        std::size_t at = 0;
+        for (std::size_t i = 1; i < n; ++i) {
+            at = x[i] > top ? i : at;
+            top = x[i] > top ? x[i] : top;
         }
-        double each[lanes];
-        max(even, odd).store(each);
-        top = *std::max_element(each, each + lanes);
+        return at;
     }
+    Vec even = Vec::load(x), odd = Vec::load(x + lanes);
+    std::size_t i = 2 * lanes;
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        even = max(even, Vec::load(x + i));
+        odd = max(odd, Vec::load(x + i + lanes));
+    }
+    double top = largest(max(even, odd));
     for (; i < n; ++i) top = std::max(top, x[i]);
     const double* at = std::find(x, x + n, top);
     return at == x + n ? 0 : static_cast<std::size_t>(at - x);  // not found: NaN

@@ -30,6 +30,8 @@ class ImplicitStep {
         if (outputs > 1) std::fill_n(scratch_.data() + 3 * width_, width_, absent);
     }
     const double* delta() const { return scratch_.data(); }
+    // Of the class of the row, before the step; of several classes.
+    double probability() const { return probability_; }
     std::size_t bytes() const { return scratch_.bytes(); }
 
     // Fills delta() and returns h for scores f of variance v.
@@ -64,12 +66,14 @@ class ImplicitStep {
         const std::size_t c = outputs_;
         double *delta = scratch_.data(), *p = delta + width_, *g = p + width_, *start = g + width_;
         std::fill_n(delta, width_, 0.0);  // the target until the end
-        delta[largest_of(y, c)] = 1;
+        const std::size_t own = largest_of(y, c);
+        delta[own] = 1;
         std::copy_n(f, c, start);  // followed by `absent`
         std::copy_n(start, width_, g);
         const Vec one = Vec::all(1), pull = Vec::all(v * weight), least = Vec::all(0.05);
         const double before = probabilities(g, p);
         double after = before;
+        probability_ = p[own];
         for (int i = 0; i < 2; ++i) {
             for (std::size_t k = 0; k < width_; k += lanes) {
                 const Vec own = Vec::load(p + k), now = Vec::load(g + k);
@@ -84,11 +88,9 @@ class ImplicitStep {
     }
     // p = softmax(g); returns sum_k p_k (1 - p_k).
     double probabilities(const double* g, double* p) const {
-        Vec largest = Vec::load(g), spread = Vec::zero();
-        for (std::size_t k = lanes; k < width_; k += lanes) largest = max(largest, Vec::load(g + k));
-        double top[lanes];
-        largest.store(top);
-        const Vec total = Vec::all(exponentials(g, *std::max_element(top, top + lanes), width_, p));
+        Vec top = Vec::load(g), spread = Vec::zero();
+        for (std::size_t k = lanes; k < width_; k += lanes) top = max(top, Vec::load(g + k));
+        const Vec total = Vec::all(exponentials(g, largest(top), width_, p));
         for (std::size_t k = 0; k < width_; k += lanes) {
             const Vec own = Vec::load(p + k) / total;
             own.store(p + k);
@@ -101,6 +103,7 @@ class ImplicitStep {
 
     bool number_;
     std::size_t outputs_ = 1, width_ = lanes;
+    double probability_ = 0;
     Buffer scratch_{1};
 };
 

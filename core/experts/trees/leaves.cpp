@@ -202,7 +202,7 @@ class DiagonalLeaves final : public LeafHead<true>, public ScoredRows {
         p_ = Buffer(outputs_ > 1 ? 2 * padded(outputs_, lanes) : 0);
         sums_ = Buffer(any ? map_->leaves() * (outputs_ + 1) : 0);
     }
-    // The probability that a row is stored: those that are predicted well teach little.
+    // The probability that the row of the last step is stored: those that are predicted well teach little.
     double kept_share(const double* y, const double* f) {
         double gradient = 0;
         if (loss_->linear())
@@ -210,16 +210,8 @@ class DiagonalLeaves final : public LeafHead<true>, public ScoredRows {
         else if (outputs_ == 1)
             gradient = logistic(y[0] > 0 ? -f[0] : f[0]);
         else
-            gradient = 1 - softmax_of(f, largest_of(y, outputs_));
+            gradient = 1 - step_.probability();
         return std::min(1.0, std::max(least_share, 2 * gradient));
-    }
-    double softmax_of(const double* f, std::size_t own) {
-        const std::size_t width = padded(outputs_, lanes);
-        double *g = p_.data(), *p = g + width;
-        std::fill_n(g, width, absent);
-        std::copy_n(f, outputs_, g);
-        const double total = exponentials(g, *std::max_element(g, g + outputs_), width, p);
-        return p[own] / total;
     }
     void store(const double* y, const double* f, double weight) {
         const std::size_t at = map_->next();
@@ -238,8 +230,8 @@ class DiagonalLeaves final : public LeafHead<true>, public ScoredRows {
         double *g = p_.data(), *p = g + width;
         std::fill_n(g, width, absent);
         for (std::size_t o = 0; o < outputs_; ++o) g[o] = fitted_[row * stride_ + o] / score_steps + (change ? change[o] : 0);
-        const double total = exponentials(g, *std::max_element(g, g + outputs_), width, p);
-        for (std::size_t o = 0; o < outputs_; ++o) p[o] /= total;
+        const Vec total = Vec::all(exponentials(g, *std::max_element(g, g + outputs_), width, p));
+        for (std::size_t o = 0; o < width; o += lanes) (Vec::load(p + o) / total).store(p + o);
         return p;
     }
     double loss_with(std::size_t row, const double* change) {
