@@ -137,6 +137,7 @@ class NeighbourMap final : public RecentRows {
     static constexpr int zero = 128;  // the byte of 0
     static constexpr std::size_t panel = 32, none = group, widest = 64;
     static constexpr std::size_t lump = 8;     // features side by side
+    static constexpr std::size_t first_lumps = 4;
     static constexpr std::size_t most_panels = 16;  // that are measured before one is looked at
     static constexpr Neighbour nobody{std::numeric_limits<std::int32_t>::max() * Neighbour::step};
 
@@ -264,39 +265,51 @@ class NeighbourMap final : public RecentRows {
     };
 #endif
     // Fills the distances of `count` panels down from the one that ends at `rows`; a bit for each that has one below the limit.
+    // Distances only grow with the lumps: the last ones are added only where the first ones leave a row below the limit.
     template <std::size_t lumps>
     static std::uint32_t measure(const std::uint8_t* rows, std::size_t count, const std::uint8_t* q, std::int32_t limit, Sums* sums) {
+        constexpr std::size_t first = std::min(lumps, first_lumps), size = panel * lumps * lump;
         std::uint32_t some = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            rows -= panel * lumps * lump;
-#ifdef NOLANA_AVX2
-            __m256i sum[8];
-#pragma GCC unroll 8
-            for (std::size_t j = 0; j < lumps; ++j) {
-                long long lumped;
-                std::memcpy(&lumped, q + j * lump, sizeof(lumped));
-                const __m256i own = _mm256_set1_epi64x(lumped);
-                for (std::size_t k = 0; k < 8; ++k) {
-                    const __m256i part = _mm256_sad_epu8(own, _mm256_load_si256(reinterpret_cast<const __m256i*>(rows + j * lump * panel) + k));
-                    sum[k] = j == 0 ? part : _mm256_add_epi64(sum[k], part);
-                }
+        for (std::size_t i = 0; i < count; ++i)
+            some |= static_cast<std::uint32_t>(add<0, first>(rows - (i + 1) * size, q, limit, sums[i])) << i;
+        if constexpr (lumps > first)
+            for (std::uint32_t left = some; left; left &= left - 1) {
+                const auto i = static_cast<std::size_t>(std::countr_zero(left));
+                some &= ~(static_cast<std::uint32_t>(!add<first, lumps>(rows - (i + 1) * size, q, limit, sums[i])) << i);
             }
-            __m256i least = sum[0];
-            for (std::size_t k = 0; k < 8; ++k) {
-                sums[i].of_four[k] = sum[k];
-                least = _mm256_min_epi32(least, sum[k]);
-            }
-            least = _mm256_cmpgt_epi32(_mm256_set1_epi64x(limit), least);
-            some |= static_cast<std::uint32_t>(!_mm256_testz_si256(least, least)) << i;
-#else
-            std::fill_n(sums[i].each, panel, 0);
-            for (std::size_t j = 0; j < lumps * lump; j += lump)
-                for (std::size_t k = 0; k < panel; ++k)
-                    for (std::size_t l = 0; l < lump; ++l) sums[i].each[k] += std::abs(rows[offset(k, j + l)] - q[j + l]);
-            some |= static_cast<std::uint32_t>(*std::min_element(sums[i].each, sums[i].each + panel) < limit) << i;
-#endif
-        }
         return some;
+    }
+    // Adds the distances of a panel by the lumps `from` to `to`; whether one of them is below the limit.
+    template <std::size_t from, std::size_t to>
+    static bool add(const std::uint8_t* rows, const std::uint8_t* q, std::int32_t limit, Sums& sums) {
+#ifdef NOLANA_AVX2
+        __m256i sum[8];
+        for (std::size_t k = 0; k < 8; ++k) sum[k] = from == 0 ? _mm256_setzero_si256() : sums.of_four[k];
+#pragma GCC unroll 8
+        for (std::size_t j = from; j < to; ++j) {
+            long long lumped;
+            std::memcpy(&lumped, q + j * lump, sizeof(lumped));
+            const __m256i own = _mm256_set1_epi64x(lumped);
+            const auto* at = reinterpret_cast<const __m256i*>(rows + j * lump * panel);
+            for (std::size_t k = 0; k < 8; ++k) {
+                const __m256i part = _mm256_sad_epu8(own, _mm256_load_si256(at + k));
+                sum[k] = j == 0 ? part : _mm256_add_epi64(sum[k], part);
+            }
+        }
+        __m256i least = sum[0];
+        for (std::size_t k = 0; k < 8; ++k) {
+            sums.of_four[k] = sum[k];
+            least = _mm256_min_epi32(least, sum[k]);
+        }
+        least = _mm256_cmpgt_epi32(_mm256_set1_epi64x(limit), least);
+        return !_mm256_testz_si256(least, least);
+#else
+        if (from == 0) std::fill_n(sums.each, panel, 0);
+        for (std::size_t j = from * lump; j < to * lump; j += lump)
+            for (std::size_t i = 0; i < panel; ++i)
+                for (std::size_t l = 0; l < lump; ++l) sums.each[i] += std::abs(rows[offset(i, j + l)] - q[j + l]);
+        return *std::min_element(sums.each, sums.each + panel) < limit;
+#endif
     }
     // A bit for each row of a panel that is nearer than the limit, and their distances.
     static std::uint32_t nearer(const Sums& sums, std::int32_t limit, std::int32_t* distances) {
