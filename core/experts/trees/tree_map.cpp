@@ -64,15 +64,15 @@ void TreeMap::evaluate(const double* x, std::size_t rows) {
     }
 }
 
-template <bool has_categories> std::size_t TreeMap::find_in(std::size_t q, const std::int8_t* code) const {
+template <bool has_categories> std::size_t TreeMap::find_in(std::size_t q, const std::int8_t* code, std::size_t step) const {
     std::size_t i = 0;
-    for (std::size_t level = 0; level < depth_; ++level) i = 2 * i + 1 + goes_right<has_categories>(q * nodes_ + i, code);
+    for (std::size_t level = 0; level < depth_; ++level) i = 2 * i + 1 + goes_right<has_categories>(q * nodes_ + i, code, step);
     return i - nodes_;
 }
 
 std::size_t TreeMap::leaf_in(std::size_t q, std::size_t place) const {
-    const std::int8_t* code = codes_.data() + place * features();
-    return categories_.empty() ? find_in<false>(q, code) : find_in<true>(q, code);
+    const std::int8_t* code = codes_.data() + place;
+    return categories_.empty() ? find_in<false>(q, code, capacity_) : find_in<true>(q, code, capacity_);
 }
 
 // The leaves in trees that split the row by no new value.
@@ -121,7 +121,7 @@ void TreeMap::after(std::size_t r, double rows) {
     for (std::size_t k = 0; k < categories_.size(); ++k)
         learned_codes_[k * category_codes + static_cast<std::size_t>(group_codes_[r * features() + categories_[k]] + 127)] = 1;
     if (keeps_) {
-        std::copy_n(group_codes_.data() + r * features(), features(), codes_.data() + next_ * features());
+        for (std::size_t j = 0; j < features(); ++j) codes_[j * capacity_ + next_] = group_codes_[r * features() + j];
         next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
         stored_ = std::min(stored_ + 1, capacity_);
         kept_ += 1;
@@ -141,16 +141,15 @@ void TreeMap::after(std::size_t r, double rows) {
 // Of the stored rows in tree q, eight rows at a time: each step of one of them waits for the one before.
 template <bool has_categories> void TreeMap::find_leaves(std::size_t q) {
     const std::int8_t* code = codes_.data();
-    const std::size_t d = features();
     std::size_t i = 0;
     for (; i + together <= stored_; i += together) {
         std::uint32_t at[together] = {};
         for (std::size_t level = 0; level < depth_; ++level)
             for (std::size_t k = 0; k < together; ++k)
-                at[k] = 2 * at[k] + 1 + goes_right<has_categories>(q * nodes_ + at[k], code + (i + k) * d);
+                at[k] = 2 * at[k] + 1 + goes_right<has_categories>(q * nodes_ + at[k], code + i + k, capacity_);
         for (std::size_t k = 0; k < together; ++k) order_[i + k] = static_cast<std::uint16_t>(at[k] - nodes_);
     }
-    for (; i < stored_; ++i) order_[i] = static_cast<std::uint16_t>(find_in<has_categories>(q, code + i * d));
+    for (; i < stored_; ++i) order_[i] = static_cast<std::uint16_t>(find_in<has_categories>(q, code + i, capacity_));
 }
 
 // The tree on trial stays, or that before it comes back.
@@ -215,7 +214,7 @@ void TreeMap::grow(std::size_t q, double ridge, std::uint64_t word) {
         thresholds[node] = static_cast<std::int8_t>(threshold);
         const bool category = is_category(feature);
         std::uint16_t* const middle = std::partition(order_.data() + begin, order_.data() + end, [&](std::uint16_t row) {
-            const int code = codes_[row * features() + feature];
+            const int code = codes_[feature * capacity_ + row];
             return category ? code != threshold : code <= threshold;
         });
         const auto cut = static_cast<std::size_t>(middle - order_.data());
@@ -240,7 +239,7 @@ constexpr auto bins_of_codes = [] {
 bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, double ridge, std::uint64_t word,
                     std::size_t& feature, int& threshold) {
     if (n < 2 * least_rows) return false;
-    Integers bins[lanes][256];  // G, H, rows; one is unused
+    Integers bins[lanes][256 + 4];  // G, H, rows; one is unused. Bins of the same number are not a page apart
     const std::size_t d = features(), of_numbers = n >= fine ? 0 : n >= coarse ? 1 : 2;
     std::int64_t sum_g = 0, sum_h = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -268,24 +267,32 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
     bool found = false;
     for (std::size_t first = 0; first < tried; first += lanes) {
         std::size_t own[lanes], shift[lanes], used = 0;
+        const std::int8_t* code[lanes];
         const std::uint8_t* bin_of[lanes];
         int kept[lanes];  // 0: a split of a category takes the rows of its bin alone
         for (std::size_t k = 0; k < lanes; ++k) {
             own[k] = order[std::min(first + k, tried - 1)];
             kept[k] = is_category(own[k]) ? 0 : -1;
             shift[k] = is_category(own[k]) ? 0 : of_numbers;
+            code[k] = codes_.data() + own[k] * capacity_;
             bin_of[k] = bins_of_codes[shift[k]].data();
             used = std::max(used, (std::size_t{255} >> shift[k]) + 1);
         }
         for (auto& of_feature : bins) std::fill_n(of_feature, used, Integers::all(0));
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::int8_t* code = codes_.data() + rows[i] * d;
-            const Integers row = Integers::pair(&gradients_[rows[i]].g) + one_row;
-            for (std::size_t k = 0; k < lanes; ++k) {
-                Integers& bin = bins[k][bin_of[k][static_cast<std::uint8_t>(code[own[k]])]];
-                bin = bin + row;
+        const auto add_rows = [&](auto bin) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::size_t at = rows[i];
+                const Integers row = Integers::pair(&gradients_[at].g) + one_row;
+                for (std::size_t k = 0; k < lanes; ++k) {
+                    Integers& sums = bins[k][bin(k, code[k][at])];
+                    sums = sums + row;
+                }
             }
-        }
+        };
+        if (of_numbers == 0)
+            add_rows([](std::size_t, std::int8_t own_code) { return static_cast<std::size_t>(own_code + 127); });
+        else
+            add_rows([&](std::size_t k, std::int8_t own_code) { return std::size_t{bin_of[k][static_cast<std::uint8_t>(own_code)]}; });
         double top[lanes];  // of each feature, in the first bin that has it
         float bounds[lanes];
         std::size_t at[lanes] = {};
@@ -367,10 +374,12 @@ void TreeMap::describe(Description& d) {
     }
     whole("codes", {side(), width}, -largest, largest,
           [this, rows, width](float* to) {
-              for (std::size_t i = 0; i < rows; ++i, to += width) std::copy_n(codes_.data() + place(i) * width, width, to);
+              for (std::size_t i = 0; i < rows; ++i)
+                  for (std::size_t j = 0; j < width; ++j) *to++ = codes_[j * capacity_ + place(i)];
           },
           [this, rows, width](const float* from) {
-              for (std::size_t i = 0; i < rows * width; ++i) codes_[i] = static_cast<std::int8_t>(from[i]);
+              for (std::size_t i = 0; i < rows; ++i)
+                  for (std::size_t j = 0; j < width; ++j) codes_[j * capacity_ + i] = static_cast<std::int8_t>(*from++);
           });
     d.add({"metric", {width}, [this, width](double* to) { std::copy_n(metric_.data(), width, to); },
            [this, width](const double* from) {

@@ -99,14 +99,14 @@ class TreeMap final : public Map {
     static std::size_t started(std::uint64_t step) { return step == 129 || step == 257 ? 8 : step == last_start ? 16 : 0; }
 
     bool is_category(std::size_t j) const { return !categories_.empty() && new_[group * features() + j] != 0; }
-    // Whether a row goes right at this node, counted through all trees.
-    template <bool has_categories> bool goes_right(std::size_t node, const std::int8_t* code) const {
+    // Whether a row goes right at this node, counted through all trees; `step` from the code of a feature to the next one.
+    template <bool has_categories> bool goes_right(std::size_t node, const std::int8_t* code, std::size_t step = 1) const {
         const std::uint8_t feature = split_features_[node];
-        const std::int8_t own = code[feature], threshold = thresholds_[node];
+        const std::int8_t own = code[feature * step], threshold = thresholds_[node];
         if constexpr (has_categories) return is_category(feature) ? own == threshold : own > threshold;
         return own > threshold;
     }
-    template <bool has_categories> std::size_t find_in(std::size_t q, const std::int8_t* code) const;
+    template <bool has_categories> std::size_t find_in(std::size_t q, const std::int8_t* code, std::size_t step = 1) const;
     template <bool has_categories> void find_all(const std::int8_t* code, std::uint32_t* found) const;
     template <bool has_categories> void find_leaves(std::size_t q);
     void look_up(std::size_t q) { categories_.empty() ? find_leaves<false>(q) : find_leaves<true>(q); }
@@ -134,7 +134,8 @@ class TreeMap final : public Map {
     std::vector<TreeListener*> heads_;
     ScoredRows* scored_ = nullptr;
     BufferOf<std::uint8_t> split_features_;
-    BufferOf<std::int8_t> thresholds_, codes_, group_codes_;
+    BufferOf<std::int8_t> thresholds_, group_codes_;
+    BufferOf<std::int8_t> codes_;  // (d, rows): a split reads four features of many rows
     Buffer metric_, factors_;  // factors: steps of a unit of each feature
     BufferOf<Gradient> gradients_;
     BufferOf<std::uint16_t> order_;             // rows by the nodes of the tree that is grown, or their leaves in it
