@@ -5,6 +5,8 @@ Drawn by NumPy, so the rows differ from MOA's; the concepts are drawn or defined
     python generators.py            the default learner on each of them, with and without trees
     python generators.py --batch    and HistGradientBoosting that knows when concepts change: trained on 4/5 of each
                                     quarter of the stream, scored on its last fifth, beside the default learner there
+    python generators.py --bayes    what no method can exceed on Agrawal, whose labels are those of the numbers before
+                                    they are perturbed: the accuracy of Bayes' rule
 """
 
 import os
@@ -145,6 +147,39 @@ def agrawal(rows: int, seed: int, perturbed: float = 0.05) -> Rows:
     return np.column_stack([*numbers, np.eye(9)[zipcode]]), y
 
 
+def agrawal_bayes(function: int, seed: int, rows: int = 20_000, perturbed: float = 0.05) -> float:
+    """The accuracy of Bayes' rule on one concept, in percent: the mean of max P(class | row) over so many rows.
+
+    Given a row, salary and age are independent, uniform in a window around what is observed (or beyond the end to which
+    it was clipped), and no commission means a salary of 75,000 or more. Salaries in steps of 100. MOA also rounds the
+    perturbed age, which leaves no more information.
+    """
+    rng = np.random.default_rng([seed, function])
+    salary, age = rng.uniform(20000, 150000, rows), rng.integers(20, 81, rows) * 1.0
+    education = rng.integers(5, size=rows)
+    salaries, ages = np.arange(20050.0, 150000, 100), np.arange(20.0, 81)
+
+    def likelihoods(value: Array, grid: Array, low: float, high: float) -> Array:  # (n,), (m,) -> (n, m)
+        width = perturbed * (high - low)
+        seen = np.clip(value + width * (2 * rng.random(len(value)) - 1), low, high)[:, None]
+        below, above = (low - grid + width) / (2 * width), (grid + width - high) / (2 * width)  # that it is clipped
+        inside = np.abs(grid - seen) <= width
+        clipped = np.where(seen == low, np.clip(below, 0, 1), np.clip(above, 0, 1))
+        return np.where((seen == low) | (seen == high), clipped, inside)
+
+    of_salary = likelihoods(salary, salaries, 20000, 150000) * ((salaries < 75000) == (salary < 75000)[:, None])
+    of_age = likelihoods(age, ages, 20, 80)
+    right = 0.0
+    for level in range(5):
+        own = education == level
+        every = np.broadcast_arrays(salaries[:, None], ages[None, :], float(level))
+        group = agrawal_group(function, *every)
+        joint = ((of_salary[own] @ group.astype(np.float64)) * of_age[own]).sum(axis=1)
+        share = joint / (of_salary[own].sum(axis=1) * of_age[own].sum(axis=1))
+        right += np.maximum(share, 1 - share).sum()
+    return 100 * right / rows
+
+
 def poker_hands(rows: int, seed: int) -> Rows:
     """Suit and rank of five cards; whether they are nothing, a pair, two pairs, ... (Cattral, Oppacher, UCI 2007)."""
     order = np.argsort(np.random.default_rng(seed).random((rows, 52)), axis=1)[:, :5]
@@ -208,9 +243,16 @@ def main() -> None:
     parser.add_argument("--useless", type=int, default=0, help="columns of noise beside those of the stream")
     parser.add_argument("--memory", default="512KB")
     parser.add_argument("--batch", action="store_true", help="beside boosting that knows the concepts")
+    parser.add_argument("--bayes", action="store_true", help="only the accuracy of Bayes' rule on Agrawal")
     options = parser.parse_args()
     print(__doc__)
     print_setting(seed=0)
+    if options.bayes:
+        found = {f: float(np.mean([agrawal_bayes(f, seed) for seed in range(10)])) for f in (1, 2, 3, 4)}
+        print("\nAgrawal, accuracy of Bayes' rule: " + ", ".join(f"function {f} {a:.2f}" for f, a in found.items()))
+        for order in ((1, 2, 3, 4), (1, 2, 1, 4)):
+            print(f"concepts {order}: {np.mean([found[f] for f in order]):.2f}")
+        return
     without = [each for each in experts.MIXED if not isinstance(each, experts.Trees)]
     print(f"\n{'stream':<24} {'seed':>4} {'without trees':>14} {'default':>8} {'us/row':>7}")
     for name, (generate, own) in GENERATORS.items():
