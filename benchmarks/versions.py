@@ -81,11 +81,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.measure:
         print(measure(options.measure))
-    elif options.other:
+    elif options.other and Path(options.other).absolute() != Path(sys.executable):
         print(__doc__)
         compare(options.other, options.rows, options.repeats)
     else:
-        parser.error("name a Python that has the other version")
+        parser.error("name another Python than this one, which has the other version")
 
 
 if __name__ == "__main__":

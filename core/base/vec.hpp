@@ -6,11 +6,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -41,10 +41,8 @@ struct Integers {  // four of them
     __m128i v;
     static Integers of(int a, int b, int c, int d) { return {_mm_setr_epi32(a, b, c, d)}; }
     static Integers all(int a) { return {_mm_set1_epi32(a)}; }
-    static Integers pair(const std::int16_t* p) {  // p[0], p[1], 0, 0
-        std::int32_t both;
-        std::memcpy(&both, p, sizeof(both));
-        return {_mm_cvtepi16_epi32(_mm_cvtsi32_si128(both))};
+    static Integers of(std::array<std::int16_t, 2> pair) {  // and two zeros
+        return {_mm_cvtepi16_epi32(_mm_cvtsi32_si128(std::bit_cast<std::int32_t>(pair)))};
     }
     int third() const { return _mm_extract_epi32(v, 2); }
     void store(std::int32_t* p) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v); }
@@ -161,7 +159,7 @@ struct Integers {  // four of them
     std::int32_t v[lanes];
     static Integers of(int a, int b, int c, int d) { return {{a, b, c, d}}; }
     static Integers all(int a) { return {{a, a, a, a}}; }
-    static Integers pair(const std::int16_t* p) { return {{p[0], p[1], 0, 0}}; }
+    static Integers of(std::array<std::int16_t, 2> pair) { return {{pair[0], pair[1], 0, 0}}; }
     int third() const { return v[2]; }
     void store(std::int32_t* p) const { std::copy_n(v, lanes, p); }
 };
@@ -286,7 +284,8 @@ inline double dot(const double* a, const double* b, std::size_t n) {
     return sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
-// The place of the largest of n numbers, the first one if there are several; of few numbers without a branch for each.
+// The place of the largest of n numbers, the first one if there are several; of few numbers without a branch for each. Any
+// place if one of them is NaN.
 inline std::size_t largest_of(const double* x, std::size_t n) {
     if (n < 2 * lanes) {
         double top = x[0];

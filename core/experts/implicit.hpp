@@ -66,14 +66,14 @@ class ImplicitStep {
         const std::size_t c = outputs_;
         double *delta = scratch_.data(), *p = delta + width_, *g = p + width_, *start = g + width_;
         std::fill_n(delta, width_, 0.0);  // the target until the end
-        const std::size_t own = largest_of(y, c);
-        delta[own] = 1;
+        const std::size_t label = largest_of(y, c);
+        delta[label] = 1;
         std::copy_n(f, c, start);  // followed by `absent`
         std::copy_n(start, width_, g);
         const Vec one = Vec::all(1), pull = Vec::all(v * weight), least = Vec::all(0.05);
         const double before = probabilities(g, p);
         double after = before;
-        probability_ = p[own];
+        probability_ = p[label];
         for (int i = 0; i < 2; ++i) {
             for (std::size_t k = 0; k < width_; k += lanes) {
                 const Vec own = Vec::load(p + k), now = Vec::load(g + k);

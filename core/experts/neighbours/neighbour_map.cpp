@@ -122,8 +122,8 @@ class NeighbourMap final : public RecentRows {
         };
         d.add(std::move(recent));
         d.scratch(rows_, found_, steps_, places_, factors_, sums_);
-        // Twice the windows, which once had counts beside them, and a panel: so tables have the sizes that they had.
-        d.bytes += sizeof(*this) + 152 + 2 * windows_.size() * sizeof(std::size_t);
+        // With what was once stored, counts beside the windows and the distances of a panel: so tables have the sizes that they had.
+        d.bytes += sizeof(*this) + former_panel + 2 * windows_.size() * sizeof(std::size_t);
     }
     void resize(const Sizes& sizes, const std::string& prefix) override {
         const auto size = sizes.find(prefix + "recent");
@@ -137,8 +137,9 @@ class NeighbourMap final : public RecentRows {
     static constexpr int zero = 128;  // the byte of 0
     static constexpr std::size_t panel = 32, none = group, widest = 64;
     static constexpr std::size_t lump = 8;     // features side by side
-    static constexpr std::size_t first_lumps = 4;
-    static constexpr std::size_t most_panels = 16;  // that are measured before one is looked at
+    static constexpr std::size_t first_lumps = 4;     // that may be enough to leave a panel
+    static constexpr std::size_t most_panels = 16;    // measured before any is looked at
+    static constexpr std::size_t former_panel = 152;  // bytes
     static constexpr Neighbour nobody{std::numeric_limits<std::int32_t>::max() * Neighbour::step};
 
     static bool is_sketch(const Vector& drawn, std::size_t features) {
@@ -246,8 +247,8 @@ class NeighbourMap final : public RecentRows {
         std::copy_n(found.best, neighbours_, found.best + neighbours_);
         found.best += neighbours_;
     }
-    // Without a branch: whether a row is among the nearest cannot be foreseen. One by one: vectors of what is stored
-    // unaligned would wait for each other.
+    // Without a branch: whether a row is among the nearest cannot be foreseen. One by one: as vectors, unaligned stores would
+    // delay the loads that follow.
     void insert(Neighbour own, Neighbour* best) const {
         for (std::size_t i = neighbours_ - 1; i > 0; --i)
             best[i].both = std::min(best[i].both, std::max(keep(best[i - 1].both), own.both));

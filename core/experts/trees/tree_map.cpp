@@ -239,7 +239,7 @@ constexpr auto bins_of_codes = [] {
 bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, double ridge, std::uint64_t word,
                     std::size_t& feature, int& threshold) {
     if (n < 2 * least_rows) return false;
-    Integers bins[lanes][256 + 4];  // G, H, rows; one is unused. Bins of the same number are not a page apart
+    Integers bins[lanes][256 + 4];  // G, H, rows; one is unused. Padded: equal bins of two features do not alias at 4 KB
     const std::size_t d = features(), of_numbers = n >= fine ? 0 : n >= coarse ? 1 : 2;
     std::int64_t sum_g = 0, sum_h = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -282,7 +282,7 @@ bool TreeMap::split(std::size_t node, const std::uint16_t* rows, std::size_t n, 
         const auto add_rows = [&](auto bin) {
             for (std::size_t i = 0; i < n; ++i) {
                 const std::size_t at = rows[i];
-                const Integers row = Integers::pair(&gradients_[at].g) + one_row;
+                const Integers row = Integers::of(std::bit_cast<std::array<std::int16_t, 2>>(gradients_[at])) + one_row;
                 for (std::size_t k = 0; k < lanes; ++k) {
                     Integers& sums = bins[k][bin(k, code[k][at])];
                     sums = sums + row;

@@ -90,7 +90,8 @@ class TreeMap final : public Map {
     static constexpr std::size_t most_features = 256, candidates = 64, least_rows = 8, fine = 256, coarse = 64;
     static constexpr std::size_t grow_every = 64, refit_every = 1024, last_start = 513;
     static constexpr double least_gain = 1, gradient_steps = 1024;
-    static constexpr double slack = 1e-5, largest_single = 1e37;  // far beyond what single precision rounds
+    static constexpr double slack = 1e-5;  // far beyond what single precision rounds
+    static constexpr double largest_single = 1e37;
     static constexpr std::size_t together = 8;  // trees that are walked at once
 
     // Rows from one tree to the next.

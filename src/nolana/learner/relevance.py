@@ -114,7 +114,7 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     joint = (active.T @ active).astype(np.float64)
     counts = np.diag(joint).reshape(d, BINS)
     sums, squares = np.zeros((targets.shape[1], d, BINS)), np.zeros(joint.shape)
-    others = np.zeros(joint.shape)  # less the tables so far: those of classes that all rows have cancel
+    others = np.zeros(joint.shape)  # minus the sum of the tables so far; those of classes that cover all rows sum to 0
     partition = targets.shape[1] > 1 and bool((targets.sum(axis=1) == 1).all())
     for k, (column, own) in enumerate(zip(targets.T, sums, strict=True)):
         if partition and k == len(sums) - 1:
@@ -142,8 +142,8 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     usual, most = noise(used - levels[i] - levels[j] + 1, of_cells, used)
     ridge = 1e-6 * n
     alone = (sums**2 / (counts + ridge)).sum(axis=(0, 2))  # a sum of two functions explains no less than one of them
-    some = of_cells - np.maximum(alone[i], alone[j]) > most
-    i, j, of_cells, usual, most = i[some], j[some], of_cells[some], usual[some], most[some]
+    possible = of_cells - np.maximum(alone[i], alone[j]) > most
+    i, j, of_cells, usual, most = (each[possible] for each in (i, j, of_cells, usual, most))
     cells = joint.reshape(d, BINS, d, BINS).transpose(1, 3, 0, 2)[:, :, i, j]
     sums = sums.transpose(2, 0, 1)
     found = of_cells - additive(counts[i].T + ridge, counts[j].T + ridge, cells, sums[:, :, i], sums[:, :, j])
