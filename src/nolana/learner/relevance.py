@@ -143,7 +143,7 @@ def screen(rows: Array, targets: Array) -> Array:  # (n, d), (n, c) -> (d, d)
     ridge = 1e-6 * n
     alone = (sums**2 / (counts + ridge)).sum(axis=(0, 2))  # a sum of two functions explains no less than one of them
     possible = of_cells - np.maximum(alone[i], alone[j]) > most
-    i, j, of_cells, usual, most = (each[possible] for each in (i, j, of_cells, usual, most))
+    i, j, of_cells, usual, most = i[possible], j[possible], of_cells[possible], usual[possible], most[possible]
     cells = joint.reshape(d, BINS, d, BINS).transpose(1, 3, 0, 2)[:, :, i, j]
     sums = sums.transpose(2, 0, 1)
     found = of_cells - additive(counts[i].T + ridge, counts[j].T + ridge, cells, sums[:, :, i], sums[:, :, j])
