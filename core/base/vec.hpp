@@ -78,7 +78,6 @@ struct Vec {
     static Vec all(double a) { return {_mm256_set1_pd(a)}; }
     static Vec load(const double* p) { return {_mm256_loadu_pd(p)}; }
     static Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
-    static Vec from(Integers a) { return {_mm256_cvtepi32_pd(a.v)}; }
     void store(double* p) const { _mm256_storeu_pd(p, v); }
     void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
 };
@@ -99,7 +98,6 @@ inline Vec power_of_two(Vec shifted) {
 inline Vec zero_where_below(Vec a, Vec x, double bound) {
     return {_mm256_and_pd(a.v, _mm256_cmp_pd(x.v, _mm256_set1_pd(bound), _CMP_GE_OQ))};
 }
-inline bool any_above(Vec a, Vec b) { return _mm256_movemask_pd(_mm256_cmp_pd(a.v, b.v, _CMP_GT_OQ)) != 0; }
 
 // The sums of four vectors, in one vector.
 inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
@@ -197,9 +195,6 @@ struct Vec {
     static Vec zero() { return all(0); }
     static Vec all(double a) { return {Lanes{a, a, a, a}}; }
     template <class T> static Vec load(const T* p) { return {Lanes{p[0], p[1], p[2], p[3]}}; }
-    static Vec from(Integers a) {
-        return {Lanes{static_cast<double>(a.v[0]), static_cast<double>(a.v[1]), static_cast<double>(a.v[2]), static_cast<double>(a.v[3])}};
-    }
     template <class T> void store(T* p) const {
         for (std::size_t i = 0; i < lanes; ++i) p[i] = static_cast<T>(v[i]);
     }
@@ -233,7 +228,6 @@ inline Vec power_of_two(Vec shifted) {
 inline Vec zero_where_below(Vec a, Vec x, double bound) {
     return lanewise([&](int i) { return x.v[i] >= bound ? a.v[i] : 0.0; });
 }
-inline bool any_above(Vec a, Vec b) { return a.v[0] > b.v[0] || a.v[1] > b.v[1] || a.v[2] > b.v[2] || a.v[3] > b.v[3]; }
 inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
     const auto total = [](Vec x) { return (x.v[0] + x.v[1]) + (x.v[2] + x.v[3]); };
     return {Lanes{total(a), total(b), total(c), total(d)}};
